@@ -1,0 +1,91 @@
+//! Currency codes.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Unrecognised;
+
+/// A currency code: three ASCII capitals, as ISO 4217 writes them.
+///
+/// Only the form is checked. Which currencies a merchant may use is a matter of its routes, so a
+/// well-formed code without a route is a business refusal, not a malformed request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Currency([u8; 3]);
+
+impl Currency {
+    /// Argentine peso.
+    pub const ARS: Self = Self(*b"ARS");
+    /// Australian dollar.
+    pub const AUD: Self = Self(*b"AUD");
+    /// Georgian lari, used by partner payouts.
+    pub const GEL: Self = Self(*b"GEL");
+    /// Sri Lankan rupee.
+    pub const LKR: Self = Self(*b"LKR");
+    /// Mexican peso.
+    pub const MXN: Self = Self(*b"MXN");
+    /// Turkish lira.
+    pub const TRY: Self = Self(*b"TRY");
+    /// Uruguayan peso.
+    pub const UYU: Self = Self(*b"UYU");
+
+    /// The six currencies a balance can be asked in by name (specification, "Balance record").
+    pub const IN_BALANCE_QUERIES: [Self; 6] =
+        [Self::ARS, Self::AUD, Self::LKR, Self::MXN, Self::TRY, Self::UYU];
+
+    /// The code as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl FromStr for Currency {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        match text.as_bytes() {
+            &[a, b, c] if [a, b, c].iter().all(u8::is_ascii_uppercase) => Ok(Self([a, b, c])),
+            _ => Err(Unrecognised { expected: "a currency code of three capital letters" }),
+        }
+    }
+}
+
+impl TryFrom<String> for Currency {
+    type Error = Unrecognised;
+
+    fn try_from(text: String) -> Result<Self, Unrecognised> {
+        text.parse()
+    }
+}
+
+impl From<Currency> for String {
+    fn from(currency: Currency) -> String {
+        currency.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_three_ascii_capitals_are_a_code() {
+        assert_eq!("MXN".parse(), Ok(Currency::MXN));
+        for text in ["", "mxn", "MX", "MXNN", "MX1", "ÄÖ", "M N"] {
+            assert!(text.parse::<Currency>().is_err(), "{text:?}");
+        }
+    }
+}

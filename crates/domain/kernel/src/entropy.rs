@@ -1,0 +1,61 @@
+//! Randomness as a port, and the alphabets random bytes are written in.
+
+/// A source of random bytes. The product's is the system's secure source; tests count.
+pub trait Entropy: Send + Sync {
+    /// Fills `bytes` with randomness fit for secrets.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+const BASE32: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// `length` random lower-case base-32 characters, 5 bits each; the letters `i`, `l`, `o` and the digit `1`, which
+/// people misread, are not among them.
+pub fn base32(entropy: &dyn Entropy, length: usize) -> String {
+    let mut bytes = vec![0; length];
+    entropy.fill(&mut bytes);
+    bytes.iter().map(|byte| char::from(BASE32[usize::from(byte & 31)])).collect()
+}
+
+/// `length` random base-62 characters, each equally likely (5.95 bits each).
+pub fn base62(entropy: &dyn Entropy, length: usize) -> String {
+    let mut text = String::with_capacity(length);
+    let mut bytes = [0; 64];
+    while text.len() < length {
+        entropy.fill(&mut bytes);
+        // 248 is the largest multiple of 62 a byte holds; what lies above would favour the first characters.
+        let fair = bytes.iter().filter(|byte| **byte < 248).take(length - text.len());
+        text.extend(fair.map(|byte| char::from(BASE62[usize::from(byte % 62)])));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::*;
+
+    struct Counting(AtomicU8);
+
+    impl Entropy for Counting {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill_with(|| self.0.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+
+    #[test]
+    fn the_alphabets_have_as_many_characters_as_they_say() {
+        let distinct = |alphabet: &[u8]| alphabet.iter().collect::<std::collections::BTreeSet<_>>().len();
+        assert_eq!((distinct(BASE32), distinct(BASE62)), (32, 62));
+    }
+
+    #[test]
+    fn every_base62_character_is_equally_likely() {
+        let text = base62(&Counting(AtomicU8::new(0)), 248);
+        let mut counts = std::collections::BTreeMap::new();
+        text.chars().for_each(|c| *counts.entry(c).or_insert(0) += 1);
+        assert_eq!(counts.len(), 62);
+        assert!(counts.values().all(|count| *count == 4), "{counts:?}");
+    }
+}

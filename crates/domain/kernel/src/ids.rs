@@ -1,0 +1,177 @@
+//! Identifiers, all made by the application.
+
+use std::{
+    fmt,
+    str::FromStr,
+    sync::atomic::{AtomicI64, Ordering},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Entropy, Timestamp, Unrecognised, base32};
+
+macro_rules! numeric_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+numeric_id! {
+    /// A merchant, 1 to 2^53 − 1.
+    MerchantId
+}
+numeric_id! {
+    /// A merchant's customer, 1 to 2^53 − 1.
+    CustomerId
+}
+
+/// A payment: `pay_<13 digits of Unix milliseconds>_<12 base-32 characters>`. In the order of time, and too
+/// random (60 bits) to be guessed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct PaymentId(String);
+
+impl PaymentId {
+    /// A new identifier for a payment made at `at`.
+    pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
+        Self(format!("pay_{:013}_{}", at.millis(), base32(entropy, 12)))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The least text an identifier made at `at` can have: the start of a range over time.
+    pub fn lower_bound(at: Timestamp) -> String {
+        format!("pay_{:013}_", at.millis().max(0))
+    }
+}
+
+impl FromStr for PaymentId {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let well_formed = || {
+            let (digits, suffix) = text.strip_prefix("pay_")?.split_once('_')?;
+            let ok = digits.len() == 13
+                && digits.bytes().all(|b| b.is_ascii_digit())
+                && suffix.len() == 12
+                && suffix.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+            ok.then_some(())
+        };
+        well_formed().ok_or(Unrecognised { expected: "a payment identifier" })?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for PaymentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An event: `evt_<13 digits of Unix milliseconds>_<16 base-32 characters>`. It is the `webhook-id` of every delivery.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct EventId(String);
+
+impl EventId {
+    /// A new identifier for an event of `at`.
+    pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
+        Self(format!("evt_{:013}_{}", at.millis(), base32(entropy, 16)))
+    }
+
+    /// An identifier as a store kept it.
+    pub fn restore(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Hands out numeric identifiers below 2^53 that grow with time and never repeat within a process.
+///
+/// The upper 40 bits are milliseconds since 2025 (enough until 2059), the lower 13 start at random in each
+/// millisecond and count on from there. Two nodes could meet only in the same millisecond of the same merchant;
+/// the unique key of the row then refuses the second, and its caller tries again.
+#[derive(Debug, Default)]
+pub struct IdSource {
+    last: AtomicI64,
+}
+
+/// 2025-01-01T00:00:00Z in Unix milliseconds.
+const EPOCH: i64 = 1_735_689_600_000;
+const LOW_BITS: u32 = 13;
+
+impl IdSource {
+    /// The next identifier at `now`.
+    pub fn next(&self, now: Timestamp, entropy: &dyn Entropy) -> i64 {
+        let mut random = [0; 2];
+        entropy.fill(&mut random);
+        // The top bit stays free, so that a count that starts late in its millisecond seldom runs into the next.
+        let low = i64::from(u16::from_le_bytes(random)) & ((1 << (LOW_BITS - 1)) - 1);
+        let fresh = ((now.millis() - EPOCH).max(0) << LOW_BITS) | low;
+        let next = |last: i64| Some(if last >= fresh { last + 1 } else { fresh });
+        match self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
+            Ok(last) => next(last).unwrap_or(fresh),
+            Err(_) => fresh,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(u8);
+
+    impl Entropy for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn payment_ids_have_the_specified_form_and_sort_by_time() {
+        let early = PaymentId::new(Timestamp::from_millis(1_763_683_200_000), &Fixed(31));
+        let late = PaymentId::new(Timestamp::from_millis(1_763_683_200_001), &Fixed(0));
+        assert_eq!(early.as_str(), "pay_1763683200000_999999999999");
+        assert!(early < late);
+        assert_eq!(early.as_str().parse(), Ok(early.clone()));
+        assert!(PaymentId::lower_bound(Timestamp::from_millis(1_763_683_200_001)).as_str() > early.as_str());
+    }
+
+    #[test]
+    fn other_texts_are_no_payment_id() {
+        for text in
+            ["", "pay_", "pay_1_a", "pay_1763683200000_99999999999", "pay_1763683200000_99999999999%", "x"]
+        {
+            assert!(text.parse::<PaymentId>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numeric_ids_never_repeat_even_if_the_clock_stands_still_or_runs_back() {
+        let source = IdSource::default();
+        let at = |millis| source.next(Timestamp::from_millis(millis), &Fixed(255));
+        let ids = [at(EPOCH + 5), at(EPOCH + 5), at(EPOCH + 4), at(EPOCH + 6)];
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
+        assert!(at(4_000_000_000_000) < 1 << 53);
+    }
+}

@@ -1,0 +1,60 @@
+//! A page of a list.
+
+/// Which part of a list is wanted (specification, "Common list parameters").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    limit: u32,
+    offset: u64,
+}
+
+impl Page {
+    /// The most items a page may hold.
+    pub const MAX_LIMIT: u32 = 100;
+    /// The items of a page when nobody says.
+    pub const DEFAULT_LIMIT: u32 = 20;
+
+    /// A page of 1 to 100 items after `offset` others (at most 2^53 − 1, so that any database takes it).
+    pub fn new(limit: u32, offset: u64) -> Option<Self> {
+        let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= crate::MAX_MINOR.unsigned_abs();
+        fits.then_some(Self { limit, offset })
+    }
+
+    /// At most this many items.
+    pub const fn limit(self) -> u32 {
+        self.limit
+    }
+
+    /// After this many others.
+    pub const fn offset(self) -> u64 {
+        self.offset
+    }
+
+    /// How many pages of this size `total` items fill; 0 for none.
+    pub const fn pages(self, total: u64) -> u64 {
+        total.div_ceil(self.limit as u64)
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { limit: Self::DEFAULT_LIMIT, offset: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_one_to_a_hundred_items() {
+        assert_eq!(Page::new(0, 0), None);
+        assert_eq!(Page::new(101, 0), None);
+        assert!(Page::new(1, 0).is_some() && Page::new(100, 7).is_some());
+    }
+
+    #[test]
+    fn an_empty_list_has_no_pages() {
+        let page = Page::default();
+        assert_eq!([page.pages(0), page.pages(1), page.pages(20), page.pages(21)], [0, 1, 1, 2]);
+    }
+}

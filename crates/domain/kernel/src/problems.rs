@@ -1,0 +1,253 @@
+//! All that is wrong with a request, field by field.
+//!
+//! A request is read through [`Fields`], which notes every member that is missing, of the wrong JSON type or out
+//! of bounds, and reads on. Whoever reads ends with either a complete value or the whole list, so that a developer
+//! mends a request once and not field after field.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value};
+
+/// The problems found so far, in the order in which they were found. Each text begins with its field's path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Problems(Vec<String>);
+
+impl Problems {
+    /// Nothing wrong yet.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// One problem of one field: `Problems::of("amount", "must be an integer")`.
+    pub fn of(field: &str, what: impl Display) -> Self {
+        let mut problems = Self::new();
+        problems.add(field, what);
+        problems
+    }
+
+    /// Notes that `field` (a dotted path such as `payout.bsb`) is wrong, and how.
+    pub fn add(&mut self, field: &str, what: impl Display) {
+        self.0.push(format!("{field} {what}"));
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The texts, for the answer's `message` array.
+    pub fn into_messages(self) -> Vec<String> {
+        self.0
+    }
+
+    /// The texts.
+    pub fn messages(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// Whether `text` has characters that no single-line text may have (specification's decisions, section 3).
+pub fn has_control_characters(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}
+
+/// A reader over the members of one JSON object. `null` counts as absent throughout.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    path: String,
+    members: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads the top level of a request. Anything but an object is one problem.
+    pub fn of_body(body: &'a Value) -> Result<Self, Problems> {
+        match body {
+            Value::Object(members) => Ok(Self { path: String::new(), members }),
+            _ => Err(Problems::of("body", "must be a JSON object")),
+        }
+    }
+
+    /// The dotted path of a member: `payout.bsb`.
+    pub fn path(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// The member, unless it is absent or `null`.
+    pub fn value(&self, name: &str) -> Option<&'a Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Whether the member is there and not `null`.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// Notes every member that is not among `known`.
+    pub fn refuse_unknown(&self, known: &[&str], problems: &mut Problems) {
+        for name in self.members.keys().filter(|name| !known.contains(&name.as_str())) {
+            // A hostile name is cut, so that an answer cannot be blown up by its request.
+            let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+            problems.add(&self.path(&shown), "is not a known member");
+        }
+    }
+
+    /// A nested object.
+    pub fn object(&self, name: &str, problems: &mut Problems) -> Option<Fields<'a>> {
+        match self.value(name)? {
+            Value::Object(members) => Some(Fields { path: self.path(name), members }),
+            _ => {
+                problems.add(&self.path(name), "must be an object");
+                None
+            }
+        }
+    }
+
+    /// A text without control characters, of 1 to `max` characters after nothing is trimmed; the empty text is a
+    /// problem only to those who call [`Fields::required_text`].
+    pub fn text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
+        self.checked_text(name, max, has_control_characters, problems)
+    }
+
+    /// Like [`Fields::text`], but tabs and line feeds are allowed.
+    pub fn long_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
+        let refused = |text: &str| text.chars().any(|c| c.is_control() && c != '\t' && c != '\n');
+        self.checked_text(name, max, refused, problems)
+    }
+
+    fn checked_text(
+        &self,
+        name: &str,
+        max: usize,
+        refused: impl Fn(&str) -> bool,
+        problems: &mut Problems,
+    ) -> Option<&'a str> {
+        let problem = match self.value(name)? {
+            Value::String(text) if text.chars().count() > max => format!("must be at most {max} characters"),
+            Value::String(text) if refused(text) => "must not contain control characters".to_owned(),
+            Value::String(text) => return Some(text),
+            _ => "must be a string".to_owned(),
+        };
+        problems.add(&self.path(name), problem);
+        None
+    }
+
+    /// A text that must be there and not empty.
+    pub fn required_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
+        if !self.has(name) {
+            problems.add(&self.path(name), "is required");
+            return None;
+        }
+        let text = self.text(name, max, problems)?;
+        if text.is_empty() {
+            problems.add(&self.path(name), "must not be empty");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A text parsed by its type's own rule; the problem is what that rule says.
+    pub fn parsed<T: std::str::FromStr<Err: Display>>(
+        &self,
+        name: &str,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        let text = self.text(name, 255, problems)?;
+        text.parse().map_err(|error: T::Err| problems.add(&self.path(name), error)).ok()
+    }
+
+    /// A parsed text that must be there.
+    pub fn required_parsed<T: std::str::FromStr<Err: Display>>(
+        &self,
+        name: &str,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        if !self.has(name) {
+            problems.add(&self.path(name), "is required");
+        }
+        self.parsed(name, problems)
+    }
+
+    /// A whole number. `1.0` and `1e5` are decimal values and refused, whatever they amount to.
+    pub fn integer(&self, name: &str, problems: &mut Problems) -> Option<i64> {
+        let problem = match self.value(name)? {
+            Value::Number(number) if number.is_i64() => return number.as_i64(),
+            Value::Number(number) if number.is_u64() => "is too large",
+            _ => "must be an integer",
+        };
+        problems.add(&self.path(name), problem);
+        None
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self, name: &str, problems: &mut Problems) -> Option<bool> {
+        let flag = self.value(name)?.as_bool();
+        if flag.is_none() {
+            problems.add(&self.path(name), "must be true or false");
+        }
+        flag
+    }
+
+    /// A list of at most `max` texts.
+    pub fn texts(&self, name: &str, max: usize, problems: &mut Problems) -> Option<Vec<&'a str>> {
+        let items = self.value(name)?.as_array();
+        let texts = items.and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+        match texts {
+            Some(texts) if texts.len() <= max => return Some(texts),
+            Some(_) => problems.add(&self.path(name), format_args!("must have at most {max} items")),
+            None => problems.add(&self.path(name), "must be an array of strings"),
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_problem_of_a_request_is_collected() {
+        let body =
+            json!({"amount": 1.0, "name": 7, "note": "a\u{0}b", "long": "xxxx", "list": [1], "inner": []});
+        let mut problems = Problems::new();
+        let fields = Fields::of_body(&body).expect("an object");
+        fields.integer("amount", &mut problems);
+        fields.required_text("name", 10, &mut problems);
+        fields.text("note", 10, &mut problems);
+        fields.text("long", 3, &mut problems);
+        fields.texts("list", 3, &mut problems);
+        fields.object("inner", &mut problems);
+        fields.required_text("gone", 3, &mut problems);
+        let expected = [
+            "amount must be an integer",
+            "name must be a string",
+            "note must not contain control characters",
+            "long must be at most 3 characters",
+            "list must be an array of strings",
+            "inner must be an object",
+            "gone is required",
+        ];
+        assert_eq!(problems.messages(), expected);
+    }
+
+    #[test]
+    fn null_is_the_same_as_absent() {
+        let body = json!({"amount": null});
+        let fields = Fields::of_body(&body).expect("an object");
+        assert_eq!(fields.integer("amount", &mut Problems::new()), None);
+        assert!(!fields.has("amount"));
+    }
+
+    #[test]
+    fn numbers_with_a_fraction_or_an_exponent_are_no_integers() {
+        for text in
+            ["1.0", "1e5", "-0", "1E2", "99999999999999999999", "18446744073709551615", "\"1\"", "true"]
+        {
+            let body: Value = serde_json::from_str(&format!("{{\"amount\":{text}}}")).expect("JSON");
+            let mut problems = Problems::new();
+            Fields::of_body(&body).expect("an object").integer("amount", &mut problems);
+            assert!(!problems.is_empty(), "{text}");
+        }
+    }
+}
