@@ -93,17 +93,15 @@ impl<'a> Fields<'a> {
 
     /// A nested object.
     pub fn object(&self, name: &str, problems: &mut Problems) -> Option<Fields<'a>> {
-        match self.value(name)? {
-            Value::Object(members) => Some(Fields { path: self.path(name), members }),
-            _ => {
-                problems.add(&self.path(name), "must be an object");
-                None
-            }
+        let members = self.value(name)?.as_object();
+        if members.is_none() {
+            problems.add(&self.path(name), "must be an object");
         }
+        members.map(|members| Fields { path: self.path(name), members })
     }
 
-    /// A text without control characters, of 1 to `max` characters after nothing is trimmed; the empty text is a
-    /// problem only to those who call [`Fields::required_text`].
+    /// A text without control characters, of at most `max` characters; the empty text is a problem
+    /// only to those who call [`Fields::required_text`].
     pub fn text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
         self.checked_text(name, max, has_control_characters, problems)
     }
