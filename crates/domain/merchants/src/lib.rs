@@ -1,1 +1,5 @@
 //! quipu-merchants
+
+mod limit;
+
+pub use limit::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict, Window};
