@@ -41,7 +41,12 @@ impl SlidingCount {
         let last = self.seconds.back().map_or(now, |(second, _)| *second);
         // A clock set back a little must not open the window again; one set back by more was wrong before.
         let now = if last - now > kept_for { now } else { now.max(last) };
-        self.seconds.retain(|(second, _)| (now - kept_for..=now).contains(second));
+        while self.seconds.front().is_some_and(|(second, _)| *second < now - kept_for) {
+            self.seconds.pop_front();
+        }
+        while self.seconds.back().is_some_and(|(second, _)| *second > now) {
+            self.seconds.pop_back();
+        }
         now
     }
 
