@@ -1,1 +1,23 @@
-//! quipu-merchants
+#![doc = include_str!("../README.md")]
+
+mod api_key;
+mod audit;
+mod beneficiary;
+mod credential;
+mod error;
+mod merchant;
+mod operator;
+mod ports;
+mod route;
+mod scope;
+
+pub use api_key::{ApiKeyRecord, KeyEnvelope, RateLimits};
+pub use audit::{Actor, AuditRecord};
+pub use beneficiary::{Beneficiary, BeneficiaryKind};
+pub use credential::HmacCredential;
+pub use error::{DirectoryError, StoreUnavailable};
+pub use merchant::{ApiVersion, Merchant, MerchantStatus, ReturnUrls};
+pub use operator::{Operator, Role};
+pub use ports::Directory;
+pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
+pub use scope::{Scope, Scopes};

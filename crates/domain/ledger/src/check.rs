@@ -1,0 +1,33 @@
+//! What a verification of the whole ledger finds.
+
+/// One broken invariant, named so that a person can find it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Breach {
+    /// Which invariant: `balance_equals_entries`, `transaction_sums_to_zero`, `status_versions_gapless`,
+    /// `frozen_equals_open_withdrawals`, `counters_equal_rows`.
+    pub invariant: &'static str,
+    /// Where: the tenant and currency, transaction or payment.
+    pub subject: String,
+    /// What was expected and what was found.
+    pub detail: String,
+}
+
+/// The outcome of a verification.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct CheckReport {
+    /// Balances recomputed from their entries.
+    pub balances: u64,
+    /// Transactions whose entries were summed.
+    pub transactions: u64,
+    /// Payments whose status history was walked.
+    pub payments: u64,
+    /// What is broken; at most 100 of each invariant are listed.
+    pub breaches: Vec<Breach>,
+}
+
+impl CheckReport {
+    /// Whether nothing is broken.
+    pub fn is_clean(&self) -> bool {
+        self.breaches.is_empty()
+    }
+}

@@ -1,0 +1,203 @@
+//! Transactions of entries that sum to zero.
+
+use std::str::FromStr;
+
+use quipu_kernel::{Amount, Currency, Minor, OutOfRange, Unrecognised};
+
+use crate::Account;
+
+/// Why money moved; it decides which memo total a platform entry is mirrored in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A deposit arrived.
+    DepositCompleted,
+    /// A withdrawal was accepted and its funds frozen.
+    WithdrawalCreated,
+    /// A withdrawal was paid out.
+    WithdrawalCompleted,
+    /// A withdrawal failed, was cancelled or expired, and its funds are free again.
+    WithdrawalReleased,
+    /// The bank sent a completed withdrawal back.
+    WithdrawalReturned,
+    /// A deposit was paid back, wholly or in part.
+    Refund,
+    /// The operator funded or corrected a balance.
+    Adjustment,
+}
+
+impl Reason {
+    /// The name in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DepositCompleted => "deposit_completed",
+            Self::WithdrawalCreated => "withdrawal_created",
+            Self::WithdrawalCompleted => "withdrawal_completed",
+            Self::WithdrawalReleased => "withdrawal_released",
+            Self::WithdrawalReturned => "withdrawal_returned",
+            Self::Refund => "refund",
+            Self::Adjustment => "adjustment",
+        }
+    }
+}
+
+impl FromStr for Reason {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let all = [
+            Self::DepositCompleted,
+            Self::WithdrawalCreated,
+            Self::WithdrawalCompleted,
+            Self::WithdrawalReleased,
+            Self::WithdrawalReturned,
+            Self::Refund,
+            Self::Adjustment,
+        ];
+        all.into_iter()
+            .find(|reason| reason.as_str() == text)
+            .ok_or(Unrecognised { expected: "a known reason" })
+    }
+}
+
+/// One side of a movement: a signed amount on one account. Positive adds to the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// On which account.
+    pub account: Account,
+    /// By how much, in minor units.
+    pub amount: Minor,
+}
+
+/// Entries that do not sum to zero, which would make or lose money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the entries of a transaction must sum to zero")]
+pub struct Unbalanced;
+
+/// One movement of money of one tenant in one currency: entries that sum to zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    reason: Reason,
+    currency: Currency,
+    entries: Vec<Entry>,
+}
+
+impl Transaction {
+    /// Admits `entries` that sum to zero; entries of zero are left out.
+    pub fn new(reason: Reason, currency: Currency, entries: &[(Account, Minor)]) -> Result<Self, Unbalanced> {
+        let sum: i128 = entries.iter().map(|(_, amount)| i128::from(amount.get())).sum();
+        if sum != 0 {
+            return Err(Unbalanced);
+        }
+        let entries = entries.iter().filter(|(_, amount)| *amount != Minor::ZERO);
+        let entries = entries.map(|&(account, amount)| Entry { account, amount }).collect();
+        Ok(Self { reason, currency, entries })
+    }
+
+    /// A deposit of `received` arrived and costs `fee`, which may exceed it no more than `available` can bear.
+    pub fn deposit_completed(currency: Currency, received: Amount, fee: Minor) -> Result<Self, OutOfRange> {
+        let received = received.minor();
+        Ok(Self::balanced(
+            Reason::DepositCompleted,
+            currency,
+            &[
+                (Account::Clearing, received.negated()),
+                (Account::Available, received.checked_sub(fee)?),
+                (Account::Revenue, fee),
+            ],
+        ))
+    }
+
+    /// A withdrawal was accepted: its amount and fee are set aside.
+    pub fn withdrawal_created(currency: Currency, amount: Amount, fee: Minor) -> Result<Self, OutOfRange> {
+        let total = amount.minor().checked_add(fee)?;
+        Ok(Self::balanced(
+            Reason::WithdrawalCreated,
+            currency,
+            &[(Account::Available, total.negated()), (Account::Frozen, total)],
+        ))
+    }
+
+    /// A withdrawal was paid out and its fee earned.
+    pub fn withdrawal_completed(currency: Currency, amount: Amount, fee: Minor) -> Result<Self, OutOfRange> {
+        let total = amount.minor().checked_add(fee)?;
+        Ok(Self::balanced(
+            Reason::WithdrawalCompleted,
+            currency,
+            &[
+                (Account::Frozen, total.negated()),
+                (Account::Clearing, amount.minor()),
+                (Account::Revenue, fee),
+            ],
+        ))
+    }
+
+    /// A withdrawal will not be paid out: what was set aside is free again.
+    pub fn withdrawal_released(currency: Currency, amount: Amount, fee: Minor) -> Result<Self, OutOfRange> {
+        let total = amount.minor().checked_add(fee)?;
+        Ok(Self::balanced(
+            Reason::WithdrawalReleased,
+            currency,
+            &[(Account::Frozen, total.negated()), (Account::Available, total)],
+        ))
+    }
+
+    /// The bank sent a completed withdrawal back; its fee stays earned.
+    pub fn withdrawal_returned(currency: Currency, amount: Amount) -> Self {
+        let amount = amount.minor();
+        let entries = [(Account::Clearing, amount.negated()), (Account::Available, amount)];
+        Self::balanced(Reason::WithdrawalReturned, currency, &entries)
+    }
+
+    /// `amount` of a completed deposit goes back to the payer; its fee stays earned.
+    pub fn refund(currency: Currency, amount: Amount) -> Self {
+        let amount = amount.minor();
+        let entries = [(Account::Available, amount.negated()), (Account::Clearing, amount)];
+        Self::balanced(Reason::Refund, currency, &entries)
+    }
+
+    /// The operator funds (positive) or corrects (negative) a balance.
+    pub fn adjustment(currency: Currency, amount: Minor) -> Self {
+        let entries = [(Account::Adjustments, amount.negated()), (Account::Available, amount)];
+        Self::balanced(Reason::Adjustment, currency, &entries)
+    }
+
+    fn balanced(reason: Reason, currency: Currency, entries: &[(Account, Minor)]) -> Self {
+        let transaction = Self::new(reason, currency, entries);
+        transaction.unwrap_or_else(|Unbalanced| unreachable!("{reason:?} is built of equal sides"))
+    }
+
+    /// Why the money moved.
+    pub const fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// In which currency.
+    pub const fn currency(&self) -> Currency {
+        self.currency
+    }
+
+    /// The entries; they sum to zero.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_that_do_not_sum_to_zero_are_refused() {
+        let one = Minor::new(1).expect("in range");
+        let entries = [(Account::Available, one), (Account::Frozen, one)];
+        assert_eq!(Transaction::new(Reason::Adjustment, Currency::MXN, &entries), Err(Unbalanced));
+    }
+
+    #[test]
+    fn entries_of_nothing_are_left_out() {
+        let amount = Amount::new(5).expect("in range");
+        let transaction =
+            Transaction::deposit_completed(Currency::MXN, amount, Minor::ZERO).expect("in range");
+        assert_eq!(transaction.entries().len(), 2);
+    }
+}

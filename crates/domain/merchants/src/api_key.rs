@@ -1,0 +1,56 @@
+//! API keys as they are kept: never the key itself.
+
+use quipu_kernel::{Tenant, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{Merchant, Scopes};
+
+/// Limits of one key that differ from the configured ones; absent members follow the configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateLimits {
+    /// Payment creations in any minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create_per_minute: Option<u32>,
+    /// Payment creations in any ten seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create_per_10s: Option<u32>,
+    /// Everything else in any minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_per_minute: Option<u32>,
+}
+
+/// An issued API key, known by the keyed hash of its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKeyRecord {
+    /// Identifier shown to the operator (UUID).
+    pub key_id: String,
+    /// Whose key, and for which environment.
+    pub tenant: Tenant,
+    /// A label for people, at most 255 characters.
+    pub name: String,
+    /// Hex of HMAC-SHA256 over the key's text.
+    pub hash: String,
+    /// The key's last four characters, to tell keys apart.
+    pub last_four: String,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// Its own limits, where they differ.
+    pub rate_limits: RateLimits,
+    /// From when on it is refused with `API_KEY_EXPIRED`.
+    pub expires_at: Option<Timestamp>,
+    /// Since when it is refused with `API_KEY_REVOKED`.
+    pub revoked_at: Option<Timestamp>,
+    /// When it last opened a call, to the minute or so.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was issued.
+    pub created_at: Timestamp,
+}
+
+/// A key with its merchant: all that is needed to decide whether a call may go on.
+#[derive(Debug, Clone)]
+pub struct KeyEnvelope<K> {
+    /// The key or credential.
+    pub key: K,
+    /// Its merchant.
+    pub merchant: Merchant,
+}

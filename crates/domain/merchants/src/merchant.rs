@@ -1,0 +1,100 @@
+//! The merchant itself.
+
+use std::str::FromStr;
+
+use quipu_kernel::{MerchantId, Timestamp, Unrecognised};
+use serde::{Deserialize, Serialize};
+
+/// Which version of the interface a merchant is on; it is on exactly one (specification, "Versioning", 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApiVersion {
+    /// API keys in `X-API-Key`.
+    V1,
+    /// Requests signed by HMAC.
+    V2,
+}
+
+impl ApiVersion {
+    /// `v1` or `v2`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        }
+    }
+}
+
+impl FromStr for ApiVersion {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        match text {
+            "v1" => Ok(Self::V1),
+            "v2" => Ok(Self::V2),
+            _ => Err(Unrecognised { expected: "one of v1, v2" }),
+        }
+    }
+}
+
+/// Whether a merchant may act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MerchantStatus {
+    /// It may.
+    Active,
+    /// Every call is answered 403 `MERCHANT_SUSPENDED`.
+    Suspended,
+}
+
+impl MerchantStatus {
+    /// `active` or `suspended`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+        }
+    }
+}
+
+impl FromStr for MerchantStatus {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        match text {
+            "active" => Ok(Self::Active),
+            "suspended" => Ok(Self::Suspended),
+            _ => Err(Unrecognised { expected: "one of active, suspended" }),
+        }
+    }
+}
+
+/// Where the hosted page sends the payer afterwards; each is an http or https URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReturnUrls {
+    /// After a completed payment.
+    #[serde(default)]
+    pub success_url: Option<String>,
+    /// After a payment that was given up, failed or expired.
+    #[serde(default)]
+    pub cancel_url: Option<String>,
+}
+
+/// A merchant as onboarding made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merchant {
+    /// Its number, shown as `merchant_id`.
+    pub id: MerchantId,
+    /// Its name, 1 to 255 characters.
+    pub name: String,
+    /// The interface it is on.
+    pub api_version: ApiVersion,
+    /// Whether it may act.
+    pub status: MerchantStatus,
+    /// The default for payments that bring none of their own.
+    pub return_urls: ReturnUrls,
+    /// The sealed `default_webhook_secret` of the test and of the live environment, in that order.
+    pub sealed_webhook_secrets: [String; 2],
+    /// When it was onboarded.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,146 @@
+//! What this crate needs of a store.
+
+use async_trait::async_trait;
+use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+
+use crate::{
+    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, HmacCredential, KeyEnvelope,
+    Merchant, Operator, Route, StoreUnavailable,
+};
+
+/// The directory of merchants, their keys and routes, and of the operator's staff.
+///
+/// Every write takes the [`AuditRecord`] that tells of it and commits both or neither. Reads see every write that
+/// was acknowledged before they began.
+#[async_trait]
+pub trait Directory: Send + Sync {
+    /// Adds a merchant with its first routes. Refused with `Conflict` if its number is taken.
+    async fn add_merchant(
+        &self,
+        merchant: Merchant,
+        routes: Vec<Route>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// Replaces a merchant's name, version, status, return URLs and webhook secrets. Refused with `NotFound`.
+    async fn update_merchant(&self, merchant: Merchant, audit: AuditRecord) -> Result<(), DirectoryError>;
+
+    /// One merchant.
+    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
+
+    /// A page of merchants, newest first, and how many there are in all.
+    async fn merchants(&self, page: Page) -> Result<(Vec<Merchant>, u64), StoreUnavailable>;
+
+    /// Adds an API key. Refused with `NotFound` if there is no such merchant.
+    async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError>;
+
+    /// All keys of a merchant, newest first, revoked ones included.
+    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable>;
+
+    /// Revokes a key of this merchant at `at`; revoking it again changes nothing. Refused with `NotFound`.
+    async fn revoke_api_key(
+        &self,
+        merchant: MerchantId,
+        key_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// The key with this hash, revoked and expired ones included, with its merchant.
+    async fn api_key_by_hash(
+        &self,
+        hash: &str,
+    ) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, StoreUnavailable>;
+
+    /// The key with this identifier, with its merchant: what a bearer token leads back to.
+    async fn api_key_by_id(
+        &self,
+        key_id: &str,
+    ) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, StoreUnavailable>;
+
+    /// Notes when keys were last used; a time older than the one on record changes nothing.
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
+
+    /// Adds a v2 credential. Refused with `LimitReached` beyond [`HmacCredential::MOST_ACTIVE`] active ones of the
+    /// tenant, however many are added at once.
+    async fn add_credential(
+        &self,
+        credential: HmacCredential,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// All credentials of a merchant, newest first, revoked ones included.
+    async fn credentials(&self, merchant: MerchantId) -> Result<Vec<HmacCredential>, StoreUnavailable>;
+
+    /// The credential with this identifier, with its merchant: what a bearer token leads back to.
+    async fn credential_by_id(
+        &self,
+        credential_id: &str,
+    ) -> Result<Option<KeyEnvelope<HmacCredential>>, StoreUnavailable>;
+
+    /// Revokes a credential of this merchant; revoking it again changes nothing. Refused with `NotFound`.
+    async fn revoke_credential(
+        &self,
+        merchant: MerchantId,
+        credential_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is revoked at `at`,
+    /// and `issued` (none for v1) is added.
+    async fn switch_version(
+        &self,
+        merchant: Merchant,
+        issued: Vec<HmacCredential>,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// All routes of a merchant, in the order of their keys.
+    async fn routes(&self, merchant: MerchantId) -> Result<Vec<Route>, StoreUnavailable>;
+
+    /// Replaces all routes of a merchant. Refused with `NotFound`.
+    async fn replace_routes(
+        &self,
+        merchant: MerchantId,
+        routes: Vec<Route>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// Saves a beneficiary under the next free number of its tenant and answers that number; `beneficiary.id` is
+    /// ignored. Refused with `NotFound`, or with `LimitReached` when the numbers are used up.
+    async fn add_beneficiary(
+        &self,
+        beneficiary: Beneficiary,
+        audit: AuditRecord,
+    ) -> Result<i32, DirectoryError>;
+
+    /// A page of a merchant's beneficiaries over both environments, newest first, and how many there are.
+    async fn beneficiaries(
+        &self,
+        merchant: MerchantId,
+        page: Page,
+    ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable>;
+
+    /// The saved beneficiary of this tenant, kind and number.
+    async fn beneficiary(
+        &self,
+        tenant: Tenant,
+        kind: BeneficiaryKind,
+        id: i32,
+    ) -> Result<Option<Beneficiary>, StoreUnavailable>;
+
+    /// Adds a member of staff.
+    async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;
+
+    /// The member of staff with this token hash, revoked ones included.
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Operator>, StoreUnavailable>;
+
+    /// A page of the audit log, newest first, optionally of one merchant, and how many lines there are.
+    async fn audit_log(
+        &self,
+        merchant: Option<MerchantId>,
+        page: Page,
+    ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable>;
+}

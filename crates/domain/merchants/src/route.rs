@@ -1,0 +1,282 @@
+//! Routes: what a merchant may do, over which rail, and what it costs.
+
+use std::str::FromStr;
+
+use quipu_kernel::{Amount, Currency, Environment, Minor, OutOfRange, Unrecognised};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How money moves (specification, "What the service does", 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// A bank transfer; with a partner destination, a payout across borders.
+    BankTransfer,
+    /// Mexico's interbank transfers.
+    Spei,
+    /// Cash at a shop, against a voucher.
+    #[serde(rename = "cashstore")]
+    CashStore,
+    /// A card, on a page of the scheme; card data never passes through us.
+    Card,
+    /// Cash, against a voucher.
+    Cash,
+    /// A cryptocurrency.
+    Crypto,
+    /// Australia's PayID.
+    #[serde(rename = "payid")]
+    PayId,
+    /// A redirect to a scheme of Sri Lanka.
+    #[serde(rename = "redirectpay")]
+    RedirectPay,
+}
+
+impl Method {
+    /// Every method, in the order of the specification.
+    pub const ALL: [Self; 8] = [
+        Self::BankTransfer,
+        Self::Spei,
+        Self::CashStore,
+        Self::Card,
+        Self::Cash,
+        Self::Crypto,
+        Self::PayId,
+        Self::RedirectPay,
+    ];
+
+    /// The name in the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BankTransfer => "bank_transfer",
+            Self::Spei => "spei",
+            Self::CashStore => "cashstore",
+            Self::Card => "card",
+            Self::Cash => "cash",
+            Self::Crypto => "crypto",
+            Self::PayId => "payid",
+            Self::RedirectPay => "redirectpay",
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|method| method.as_str() == text);
+        found.ok_or(Unrecognised {
+            expected: "one of bank_transfer, spei, cashstore, card, cash, crypto, payid, redirectpay",
+        })
+    }
+}
+
+/// Which way the money goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// In, from a customer.
+    Deposit,
+    /// Out, to a recipient.
+    Withdrawal,
+}
+
+impl Direction {
+    /// `deposit` or `withdrawal`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deposit => "deposit",
+            Self::Withdrawal => "withdrawal",
+        }
+    }
+}
+
+impl FromStr for Direction {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        match text {
+            "deposit" => Ok(Self::Deposit),
+            "withdrawal" => Ok(Self::Withdrawal),
+            _ => Err(Unrecognised { expected: "one of deposit, withdrawal" }),
+        }
+    }
+}
+
+/// How strictly account numbers are checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccountCheck {
+    /// By their format only.
+    #[default]
+    Format,
+    /// By their check digits too (CLABE, CBU, ABN, IBAN).
+    Enforce,
+}
+
+/// What a route is found by, within its merchant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RouteKey {
+    /// Test or live.
+    pub environment: Environment,
+    /// In which currency.
+    pub currency: Currency,
+    /// By which method.
+    pub method: Method,
+    /// Which way.
+    pub direction: Direction,
+    /// Whether it is the partner route (payouts to a partner destination).
+    pub partner: bool,
+}
+
+/// A way for one merchant's money, in the shape in which the operator reads and writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Test or live.
+    pub environment: Environment,
+    /// In which currency.
+    pub currency: Currency,
+    /// By which method.
+    pub method: Method,
+    /// Which way.
+    pub direction: Direction,
+    /// Whether it is the partner route.
+    #[serde(default)]
+    pub partner: bool,
+    /// Whether it may be used at present.
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+    /// The rail that moves the money: `simulator` or `manual`.
+    pub rail: String,
+    /// Least amount, in minor units.
+    #[serde(default = "one")]
+    pub min_amount: Amount,
+    /// Greatest amount, in minor units.
+    #[serde(default)]
+    pub max_amount: Option<Amount>,
+    /// Fee as a share of the amount, in hundredths of a percent, at most 10,000.
+    #[serde(default)]
+    pub fee_bps: u16,
+    /// Fee on top of the share, in minor units.
+    #[serde(default)]
+    pub fee_fixed: Minor,
+    /// Seconds until an unpaid deposit expires; absent means the method's default.
+    #[serde(default)]
+    pub expires_in: Option<u32>,
+    /// Members of `payout` that this route asks for beyond those its method always needs.
+    #[serde(default)]
+    pub required_payout_fields: Vec<String>,
+    /// How strictly account numbers are checked.
+    #[serde(default)]
+    pub account_check: AccountCheck,
+    /// What the manual rail shows the payer: the members of the method's instructions that the payment itself
+    /// does not give.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub instructions: Map<String, Value>,
+}
+
+const fn enabled() -> bool {
+    true
+}
+
+fn one() -> Amount {
+    Amount::new(1).unwrap_or_else(|_| unreachable!("one is in range"))
+}
+
+impl Route {
+    /// What the route is found by.
+    pub const fn key(&self) -> RouteKey {
+        RouteKey {
+            environment: self.environment,
+            currency: self.currency,
+            method: self.method,
+            direction: self.direction,
+            partner: self.partner,
+        }
+    }
+
+    /// An enabled route over `rail` with minimum 1, no maximum and no fee.
+    pub fn plain(key: RouteKey, rail: &str) -> Self {
+        Self {
+            environment: key.environment,
+            currency: key.currency,
+            method: key.method,
+            direction: key.direction,
+            partner: key.partner,
+            enabled: true,
+            rail: rail.to_owned(),
+            min_amount: one(),
+            max_amount: None,
+            fee_bps: 0,
+            fee_fixed: Minor::ZERO,
+            expires_in: None,
+            required_payout_fields: Vec::new(),
+            account_check: AccountCheck::Format,
+            instructions: Map::new(),
+        }
+    }
+
+    /// The fee on `amount`: its share, rounded half up, plus the fixed part.
+    pub fn fee(&self, amount: Amount) -> Result<Minor, OutOfRange> {
+        let share = (i128::from(amount.get()) * i128::from(self.fee_bps) + 5_000) / 10_000;
+        Minor::new(i64::try_from(share).map_err(|_| OutOfRange)?)?.checked_add(self.fee_fixed)
+    }
+
+    /// The routes a new merchant starts with: every pairing of the specification in the test environment on the
+    /// simulator, partner payouts for GEL only, nothing live.
+    pub fn of_new_merchant() -> Vec<Self> {
+        let pairings = [
+            (Method::BankTransfer, Currency::ARS),
+            (Method::BankTransfer, Currency::UYU),
+            (Method::BankTransfer, Currency::AUD),
+            (Method::Spei, Currency::MXN),
+            (Method::PayId, Currency::AUD),
+            (Method::RedirectPay, Currency::LKR),
+        ];
+        let key = |method, currency, direction, partner| RouteKey {
+            environment: Environment::Test,
+            currency,
+            method,
+            direction,
+            partner,
+        };
+        let mut routes = Vec::new();
+        for (method, currency) in pairings {
+            routes.push(Self::plain(key(method, currency, Direction::Deposit, false), "simulator"));
+            // `redirectpay` takes money in only.
+            if method != Method::RedirectPay {
+                routes.push(Self::plain(key(method, currency, Direction::Withdrawal, false), "simulator"));
+            }
+        }
+        let partner = key(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
+        routes.push(Self::plain(partner, "simulator"));
+        routes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fee_is_rounded_half_up_and_the_fixed_part_comes_on_top() {
+        let mut route = Route::of_new_merchant().remove(0);
+        let fee = |route: &Route, amount| {
+            let amount = Amount::new(amount).expect("in range");
+            route.fee(amount).map(Minor::get)
+        };
+        assert_eq!(fee(&route, 100_000), Ok(0));
+        route.fee_bps = 250;
+        assert_eq!([fee(&route, 100), fee(&route, 20), fee(&route, 19)], [Ok(3), Ok(1), Ok(0)]);
+        route.fee_fixed = Minor::new(30).expect("in range");
+        assert_eq!(fee(&route, 100), Ok(33));
+        assert_eq!(fee(&route, quipu_kernel::MAX_MINOR), Ok(225_179_981_368_555));
+    }
+
+    #[test]
+    fn a_new_merchant_can_pay_in_and_out_by_every_pairing_in_test_only() {
+        let routes = Route::of_new_merchant();
+        assert_eq!(routes.len(), 12);
+        assert!(routes.iter().all(|route| route.environment == Environment::Test && route.enabled));
+        assert!(routes.iter().filter(|route| route.partner).all(|route| route.currency == Currency::GEL));
+    }
+}

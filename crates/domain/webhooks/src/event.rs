@@ -1,0 +1,34 @@
+//! One event.
+
+use quipu_kernel::{EventId, PaymentId, Timestamp};
+
+use crate::EventName;
+
+/// Something a merchant is told of, with the bytes it is told in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Identifier, the same in every delivery.
+    pub id: EventId,
+    /// What it tells of.
+    pub name: EventName,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The payment it is about, if any.
+    pub payment_id: Option<PaymentId>,
+    /// The payment's status before and after, by their names in the interface, and its version: together the events
+    /// `payment.*` of a payment are its history.
+    pub status: Option<EventStatus>,
+    /// The JSON that is delivered, byte for byte.
+    pub payload: String,
+}
+
+/// The step of a payment that an event tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventStatus {
+    /// Before; none for a new payment.
+    pub previous: Option<&'static str>,
+    /// After.
+    pub status: &'static str,
+    /// `status_version` after; 1 for a new payment.
+    pub version: i32,
+}
