@@ -1,5 +1,7 @@
 //! What this crate needs of a store.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 
@@ -11,7 +13,8 @@ use crate::{
 /// The directory of merchants, their keys and routes, and of the operator's staff.
 ///
 /// Every write takes the [`AuditRecord`] that tells of it and commits both or neither. Reads see every write that
-/// was acknowledged before they began.
+/// was acknowledged by this node before they began; what another node wrote is seen within two seconds, since the
+/// look-ups that every call needs (keys, credentials, routes, staff) may be answered from memory.
 #[async_trait]
 pub trait Directory: Send + Sync {
     /// Adds a merchant with its first routes. Refused with `Conflict` if its number is taken.
@@ -50,13 +53,13 @@ pub trait Directory: Send + Sync {
     async fn api_key_by_hash(
         &self,
         hash: &str,
-    ) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, StoreUnavailable>;
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
 
     /// The key with this identifier, with its merchant: what a bearer token leads back to.
     async fn api_key_by_id(
         &self,
         key_id: &str,
-    ) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, StoreUnavailable>;
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
 
     /// Notes when keys were last used; a time older than the one on record changes nothing.
     async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
@@ -70,13 +73,16 @@ pub trait Directory: Send + Sync {
     ) -> Result<(), DirectoryError>;
 
     /// All credentials of a merchant, newest first, revoked ones included.
-    async fn credentials(&self, merchant: MerchantId) -> Result<Vec<HmacCredential>, StoreUnavailable>;
+    async fn credentials(
+        &self,
+        merchant: MerchantId,
+    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable>;
 
     /// The credential with this identifier, with its merchant: what a bearer token leads back to.
     async fn credential_by_id(
         &self,
         credential_id: &str,
-    ) -> Result<Option<KeyEnvelope<HmacCredential>>, StoreUnavailable>;
+    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable>;
 
     /// Revokes a credential of this merchant; revoking it again changes nothing. Refused with `NotFound`.
     async fn revoke_credential(
@@ -98,7 +104,7 @@ pub trait Directory: Send + Sync {
     ) -> Result<(), DirectoryError>;
 
     /// All routes of a merchant, in the order of their keys.
-    async fn routes(&self, merchant: MerchantId) -> Result<Vec<Route>, StoreUnavailable>;
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable>;
 
     /// Replaces all routes of a merchant. Refused with `NotFound`.
     async fn replace_routes(
@@ -135,7 +141,7 @@ pub trait Directory: Send + Sync {
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;
 
     /// The member of staff with this token hash, revoked ones included.
-    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Operator>, StoreUnavailable>;
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;
 
     /// A page of the audit log, newest first, optionally of one merchant, and how many lines there are.
     async fn audit_log(

@@ -1,0 +1,170 @@
+//! The statuses of a payment and the one table of moves between them.
+
+use std::str::FromStr;
+
+use quipu_kernel::Unrecognised;
+use quipu_merchants::{Direction, Method};
+use serde::{Deserialize, Serialize};
+
+use crate::PaymentType;
+
+/// Where a payment stands (specification, "Payment statuses").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// A withdrawal that was accepted and not yet submitted.
+    Pending,
+    /// A deposit that waits for its money, or a withdrawal that may be on its way.
+    Processing,
+    /// The money arrived.
+    Completed,
+    /// It will not arrive.
+    Failed,
+    /// It was given up.
+    Cancelled,
+    /// Nobody paid in time.
+    Expired,
+    /// All of it went back.
+    Refunded,
+    /// Some of it went back.
+    PartialRefund,
+}
+
+impl Status {
+    /// Every status, in the order of the specification.
+    pub const ALL: [Self; 8] = [
+        Self::Pending,
+        Self::Processing,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Expired,
+        Self::Refunded,
+        Self::PartialRefund,
+    ];
+
+    /// The name in the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Processing => "processing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+            Self::Refunded => "refunded",
+            Self::PartialRefund => "partial_refund",
+        }
+    }
+
+    /// The status a new payment begins in.
+    pub const fn first(kind: PaymentType) -> Self {
+        match kind.direction() {
+            Direction::Deposit => Self::Processing,
+            Direction::Withdrawal => Self::Pending,
+        }
+    }
+
+    /// Whether a payment that leaves for this status frees its `merchant_reference` for another.
+    pub const fn frees_reference(self) -> bool {
+        matches!(self, Self::Failed | Self::Cancelled | Self::Expired)
+    }
+
+    /// The transition table, complete: what `trigger` makes of a payment in this status. `None` means the move
+    /// does not exist, and nothing changes.
+    #[expect(
+        clippy::match_same_arms,
+        reason = "a row of the table stands for itself; merged rows would hide moves"
+    )]
+    pub fn after(self, about: Situation, trigger: Trigger) -> Option<Self> {
+        use Direction::{Deposit, Withdrawal};
+        let next = match (about.kind.direction(), self, trigger) {
+            (Deposit, Self::Processing, Trigger::Confirm) => Self::Completed,
+            (Deposit, Self::Processing, Trigger::Fail) => Self::Failed,
+            (Deposit, Self::Processing, Trigger::Expire) if about.method != Method::RedirectPay => {
+                Self::Expired
+            }
+            (Deposit, Self::Processing, Trigger::GiveUp) if about.method == Method::RedirectPay => {
+                Self::Cancelled
+            }
+            (Deposit, Self::Expired | Self::Cancelled, Trigger::ArriveLate) => Self::Completed,
+            (Deposit, Self::Completed | Self::PartialRefund, Trigger::RefundPart) => Self::PartialRefund,
+            (Deposit, Self::Completed | Self::PartialRefund, Trigger::RefundRest) => Self::Refunded,
+            (Withdrawal, Self::Pending, Trigger::Cancel) => Self::Cancelled,
+            (Withdrawal, Self::Pending, Trigger::Submit) if about.has_recipient => Self::Processing,
+            (Withdrawal, Self::Pending | Self::Processing, Trigger::Fail) => Self::Failed,
+            (Withdrawal, Self::Pending, Trigger::Expire)
+                if about.kind == PaymentType::WithdrawalPp && !about.has_recipient =>
+            {
+                Self::Expired
+            }
+            (Withdrawal, Self::Processing, Trigger::Confirm) => Self::Completed,
+            (Withdrawal, Self::Completed, Trigger::Return) => Self::Refunded,
+            _ => return None,
+        };
+        Some(next)
+    }
+}
+
+impl FromStr for Status {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        found.ok_or(Unrecognised {
+            expected: "one of pending, processing, completed, failed, cancelled, expired, refunded, partial_refund",
+        })
+    }
+}
+
+/// What the table needs to know of a payment beside its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Situation {
+    /// Which kind it is.
+    pub kind: PaymentType,
+    /// By which method.
+    pub method: Method,
+    /// Whether a withdrawal's recipient is known.
+    pub has_recipient: bool,
+}
+
+/// What happened to a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trigger {
+    /// The merchant cancels.
+    Cancel,
+    /// A worker or an operator is about to hand a withdrawal to its rail.
+    Submit,
+    /// The rail or an operator confirms the full amount.
+    Confirm,
+    /// The rail or an operator reports that it failed.
+    Fail,
+    /// Its time is over.
+    Expire,
+    /// A `redirectpay` deposit stayed unresolved for too long.
+    GiveUp,
+    /// Money arrives for a deposit that had ended.
+    ArriveLate,
+    /// The bank sends a completed withdrawal back.
+    Return,
+    /// A refund that leaves something.
+    RefundPart,
+    /// A refund of all that is left.
+    RefundRest,
+}
+
+impl Trigger {
+    /// Every trigger, for tests over the whole table.
+    pub const ALL: [Self; 10] = [
+        Self::Cancel,
+        Self::Submit,
+        Self::Confirm,
+        Self::Fail,
+        Self::Expire,
+        Self::GiveUp,
+        Self::ArriveLate,
+        Self::Return,
+        Self::RefundPart,
+        Self::RefundRest,
+    ];
+}
