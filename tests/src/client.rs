@@ -9,6 +9,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 use crate::{Answer, signature};
+use quipu_kernel::Timestamp;
 
 #[derive(Debug, Clone)]
 enum Credential {
@@ -52,6 +53,15 @@ impl Client {
     pub fn with_hmac(&self, merchant_id: &str, secret: &str) -> Self {
         let credential = Credential::Hmac { merchant_id: merchant_id.to_owned(), secret: secret.to_owned() };
         Self { credential, ..self.clone() }
+    }
+
+    /// The same caller at another address.
+    pub fn moved_to(&self, other: &Self) -> Self {
+        Self {
+            http: other.http.clone(),
+            base_url: other.base_url.clone(),
+            credential: self.credential.clone(),
+        }
     }
 
     /// Scheme, host and port.
@@ -173,6 +183,13 @@ impl Client {
 #[expect(clippy::disallowed_methods, reason = "a merchant's program has its own clock")]
 pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock past 1970").as_secs()
+}
+
+/// An ISO 8601 instant that lies ahead.
+pub fn instant_in(time: Duration) -> String {
+    Timestamp::from_millis(i64::try_from(unix_seconds() * 1_000).expect("a date within reach"))
+        .plus(time)
+        .to_string()
 }
 
 /// A nonce no test of this machine has used.

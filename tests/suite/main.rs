@@ -1,3 +1,17 @@
 //! The scenarios, one file a subject, each on both databases.
 
 mod balances;
+mod cancel;
+mod concurrency;
+mod crash;
+mod create;
+mod errors;
+mod health;
+mod hostile_input;
+mod keys;
+mod lists;
+mod newcomer;
+mod operator;
+mod references;
+mod resets;
+mod simulator;
