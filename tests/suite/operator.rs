@@ -60,7 +60,7 @@ async fn roles_bound_what_an_operator_may_do(database: Database) {
             if allowed {
                 table.accepted(row, answer);
             } else {
-                table.refused(row, answer, 403, "SCOPE_MISSING")
+                table.refused(row, answer, 403, "SCOPE_MISSING");
             }
         };
         let admin = role == "admin";
