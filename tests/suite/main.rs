@@ -1,6 +1,7 @@
 //! The scenarios, one file a subject, each on both databases.
 
 mod balances;
+mod callers;
 mod cancel;
 mod concurrency;
 mod crash;
@@ -8,7 +9,7 @@ mod create;
 mod errors;
 mod health;
 mod hostile_input;
-mod keys;
+
 mod lists;
 mod newcomer;
 mod operator;
