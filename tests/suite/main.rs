@@ -15,4 +15,5 @@ mod newcomer;
 mod operator;
 mod references;
 mod resets;
+mod shell;
 mod simulator;
