@@ -129,8 +129,6 @@ fn body_length(head: &[u8]) -> io::Result<usize> {
     let header = head.lines().filter_map(|line| line.split_once(':'));
     let length =
         header.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value.trim());
-    length
-        .last()
-        .and_then(|text| text.parse().ok())
-        .ok_or_else(|| io::Error::other("an answer without its length"))
+    let length = length.next().and_then(|text| text.parse().ok());
+    length.ok_or_else(|| io::Error::other("an answer without its length"))
 }
