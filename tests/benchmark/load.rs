@@ -127,7 +127,7 @@ fn head_length(buffer: &[u8]) -> Option<usize> {
 fn body_length(head: &[u8]) -> io::Result<usize> {
     let head = String::from_utf8_lossy(head);
     let header = head.lines().filter_map(|line| line.split_once(':'));
-    let length =
+    let mut length =
         header.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value.trim());
     let length = length.next().and_then(|text| text.parse().ok());
     length.ok_or_else(|| io::Error::other("an answer without its length"))
