@@ -324,6 +324,7 @@ impl Drop for Gateway {
 fn binary() -> PathBuf {
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/quipu");
     let path = std::env::var_os("QUIPU_BIN").map_or_else(built, PathBuf::from);
-    assert!(path.exists(), "{} is not built: run `cargo build -p quipu`", path.display());
-    path
+    // Absolute, because the gateway runs in a folder of its own.
+    path.canonicalize()
+        .unwrap_or_else(|error| panic!("{}: {error}: run `cargo build -p quipu`", path.display()))
 }

@@ -2,80 +2,16 @@
 
 use std::time::Duration;
 
-use quipu_tests::{Database, Gateway, Table, draft, eventually, on_both_databases};
-use reqwest::Method;
-use serde_json::{Value, json};
+use quipu_tests::{Database, Gateway, draft, eventually, on_both_databases};
+use serde_json::json;
 
 on_both_databases!(
-    each_endpoint_asks_for_its_scope,
     unknown_and_old_keys_are_told_apart,
     several_keys_live_side_by_side_until_revoked,
     an_expired_key_is_refused,
     a_suspended_merchant_is_refused,
     the_prefix_selects_the_environment,
 );
-
-async fn each_endpoint_asks_for_its_scope(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let payment = merchant.create(&draft::steered(draft::deposit_mxn(100), "stay")).await;
-    let id = merchant.id;
-    let endpoints: Vec<(Method, String, Option<Value>, &[&str])> = vec![
-        (Method::POST, "/api/v1/payments".into(), Some(draft::deposit_mxn(1)), &["payments.create"]),
-        (Method::GET, "/api/v1/payments".into(), None, &["payments.read", "payments.view"]),
-        (Method::GET, format!("/api/v1/payments/{payment}"), None, &["payments.read", "payments.view"]),
-        (Method::POST, format!("/api/v1/payments/{payment}/cancel"), None, &["payments.cancel"]),
-        (Method::GET, "/api/v1/payments/methods".into(), None, &["payments.methods"]),
-        (Method::POST, "/api/v1/payments/methods/validate".into(), Some(json!({})), &["payments.methods"]),
-        (Method::GET, "/api/v1/balance".into(), None, &["balance.read", "balance.view"]),
-        (Method::GET, "/api/v1/balance/all".into(), None, &["balance.read", "balance.view"]),
-        (Method::GET, format!("/api/v1/merchants/{id}/balance"), None, &["balance.read", "balance.view"]),
-        (Method::GET, format!("/api/v1/merchants/{id}/balance/all"), None, &["balance.read", "balance.view"]),
-        (Method::GET, format!("/api/v1/merchants/{id}"), None, &["webhooks.read", "webhooks.view"]),
-    ];
-    let scopes = [
-        "payments.create",
-        "payments.read",
-        "payments.view",
-        "payments.cancel",
-        "payments.methods",
-        "webhooks.create",
-        "webhooks.read",
-        "webhooks.view",
-        "webhooks.update",
-        "webhooks.delete",
-        "balance.read",
-        "balance.view",
-        "tickets.create",
-        "tickets.read",
-        "tickets.update",
-    ];
-    let mut table = Table::new();
-    for scope in scopes {
-        let key = merchant.key(&json!({ "scopes": [scope] })).await;
-        for (method, path, body, granting) in &endpoints {
-            let body = body.as_ref().map(|body| draft_again(body).to_string().into_bytes());
-            let answer = key.send(method.clone(), path, body, &[]).await;
-            let row = format!("{method} {path} with {scope}");
-            if granting.contains(&scope) {
-                // Granted: whatever comes of it is not for want of a scope.
-                table.note(row, if answer.status == 403 { Err(answer.to_string()) } else { Ok(()) });
-            } else {
-                table.refused(row, &answer, 403, "SCOPE_MISSING");
-            }
-        }
-    }
-    table.finish();
-}
-
-/// The same body with a reference of its own, where it has one.
-fn draft_again(body: &Value) -> Value {
-    let mut body = body.clone();
-    if body.get("merchant_reference").is_some() {
-        body["merchant_reference"] = json!(draft::reference());
-    }
-    body
-}
 
 async fn unknown_and_old_keys_are_told_apart(database: Database) {
     let gateway = Gateway::start(database).await;
