@@ -9,16 +9,14 @@ use serde_json::{Value, json};
 use super::world::{
     START, TENANT, World, amount, bank, creation, deposit, minor, ready, route, with, withdrawal,
 };
-use crate::{
-    CreateError, Customer, CustomerClaim, Due, DueAction, Issued, Nonce, PaymentChange, Status, Trigger,
-};
+use crate::{CreateError, Customer, CustomerClaim, Due, DueAction, Issued, Nonce, Status, Trigger};
 
 fn refused(world: &World, body: &Value) -> CreateError {
     ready(world.create.run(creation(body))).expect_err("refused")
 }
 
-fn nonce(value: &str) -> Option<Nonce> {
-    Some(Nonce { value: value.to_owned(), expires_at: START })
+fn nonce(value: &str) -> Nonce {
+    Nonce { value: value.to_owned(), expires_at: START }
 }
 
 #[test]
@@ -254,7 +252,9 @@ fn no_payment_takes_a_balance_beyond_its_range() {
 fn live_webhooks_are_https_and_defaults_fill_return_urls() {
     let world = World::new();
     let mut routes = Route::of_new_merchant();
-    routes.iter_mut().for_each(|route| route.environment = Environment::Live);
+    for route in &mut routes {
+        route.environment = Environment::Live;
+    }
     world.store.set_routes(routes);
     let mut creation = creation(&with(
         deposit(),
@@ -283,7 +283,7 @@ fn a_nonce_is_burnt_once_whatever_comes_of_it() {
     let world = World::new();
     let run = |body: &Value, value: &str| {
         let mut creation = creation(body);
-        creation.nonce = nonce(value);
+        creation.nonce = Some(nonce(value));
         ready(world.create.run(creation))
     };
     run(&deposit(), "first-nonce").expect("created");
@@ -291,14 +291,14 @@ fn a_nonce_is_burnt_once_whatever_comes_of_it() {
     let unknown = with(deposit(), &json!({"method": "cash", "currency": "USD"}));
     let refusal = run(&unknown, "second-nonce").expect_err("no route");
     assert_eq!(refusal.code(), "CURRENCY_NOT_ENABLED");
-    assert!(matches!(world.store.rows().commits[1].payment, None::<PaymentChange>));
+    assert!(world.store.rows().commits[1].payment.is_none());
     assert_eq!(run(&deposit(), "third-nonce").expect_err("duplicate").code(), "DUPLICATE_MERCHANT_REFERENCE");
     for used in ["first-nonce", "second-nonce", "third-nonce"] {
         for body in [deposit(), unknown.clone()] {
             assert_eq!(run(&body, used).expect_err("replayed").code(), "NONCE_REUSED", "{used}");
         }
     }
-    let burn = || ready(world.create.burn(TENANT, nonce("fourth-nonce").expect("a nonce")));
+    let burn = || ready(world.create.burn(TENANT, nonce("fourth-nonce")));
     burn().expect("fresh");
     assert_eq!(burn().expect_err("used").code(), "NONCE_REUSED");
 }

@@ -6,7 +6,7 @@ use super::world::{with, withdrawal};
 use crate::{Draft, WalletScheme, destination::Destination};
 
 /// What is said of a withdrawal by this method in this currency with this payout.
-fn problems_of(method: &str, currency: &str, payout: Value) -> Vec<String> {
+fn problems_of(method: &str, currency: &str, payout: &Value) -> Vec<String> {
     let members = json!({"method": method, "currency": currency, "payout": payout});
     match Draft::parse(&with(withdrawal(), &members)) {
         Ok(_) => Vec::new(),
@@ -51,7 +51,7 @@ fn a_withdrawal_needs_what_its_method_needs() {
         ("payid", "AUD", json!({"payid": "a@b.io", "payid_type": "email"}), &[]),
         ("bank_transfer", "AUD", json!({"bsb": "062000", "bank_account": "12345678"}), &[]),
     ] {
-        assert_eq!(problems_of(method, currency, payout.clone()), problems, "{method} {currency} {payout}");
+        assert_eq!(problems_of(method, currency, &payout), problems, "{method} {currency} {payout}");
     }
 }
 
@@ -123,14 +123,14 @@ fn members_have_their_formats() {
         ("payid", "AUD", payid("51824753556", "abn"), &[]),
         ("bank_transfer", "ARS", json!({"recipient_name": "A", "bank_account": "perro.gato-1"}), &[]),
     ] {
-        assert_eq!(problems_of(method, currency, payout.clone()), problems, "{method} {currency} {payout}");
+        assert_eq!(problems_of(method, currency, &payout), problems, "{method} {currency} {payout}");
     }
     let both = json!({"payid": "a@b.io", "payid_type": "email", "bank_account": "1", "bsb": "062000"});
     let expected = [
         "payout.bank_account must not be sent with method payid",
         "payout.bsb must not be sent with method payid",
     ];
-    assert_eq!(problems_of("payid", "AUD", both), expected);
+    assert_eq!(problems_of("payid", "AUD", &both), expected);
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn a_hosted_withdrawal_may_leave_its_recipient_open() {
 }
 
 /// What is said of a withdrawal in lari with this partner destination.
-fn partner_problems(destination: Value) -> Vec<String> {
-    problems_of("bank_transfer", "GEL", json!({"partnerDestination": destination}))
+fn partner_problems(destination: &Value) -> Vec<String> {
+    problems_of("bank_transfer", "GEL", &json!({"partnerDestination": destination}))
 }
 
 fn inline_bank() -> Value {
@@ -167,7 +167,7 @@ fn a_wallet_is_named_by_its_scheme() {
         ("national_passport", "123456789012"),
         ("reference_id", "A_b-9"),
     ] {
-        assert!(partner_problems(wallet(scheme, value)).is_empty(), "{scheme} {value}");
+        assert!(partner_problems(&wallet(scheme, value)).is_empty(), "{scheme} {value}");
     }
     let long = "x".repeat(101);
     for (scheme, value, rule) in [
@@ -182,7 +182,7 @@ fn a_wallet_is_named_by_its_scheme() {
         ("reference_id", &long, "1 to 100 ASCII letters, digits, underscores and hyphens"),
     ] {
         let expected = format!("payout.partnerDestination.value must be {rule}");
-        assert_eq!(partner_problems(wallet(scheme, value)), [expected], "{scheme} {value}");
+        assert_eq!(partner_problems(&wallet(scheme, value)), [expected], "{scheme} {value}");
     }
 }
 
@@ -221,7 +221,7 @@ fn a_destination_has_exactly_one_form() {
             ".bank must not be sent: a SEPA beneficiary has to be a saved one",
         ),
     ] {
-        assert_eq!(partner_problems(destination.clone()), [path(problem)], "{destination}");
+        assert_eq!(partner_problems(&destination), [path(problem)], "{destination}");
     }
     for destination in [
         json!({"kind": "bank", "ibanAccountId": "1"}),
@@ -229,7 +229,7 @@ fn a_destination_has_exactly_one_form() {
         json!({"kind": "sepa", "ibanAccountId": "7", "bank": null}),
         json!({"kind": "bank", "bank": inline_bank()}),
     ] {
-        assert!(partner_problems(destination.clone()).is_empty(), "{destination}");
+        assert!(partner_problems(&destination).is_empty(), "{destination}");
     }
 }
 
@@ -255,7 +255,7 @@ fn an_inline_beneficiary_is_whole() {
         (json!({"city": "Tbilisi"}), "city is not a known member"),
     ] {
         let destination = json!({"kind": "bank", "bank": with(inline_bank(), &members)});
-        assert_eq!(partner_problems(destination), [path(problem)], "{members}");
+        assert_eq!(partner_problems(&destination), [path(problem)], "{members}");
     }
 }
 
@@ -267,17 +267,17 @@ fn a_partner_destination_stands_alone() {
     {
         let payout = json!({"partnerDestination": wallet, name: ""});
         let expected = format!("payout.{name} must not be combined with partnerDestination");
-        assert_eq!(problems_of("bank_transfer", "GEL", payout), [expected]);
+        assert_eq!(problems_of("bank_transfer", "GEL", &payout), [expected]);
     }
     let named = json!({"partnerDestination": wallet, "recipient_name": "Nino", "bsb": null});
-    assert!(problems_of("bank_transfer", "GEL", named).is_empty());
+    assert!(problems_of("bank_transfer", "GEL", &named).is_empty());
     let payout = json!({"partnerDestination": wallet});
     assert_eq!(
-        problems_of("spei", "MXN", payout.clone()),
+        problems_of("spei", "MXN", &payout),
         ["method must be bank_transfer for a partner destination"]
     );
     assert!(
-        problems_of("bank_transfer", "ARS", payout).is_empty(),
+        problems_of("bank_transfer", "ARS", &payout).is_empty(),
         "no recipient_name for a typed destination"
     );
 }
