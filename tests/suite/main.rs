@@ -1,0 +1,3 @@
+//! The scenarios, one file a subject, each on both databases.
+
+mod balances;
