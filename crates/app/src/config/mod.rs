@@ -41,12 +41,15 @@ pub(crate) struct Settings {
     pub(crate) data_dir: PathBuf,
     /// It may hold a password, so it is never shown.
     pub(crate) database_url: Secret,
+    /// Where rate limits are shared between nodes; it may hold a password.
+    pub(crate) redis_url: Option<Secret>,
     pub(crate) master_key: Option<Secret>,
     pub(crate) retired_master_keys: Vec<Secret>,
     /// `None` means JSON, or text with `--dev`.
     pub(crate) log_format: Option<LogFormat>,
     pub(crate) log_level: String,
     pub(crate) simulator_delay: Duration,
+    pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) limits: LimitSettings,
 }
 
@@ -54,6 +57,13 @@ impl Settings {
     /// Reads `file` (which must exist if it was named) and the environment; `data` from the command line beats both.
     pub(crate) fn load(file: Option<&Path>, data: Option<&Path>) -> Result<Self> {
         Self::read(&mut Reader::of_file_and_environment(file)?, data)
+    }
+
+    /// The defaults, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_defaults(data: &Path) -> Self {
+        let mut nothing = Reader::of_texts("", &[]).expect("nothing is readable");
+        Self::read(&mut nothing, Some(data)).expect("defaults are valid")
     }
 
     fn read(from: &mut Reader, data: Option<&Path>) -> Result<Self> {
@@ -70,11 +80,15 @@ impl Settings {
             public_url: from.take("public_url", values::web_url),
             data_dir,
             database_url,
+            redis_url: from.take("redis_url", values::redis_url),
             master_key: from.take("master_key", values::secret),
             retired_master_keys: from.take("retired_master_keys", values::secrets).unwrap_or_default(),
             log_format: from.take("log.format", values::log_format),
             log_level: from.take("log.level", values::log_level).unwrap_or_else(|| "info".to_owned()),
             simulator_delay: from.take("simulator.delay", values::duration).unwrap_or(Duration::from_secs(2)),
+            redirectpay_cancel_after: from
+                .take("redirectpay.cancel_after", values::duration)
+                .unwrap_or(Duration::from_hours(24)),
             limits: LimitSettings {
                 payment_create_per_minute: from
                     .take("limits.payment_create_per_minute", values::limit)
@@ -138,6 +152,7 @@ mod tests {
             ("METRICS_LISTEN", "localhost"),
             ("PUBLIC_URL", "pay.example"),
             ("DATABASE_URL", "mysql://x"),
+            ("REDIS_URL", "localhost:6379"),
             ("LOG__FORMAT", "xml"),
             ("LOG__LEVEL", "loud"),
             ("SIMULATOR__DELAY", "2 seconds"),

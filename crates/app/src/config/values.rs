@@ -35,6 +35,11 @@ pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
     if known { Ok(Secret::new(text)) } else { Err("sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE") }
 }
 
+pub(crate) fn redis_url(text: &str) -> Result<Secret, Expected> {
+    let known = text.strip_prefix("redis://").is_some_and(|rest| !rest.is_empty());
+    if known { Ok(Secret::new(text)) } else { Err("redis://USER:PASSWORD@HOST:PORT/DATABASE") }
+}
+
 pub(crate) fn secret(text: &str) -> Result<Secret, Expected> {
     if text.is_empty() { Err("32 bytes in base64") } else { Ok(Secret::new(text)) }
 }
