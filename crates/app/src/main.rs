@@ -1,11 +1,28 @@
-//! `quipu`: the gateway and the commands beside it.
+#![doc = include_str!("../README.md")]
 
+mod cli;
 mod config;
 mod data_folder;
+mod dev;
 mod logging;
 mod master_key;
+mod minter;
+mod readiness;
+mod serve;
+mod signals;
+mod wire;
 mod workers;
 
-fn main() {
-    let _ = config::Settings::load(None, None);
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().run() {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("quipu: {error:#}");
+            ExitCode::from(2)
+        }
+    }
 }

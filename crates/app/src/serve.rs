@@ -10,7 +10,6 @@ use std::{
 use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, Services};
 use quipu_payments::DueQueue;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     config::{LogFormat, Settings},
@@ -18,6 +17,7 @@ use crate::{
     dev, logging,
     master_key::{self, Start},
     readiness::Parts,
+    signals::Signals,
     wire::{self, Foundation, UseCases},
     workers::{Prune, Settle, Workers},
 };
@@ -26,18 +26,18 @@ use crate::{
 const DRAIN: Duration = Duration::from_secs(29);
 
 /// Serves until a signal, and answers the exit status.
-pub(crate) fn run(settings: Settings, dev: bool) -> Result<ExitCode> {
-    logging::start(&settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
+    logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let start = if dev { Start::Development } else { Start::Production };
-    let keyring = master_key::keyring(&settings, &folder, start)?;
+    let keyring = master_key::keyring(settings, &folder, start)?;
     let embedded = settings.database_url.expose().starts_with("sqlite:");
     let _lock = if embedded { Some(folder.lock_for_serving()?) } else { None };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let foundation = Foundation::lay(&settings, keyring).await?;
+        let foundation = Foundation::lay(settings, keyring).await?;
         prepare_schema(&foundation, embedded || dev).await?;
-        serve(&settings, &folder, foundation, dev).await
+        serve(settings, &folder, foundation, dev).await
     })
 }
 
@@ -99,7 +99,7 @@ async fn serve(
         readiness: Arc::new(readiness),
     };
     // Asked for before the first call is answered, so that no signal after that ends the process undrained.
-    let told_to_end = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let server = quipu_http::serve(listener, services, http_settings(settings, &public_url))?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
@@ -107,7 +107,7 @@ async fn serve(
     }
     let handle = server.handle();
     let server = tokio::spawn(server);
-    told_to_end.wait().await;
+    signals.first().await;
     tracing::info!("draining");
     let drain = async {
         handle.stop(true).await;
@@ -122,4 +122,14 @@ async fn serve(
     }
     tracing::info!("drained");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The address in a form that can be called: everywhere means here.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
 }

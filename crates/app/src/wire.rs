@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use quipu_kernel::{Clock, Entropy, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{Directory, RateLimiter};
+use quipu_merchants::{Directory, Onboarding, RateLimiter};
 use quipu_payments::{
     AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rail, Rails, SettlePayment,
 };
@@ -13,7 +13,7 @@ use quipu_rails::{Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 
-use crate::config::Settings;
+use crate::{config::Settings, minter::KeyringMinter};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -45,6 +45,13 @@ impl Foundation {
 
     pub(crate) fn payments(&self) -> Arc<dyn PaymentReads> {
         Arc::new(self.store.clone())
+    }
+
+    /// The operator's verbs on merchants, keys and staff.
+    pub(crate) fn onboarding(&self) -> Onboarding {
+        let minter = KeyringMinter { keyring: Arc::clone(&self.keyring), entropy: Arc::clone(&self.entropy) };
+        let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
     }
 
     pub(crate) fn adjust(&self) -> AdjustBalance {

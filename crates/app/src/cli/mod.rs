@@ -4,6 +4,8 @@ mod database;
 mod key;
 mod merchant;
 mod operator;
+mod session;
+mod values;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -61,7 +63,7 @@ impl Cli {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = Settings::load(self.places.config.as_deref(), self.places.data.as_deref())?;
         match self.command {
-            Command::Serve { dev } => serve::run(settings, dev),
+            Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
             Command::Operator(command) => command.run(&settings),

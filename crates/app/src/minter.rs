@@ -1,0 +1,50 @@
+//! Makes keys and secrets for onboarding.
+
+use std::sync::Arc;
+
+use quipu_kernel::{Entropy, Environment, MerchantId, Secret};
+use quipu_merchants::{HmacCredential, Merchant, MintedKey, MintedSecret, Minter};
+use quipu_signing::{ApiKey, Keyring, OperatorToken, WebhookSecret, generate_hmac_secret};
+
+/// Makes what is hashed or sealed under the keys of the installation.
+pub(crate) struct KeyringMinter {
+    pub(crate) keyring: Arc<Keyring>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+impl KeyringMinter {
+    fn sealed(&self, context: &str, text: Secret) -> MintedSecret {
+        let sealed = self.keyring.seal_secret(self.entropy.as_ref(), context, &text);
+        MintedSecret { text, sealed }
+    }
+}
+
+impl Minter for KeyringMinter {
+    fn api_key(&self, environment: Environment) -> MintedKey {
+        let key = ApiKey::generate(environment, self.entropy.as_ref());
+        MintedKey {
+            text: Secret::new(key.expose()),
+            hash: key.hash(&self.keyring),
+            last_four: key.last_four().to_owned(),
+        }
+    }
+
+    fn hmac_secret(&self, credential_id: &str) -> MintedSecret {
+        let secret = generate_hmac_secret(self.entropy.as_ref());
+        self.sealed(&HmacCredential::seal_context(credential_id), secret)
+    }
+
+    fn webhook_secret(&self, merchant: MerchantId, environment: Environment) -> MintedSecret {
+        let secret = WebhookSecret::generate(self.entropy.as_ref()).secret().clone();
+        self.sealed(&Merchant::seal_context(merchant, environment), secret)
+    }
+
+    fn operator_token(&self) -> MintedKey {
+        let token = OperatorToken::generate(self.entropy.as_ref());
+        MintedKey {
+            text: Secret::new(token.expose()),
+            hash: token.hash(&self.keyring),
+            last_four: token.last_four().to_owned(),
+        }
+    }
+}
