@@ -1,11 +1,14 @@
 #![doc = include_str!("../README.md")]
 
+mod account_number;
+mod address;
 mod adjust;
 mod apply;
 mod cancel;
 mod changes;
 mod create;
 mod customer;
+mod decide;
 mod destination;
 mod draft;
 mod error;
@@ -13,6 +16,8 @@ mod idempotency;
 mod instructions;
 mod kind;
 pub mod methods;
+mod once;
+mod payload;
 mod payment;
 mod payout;
 mod ports;
@@ -25,7 +30,7 @@ pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
 pub use cancel::CancelPayment;
 pub use changes::{Changes, Committed, CustomerClaim, Nonce, PaymentChange};
-pub use create::{Answered, CreatePayment, Creation, CreationForm, Once};
+pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use destination::{BankBeneficiary, Destination, WalletScheme};
 pub use draft::Draft;
@@ -33,6 +38,7 @@ pub use error::{AdjustError, CancelError, CreateError};
 pub use idempotency::{Answer, AnswerForm, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use kind::{PaymentType, RedirectScheme, TrafficType};
+pub use once::{Answered, CreationForm, Once};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
 pub use ports::{
