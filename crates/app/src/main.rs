@@ -6,7 +6,7 @@ mod data_folder;
 mod dev;
 mod logging;
 mod master_key;
-mod minter;
+mod metrics;
 mod readiness;
 mod serve;
 mod signals;

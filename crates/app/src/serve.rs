@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use metrics_exporter_prometheus::PrometheusHandle;
 use quipu_http::{HttpSettings, Services};
 use quipu_payments::DueQueue;
 
@@ -16,6 +17,7 @@ use crate::{
     data_folder::DataFolder,
     dev, logging,
     master_key::{self, Start},
+    metrics::{self, Metrics},
     readiness::Parts,
     signals::Signals,
     wire::{self, Foundation, UseCases},
@@ -28,6 +30,7 @@ const DRAIN: Duration = Duration::from_secs(29);
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    let collected = metrics::collect()?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
@@ -37,7 +40,8 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
         prepare_schema(&foundation, embedded || dev).await?;
-        serve(settings, &folder, foundation, dev).await
+        let metrics = bind_metrics(settings, collected, dev).await?;
+        serve(settings, &folder, foundation, metrics, dev).await
     })
 }
 
@@ -54,10 +58,27 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
     Ok(())
 }
 
+/// In production nothing starts unobserved; a demo does, when its usual port is taken.
+async fn bind_metrics(
+    settings: &Settings,
+    collected: PrometheusHandle,
+    dev: bool,
+) -> Result<Option<Metrics>> {
+    match Metrics::bind(settings.metrics_listen, collected).await {
+        Ok(metrics) => Ok(Some(metrics)),
+        Err(error) if dev => {
+            tracing::warn!("{error:#}; metrics are not served");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 async fn serve(
     settings: &Settings,
     folder: &DataFolder,
     foundation: Foundation,
+    metrics: Option<Metrics>,
     dev: bool,
 ) -> Result<ExitCode> {
     let listener = TcpListener::bind(settings.listen)
@@ -82,6 +103,9 @@ async fn serve(
     workers.start(|stop| settle.run(stop));
     let prune = Prune { queue, clock: Arc::clone(&foundation.clock) };
     workers.start(|stop| prune.run(stop));
+    if let Some(metrics) = metrics {
+        workers.start(|stop| metrics.run(stop));
+    }
 
     let services = Services {
         create: use_cases.create,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use quipu_http::KeyringMinter;
 use quipu_kernel::{Clock, Entropy, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
@@ -13,7 +14,7 @@ use quipu_rails::{Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 
-use crate::{config::Settings, minter::KeyringMinter};
+use crate::config::Settings;
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
