@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use metrics_exporter_prometheus::PrometheusHandle;
-use quipu_http::{HttpSettings, Services};
+use quipu_http::{HttpSettings, KeyUses, Limits, Services};
 use quipu_payments::DueQueue;
 
 use crate::{
@@ -107,6 +107,7 @@ async fn serve(
         workers.start(|stop| metrics.run(stop));
     }
 
+    let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let services = Services {
         create: use_cases.create,
         cancel: use_cases.cancel,
@@ -121,10 +122,11 @@ async fn serve(
         entropy: Arc::clone(&foundation.entropy),
         clock: Arc::clone(&foundation.clock),
         readiness: Arc::new(readiness),
+        key_uses: Arc::clone(&key_uses),
     };
     // Asked for before the first call is answered, so that no signal after that ends the process undrained.
     let mut signals = Signals::listen()?;
-    let server = quipu_http::serve(listener, services, http_settings(settings, &public_url))?;
+    let server = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
         print!("{}", dev::message(&demo));
@@ -137,6 +139,7 @@ async fn serve(
         handle.stop(true).await;
         let served = server.await;
         workers.stop().await;
+        key_uses.flush().await;
         foundation.store.close().await;
         served
     };
@@ -146,6 +149,17 @@ async fn serve(
     }
     tracing::info!("drained");
     Ok(ExitCode::SUCCESS)
+}
+
+fn http_settings(settings: &Settings, public_url: String) -> HttpSettings {
+    let limits = settings.limits;
+    let limits = Limits {
+        payment_create_per_minute: limits.payment_create_per_minute,
+        payment_create_per_10s: limits.payment_create_per_10s,
+        standard_per_minute: limits.standard_per_minute,
+        unauthenticated_per_minute: limits.unauthenticated_per_minute,
+    };
+    HttpSettings { limits, ..HttpSettings::new(public_url) }
 }
 
 /// The address in a form that can be called: everywhere means here.
