@@ -72,3 +72,23 @@ impl Cli {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn places_may_stand_before_or_after_the_command() {
+        for words in [["quipu", "--data", "d", "check"], ["quipu", "check", "--data", "d"]] {
+            let cli = Cli::try_parse_from(words).expect("understood");
+            assert_eq!(cli.places.data, Some("d".into()));
+        }
+    }
+}
