@@ -25,6 +25,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "quipu-ledger",
             "quipu-webhooks",
             "async-trait",
+            "url",
         ],
     ),
 ];
