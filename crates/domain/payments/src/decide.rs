@@ -81,8 +81,8 @@ impl CreatePayment {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let hold = || Transaction::withdrawal_created(draft.currency, draft.amount, fee);
-        let held = if is_deposit { None } else { Some(hold().map_err(|_| bounds.exceeded())?) };
+        let freeze = || Transaction::withdrawal_created(draft.currency, draft.amount, fee);
+        let held = if is_deposit { None } else { Some(freeze().map_err(|_| bounds.exceeded())?) };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
         let payment = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
