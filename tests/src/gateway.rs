@@ -224,14 +224,17 @@ impl Gateway {
         self.spawn().await;
     }
 
-    /// A second gateway on the same PostgreSQL database and data folder, as in a cluster.
-    pub async fn another_node(&self) -> Self {
-        assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
+    /// A second gateway on the same PostgreSQL database under the same master key, as in a cluster; nothing on SQLite, which
+    /// belongs to one process.
+    pub async fn second_node(&self) -> Option<Self> {
+        if self.setup.database == Database::Sqlite {
+            return None;
+        }
         let folder = ScratchFolder::new();
         for file in ["dev-credentials.json", "master.key"] {
             std::fs::copy(self.data.path().join(file), folder.path().join(file)).expect("the file is there");
         }
-        Self::launch(self.setup.clone(), Arc::clone(&self.database), Arc::new(folder)).await
+        Some(Self::launch(self.setup.clone(), Arc::clone(&self.database), Arc::new(folder)).await)
     }
 
     /// A caller without credentials.

@@ -11,6 +11,7 @@ on_both_databases!(
     an_expired_key_is_refused,
     a_suspended_merchant_is_refused,
     the_prefix_selects_the_environment,
+    a_revocation_is_known_at_once_and_soon_everywhere,
 );
 
 async fn unknown_and_old_keys_are_told_apart(database: Database) {
@@ -44,10 +45,8 @@ async fn several_keys_live_side_by_side_until_revoked(database: Database) {
     let listed = gateway.operator().get(&merchant.operator_path("/api-keys")).await;
     assert_eq!(listed.data().as_array().expect("a list").len(), 2);
     assert!(!listed.text.contains(issued["key"].as_str().expect("a string")), "the key is shown once only");
-    let path = merchant.operator_path(&format!(
-        "/api-keys/{}",
-        issued["key_id"].as_str().map_or_else(|| issued["key_id"].to_string(), str::to_owned,)
-    ));
+    let key_id = issued["key_id"].as_str().expect("a string");
+    let path = merchant.operator_path(&format!("/api-keys/{key_id}"));
     gateway.operator().delete(&path).await.ok();
     second.get("/api/v1/balance").await.refused(401, "API_KEY_REVOKED");
     merchant.api.get("/api/v1/balance").await.ok();
@@ -91,4 +90,28 @@ async fn the_prefix_selects_the_environment(database: Database) {
     assert_eq!(merchant.balance("MXN").await, (1_000, 0));
     // No route comes with a new merchant in production.
     live.create(&draft::deposit_mxn(100)).await.refused(400, "CURRENCY_NOT_ENABLED");
+}
+
+async fn a_revocation_is_known_at_once_and_soon_everywhere(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let second = gateway.second_node().await;
+    let merchant = gateway.merchant().await;
+    let issued = merchant.issue(&json!({})).await;
+    let key = gateway.anonymous().with_api_key(issued["key"].as_str().expect("a key"));
+    let elsewhere = second.as_ref().map(|node| key.moved_to(&node.anonymous()));
+    // Both nodes have seen the key and may remember it.
+    key.get("/api/v1/balance").await.ok();
+    if let Some(elsewhere) = &elsewhere {
+        elsewhere.get("/api/v1/balance").await.ok();
+    }
+    let key_id = issued["key_id"].as_str().expect("a string");
+    gateway.operator().delete(&merchant.operator_path(&format!("/api-keys/{key_id}"))).await.ok();
+    key.get("/api/v1/balance").await.refused(401, "API_KEY_REVOKED");
+    if let Some(elsewhere) = elsewhere {
+        eventually("the other node to know", Duration::from_millis(2_500), async || {
+            let answer = elsewhere.get("/api/v1/balance").await;
+            (answer.status != 200).then(|| answer.refused(401, "API_KEY_REVOKED"))
+        })
+        .await;
+    }
 }

@@ -123,10 +123,7 @@ async fn failures_without_credentials_are_limited_by_address(database: Database)
 async fn nodes_share_budgets_through_redis(database: Database) {
     let gateway = Setup::new(database).with_redis().set("LIMITS__STANDARD_PER_MINUTE", "30").start().await;
     let merchant = gateway.merchant().await;
-    let other = match database {
-        Database::Postgres => Some(gateway.another_node().await),
-        Database::Sqlite => None,
-    };
+    let other = gateway.second_node().await;
     let nodes: Vec<_> = [&gateway].into_iter().chain(&other).collect();
     assert_eq!(flood(&merchant, &nodes, 100).await, 30);
 }
