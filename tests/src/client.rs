@@ -171,12 +171,12 @@ impl Client {
 
 /// The present second since 1970, as `X-Timestamp` wants it.
 #[expect(clippy::disallowed_methods, reason = "a merchant's program has its own clock")]
-pub(crate) fn unix_seconds() -> u64 {
+pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock past 1970").as_secs()
 }
 
 /// A nonce no test of this machine has used.
-pub(crate) fn fresh_nonce() -> String {
+pub fn fresh_nonce() -> String {
     static USED: AtomicU64 = AtomicU64::new(0);
     format!("nonce-{}-{}", std::process::id(), USED.fetch_add(1, Ordering::Relaxed))
 }

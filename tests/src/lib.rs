@@ -13,7 +13,7 @@ mod scratch;
 pub mod signature;
 
 pub use answer::Answer;
-pub use client::Client;
+pub use client::{Client, fresh_nonce, unix_seconds};
 pub use command::CommandOutput;
 pub use database::{Database, TestDatabase};
 pub use eventually::eventually;
