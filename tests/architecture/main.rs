@@ -12,7 +12,8 @@ use serde_json::Value;
 /// do no input or output.
 const DOMAIN: &[(&str, &[&str])] = &[
     ("quipu-kernel", &[]),
-    ("quipu-signing", &["quipu-kernel", "base64", "ring"]),
+    // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
+    ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
     ("quipu-merchants", &["quipu-kernel", "async-trait"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
     ("quipu-webhooks", &["quipu-kernel"]),

@@ -179,8 +179,8 @@ impl Gateway {
         let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill can be run");
         assert!(sent.success());
         let mut process = self.process.take().expect("the gateway runs");
-        let status = eventually("the gateway to drain", Duration::from_secs(40), async || {
-            process.0.try_wait().expect("a child can be waited for")
+        let status = eventually("the gateway to drain", Duration::from_secs(40), || {
+            std::future::ready(process.0.try_wait().expect("a child can be waited for"))
         })
         .await;
         status.code()
@@ -239,6 +239,14 @@ impl Gateway {
     /// All it wrote to standard error, over all its lives.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// Fails if a thread of the gateway panicked, answered or not.
+    #[track_caller]
+    pub fn assert_no_panic(&self) {
+        let log = self.log();
+        let panic = log.lines().find(|line| line.contains("panicked at"));
+        assert!(panic.is_none(), "the gateway panicked: {panic:?}");
     }
 
     /// What `serve` printed in its present life.

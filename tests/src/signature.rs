@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use quipu_kernel::{Clock, SystemClock};
 use reqwest::Method;
 use ring::{digest, hmac};
 use serde_json::Value;
 
-use crate::{
-    Answer, Client,
-    client::{fresh_nonce, unix_seconds},
-};
+use crate::{Answer, Client, scratch::unique_name};
 
 /// `v1.{timestamp}.{nonce}.{method}.{path_with_query}.{sha256_raw_body_hex}`
 pub fn canonical(timestamp: &str, nonce: &str, method: &str, path_with_query: &str, body: &[u8]) -> String {
@@ -56,8 +54,7 @@ impl Signer {
 
     /// A `GET` signed `offset` seconds from now under `nonce`.
     pub fn get_at(&self, path: &str, offset: i64, nonce: &str) -> SignedRequest {
-        let timestamp = unix_seconds().checked_add_signed(offset).expect("a time past 1970");
-        self.request(Method::GET, path, None, timestamp, nonce)
+        self.request(Method::GET, path, None, unix_seconds() + offset, nonce)
     }
 
     /// Any request.
@@ -66,7 +63,7 @@ impl Signer {
         method: Method,
         path: &str,
         body: Option<Vec<u8>>,
-        timestamp: u64,
+        timestamp: i64,
         nonce: &str,
     ) -> SignedRequest {
         let timestamp = timestamp.to_string();
@@ -85,6 +82,11 @@ impl Signer {
 }
 
 impl SignedRequest {
+    /// Its headers, by name.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// A header of it.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
@@ -115,10 +117,19 @@ impl SignedRequest {
 
     /// Sends it as it stands; the caller's own credential should be none.
     pub async fn send(&self, caller: &Client) -> Answer {
-        let headers: Vec<_> =
-            self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let headers: Vec<_> = self.headers().collect();
         caller.send(self.method.clone(), &self.path, self.body.clone(), &headers).await
     }
+}
+
+/// The present second since 1970, as `X-Timestamp` wants it.
+pub fn unix_seconds() -> i64 {
+    SystemClock.now().seconds()
+}
+
+/// A nonce no test of this machine has used.
+pub fn fresh_nonce() -> String {
+    unique_name("nonce")
 }
 
 #[cfg(test)]

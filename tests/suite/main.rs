@@ -2,3 +2,16 @@
 
 mod access;
 mod balances;
+mod cancel;
+mod concurrency;
+mod crash;
+mod create;
+mod errors;
+mod health;
+mod hostile_input;
+mod lists;
+mod newcomer;
+mod operator;
+mod references;
+mod resets;
+mod simulator;

@@ -20,6 +20,7 @@ async fn credentials_overlap_for_rotation_and_two_are_the_most(database: Databas
     let gateway = Gateway::start(database).await;
     let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
     let (second_id, second) = merchant.issue("test").await;
+    assert!(second.secret.starts_with("qp_hmac_") && second.secret.len() == 8 + 43);
     for signer in [&merchant.signer, &second] {
         signer.get(BALANCE).send(&caller).await.ok();
     }
@@ -122,6 +123,13 @@ async fn a_switch_to_version_2_revokes_the_keys_and_issues_credentials_once(data
         let seen = signer.get(&format!("/api/v2/payments/{id}")).send(&caller).await;
         assert_eq!(seen.status, if credential["environment"] == "test" { 200 } else { 404 });
         signer.get(BALANCE).send(&caller).await.ok();
+    }
+    // A key issued after the switch, should the operator be let, opens nothing either.
+    let late = json!({ "environment": "test", "name": "late" });
+    let late = operator.post(&merchant.operator_path("/api-keys"), &late).await;
+    if late.status == 200 {
+        let late = caller.with_api_key(&text(&late.data(), "key"));
+        refused_401(&late.get("/api/v1/balance").await, "API_VERSION_MISMATCH");
     }
     assert_keys_are_revoked(&operator, &merchant.operator_path("/api-keys")).await;
     assert_eq!(operator.get(&merchant.operator_path("")).await.data()["api_version"], "v2");

@@ -1,7 +1,8 @@
 //! `Idempotency-Key`: what is kept, and for whom (decisions, "Payments").
 
 use quipu_tests::{
-    Answer, Client, Database, Gateway, draft, fresh_nonce, on_both_databases, signature::SignedRequest,
+    Answer, Client, Database, Gateway, draft, on_both_databases,
+    signature::{SignedRequest, fresh_nonce},
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -111,7 +112,7 @@ async fn what_never_reached_the_use_case_is_not_kept(database: Database) {
 async fn keys_are_1_to_255_printable_characters(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
-    for key in ["", &"k".repeat(256)] {
+    for key in ["", &"k".repeat(256), "tab\tkey", "llave-ñ"] {
         let answer = create(&merchant.api, &draft::deposit_mxn(7), key).await;
         answer.refused(400, "VALIDATION_FAILED");
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use quipu_tests::{Client, Database, Gateway, Merchant, draft, eventually, on_both_databases, unix_seconds};
+use quipu_tests::{
+    Client, Database, Gateway, Merchant, draft, eventually, on_both_databases, signature::unix_seconds,
+};
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -197,7 +199,7 @@ async fn listed(operator: &Client, merchant: &Merchant, key_id: &str) -> Value {
 }
 
 /// A whole second since 1970 in ISO 8601.
-fn iso(seconds: u64) -> String {
-    let at = OffsetDateTime::from_unix_timestamp(seconds.cast_signed()).expect("a time");
+fn iso(seconds: i64) -> String {
+    let at = OffsetDateTime::from_unix_timestamp(seconds).expect("a time");
     at.format(&Rfc3339).expect("every time can be written")
 }

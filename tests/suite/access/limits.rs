@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
-use quipu_tests::{Answer, Database, Setup, draft, eventually, on_both_databases, unix_seconds};
+use quipu_tests::{Answer, Database, Setup, draft, eventually, on_both_databases, signature::unix_seconds};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::people::{SigningMerchant, key_with_id, text};
 
@@ -17,6 +18,8 @@ on_both_databases!(
     a_key_may_have_limits_of_its_own,
     a_token_counts_for_its_key,
     credentials_of_version_2_are_limited_each,
+    requests_at_once_never_exceed_the_limit,
+    the_documented_budgets_are_the_defaults,
     failures_of_authentication_are_limited_by_address_and_good_keys_still_work,
 );
 
@@ -145,6 +148,33 @@ async fn credentials_of_version_2_are_limited_each(database: Database) {
     second.get(path).send(&caller).await.ok();
 }
 
+async fn requests_at_once_never_exceed_the_limit(database: Database) {
+    let gateway = Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "30").start().await;
+    let merchant = gateway.merchant().await;
+    let mut sending = JoinSet::new();
+    for _ in 0..100 {
+        let api = merchant.api.clone();
+        sending.spawn(async move { api.get(BALANCE).await.status });
+    }
+    let statuses = sending.join_all().await;
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 30);
+    assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 70);
+}
+
+async fn the_documented_budgets_are_the_defaults(database: Database) {
+    let gateway = Setup::new(database)
+        .default_for("LIMITS__STANDARD_PER_MINUTE")
+        .default_for("LIMITS__PAYMENT_CREATE_PER_MINUTE")
+        .default_for("LIMITS__PAYMENT_CREATE_PER_10S")
+        .start()
+        .await;
+    for caller in [gateway.v1(), gateway.v2()] {
+        assert_eq!(announced(&caller.create(&draft::deposit_mxn(100)).await), (500, 499));
+    }
+    assert_eq!(announced(&gateway.v1().get(BALANCE).await), (100, 99));
+    assert_eq!(announced(&gateway.v2().get("/api/v2/balance").await), (100, 99));
+}
+
 async fn failures_of_authentication_are_limited_by_address_and_good_keys_still_work(database: Database) {
     let gateway = Setup::new(database).set("LIMITS__UNAUTHENTICATED_PER_MINUTE", "4").start().await;
     let (merchant, signing) = (gateway.merchant().await, SigningMerchant::onboard(&gateway).await);
@@ -178,9 +208,9 @@ async fn failures_of_authentication_are_limited_by_address_and_good_keys_still_w
 /// (`X-RateLimit-Limit`, `X-RateLimit-Remaining`) of an answer that must have them, and a reset within a minute and a bit.
 #[track_caller]
 pub(super) fn announced(answer: &Answer) -> (i64, i64) {
-    let reset = number(answer, "X-RateLimit-Reset").cast_unsigned();
+    let reset = number(answer, "X-RateLimit-Reset");
     let now = unix_seconds();
-    assert!((now.saturating_sub(1)..=now + 62).contains(&reset), "reset at {reset}, it is {now}");
+    assert!((now - 1..=now + 62).contains(&reset), "reset at {reset}, it is {now}");
     (number(answer, "X-RateLimit-Limit"), number(answer, "X-RateLimit-Remaining"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use quipu_tests::{Answer, Client, Database, Gateway, draft, fresh_nonce, on_both_databases};
+use quipu_tests::{Answer, Client, Database, Gateway, draft, on_both_databases, signature::fresh_nonce};
 use serde_json::Value;
 use tokio::task::JoinSet;
 

@@ -5,7 +5,7 @@
 
 use std::{path::Path, process::Command};
 
-use quipu_tests::{Database, Gateway, Merchant, Setup, draft, fresh_nonce, on_both_databases};
+use quipu_tests::{Database, Gateway, Merchant, Setup, draft, on_both_databases, signature::fresh_nonce};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -1,6 +1,9 @@
 //! Signed requests, one check at a time (specification, "HMAC signing").
 
-use quipu_tests::{Database, Gateway, draft, fresh_nonce, on_both_databases, unix_seconds};
+use quipu_tests::{
+    Database, Gateway, draft, on_both_databases,
+    signature::{fresh_nonce, unix_seconds},
+};
 use reqwest::Method;
 use serde_json::json;
 
