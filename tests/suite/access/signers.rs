@@ -3,15 +3,16 @@
 use std::{path::Path, process::Command};
 
 use quipu_tests::{CommandOutput, Database, Gateway};
+use serde_json::Value;
 
 use super::people::SigningMerchant;
 
 /// What the document calls the language, and who runs it when it is handed the code.
 const LANGUAGES: [(&str, &[&str]); 4] = [
     ("python", &["python3", "-c"]),
-    ("javascript", &["node", "--input-type=module", "-e"]),
+    ("javascript", &["node", "-e"]),
     ("php", &["php", "-r"]),
-    ("sh", &["bash", "-c"]),
+    ("sh", &["sh", "-c"]),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,6 +33,29 @@ async fn every_signer_of_the_document_reads_a_balance() {
     }
 }
 
+#[test]
+fn the_worked_examples_are_the_published_vectors() {
+    let (document, vectors) = (document(), include_str!("../../vectors/hmac_v2.json"));
+    let vectors: Value = serde_json::from_str(vectors).expect("JSON");
+    let known = |member: &str, text: &str| {
+        vectors["vectors"].as_array().expect("a list").iter().any(|vector| vector[member] == text)
+    };
+    let shown = |prefix: &str| -> Vec<&str> {
+        document.lines().filter_map(|line| line.split_once(prefix).map(|(_, rest)| rest)).collect()
+    };
+    let signatures: Vec<_> = shown("X-Signature: hmac_sha256=")
+        .into_iter()
+        .filter(|rest| rest.len() == 64 && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .collect();
+    assert!(!signatures.is_empty(), "no worked example");
+    for signature in signatures {
+        assert!(known("signature", &format!("hmac_sha256={signature}")), "{signature} is not a vector's");
+    }
+    for canonical in document.lines().filter(|line| line.starts_with("v1.1")) {
+        assert!(known("canonical", canonical), "{canonical} is not a vector's");
+    }
+}
+
 fn run(runner: &[&str], code: &str, url: &str, merchant: &SigningMerchant) -> CommandOutput {
     let code = code.trim_start().strip_prefix("<?php").unwrap_or(code);
     let mut command = Command::new(runner[0]);
@@ -43,11 +67,14 @@ fn run(runner: &[&str], code: &str, url: &str, merchant: &SigningMerchant) -> Co
 
 /// The one fenced block of a language.
 fn signer(language: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/SIGNING.md");
-    let document =
-        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let document = document();
     let fence = format!("\n```{language}\n");
     let blocks: Vec<_> = document.split(&fence).skip(1).collect();
     let [block] = blocks[..] else { panic!("{} {language} signers in SIGNING.md", blocks.len()) };
     block.split("\n```").next().expect("the end of the block").to_owned()
+}
+
+fn document() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/SIGNING.md");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
