@@ -35,13 +35,13 @@ async fn another_merchants_ids_are_unknown_ids(database: Database) {
                     indistinguishable(route, caller, &foreign, &unknown).await;
                 }
             }
-            Needs::Signature => {
+            Needs::Signature(_) => {
                 let caller = gateway.anonymous();
                 let seen = signing.signer.get(&foreign).send(&caller).await.refused(404, "PAYMENT_NOT_FOUND");
                 let none = signing.signer.get(&unknown).send(&caller).await.refused(404, "PAYMENT_NOT_FOUND");
                 assert_eq!(seen["message"], none["message"]);
             }
-            Needs::Operator | Needs::Key | Needs::Nobody => continue,
+            Needs::Operator(_) | Needs::Key | Needs::Nobody => continue,
         }
         walked += 1;
     }

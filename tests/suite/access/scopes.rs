@@ -1,6 +1,7 @@
 //! Every endpoint against every scope (specification, "Scopes").
 
 use quipu_tests::{Client, Database, Gateway, Merchant, on_both_databases};
+use reqwest::Method;
 use serde_json::json;
 
 use super::{
@@ -28,7 +29,8 @@ const UNKNOWN: &str = "pay_1763683200000_aaaaaaaaaaaa";
 
 on_both_databases!(
     each_route_opens_for_its_scope_and_for_no_other,
-    no_route_but_the_public_ones_opens_without_a_credential
+    no_route_but_the_public_ones_opens_without_a_credential,
+    each_operator_route_asks_for_its_role,
 );
 
 async fn each_route_opens_for_its_scope_and_for_no_other(database: Database) {
@@ -79,18 +81,40 @@ async fn no_route_but_the_public_ones_opens_without_a_credential(database: Datab
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
     for route in routes::all() {
-        let path =
-            route.path_with(merchant.id, UNKNOWN).replace("{key_id}", "x").replace("{credential_id}", "x");
+        let path = route.path_with(merchant.id, UNKNOWN);
         let body = route.body().map(|body| body.to_string().into_bytes());
         let answer = gateway.anonymous().send(route.method.clone(), &path, body.clone(), &[]).await;
         match route.needs {
             Needs::Nobody => assert_eq!(answer.status, 200, "{path}: {}", answer.text),
             Needs::Scope(_) | Needs::Key => refused_401(&answer, "API_KEY_MISSING"),
-            Needs::Signature => refused_401(&answer, "SIGNATURE_MISSING"),
-            Needs::Operator => {
+            Needs::Signature(_) => refused_401(&answer, "SIGNATURE_MISSING"),
+            Needs::Operator(_) => {
                 assert_eq!(answer.status, 401, "{path}: {}", answer.text);
                 let merchants = merchant.api.send(route.method.clone(), &path, body, &[]).await;
                 assert_eq!(merchants.status, 401, "a merchant's key at {path}: {}", merchants.text);
+            }
+        }
+    }
+}
+
+async fn each_operator_route_asks_for_its_role(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    for role in ["admin", "finance", "support", "viewer"] {
+        let printed = gateway.run(&["operator", "create", "--name", role, "--role", role]);
+        let token = printed.ok().split_whitespace().find(|word| word.starts_with("qp_op_"));
+        let staff = gateway.anonymous().with_bearer(token.expect("a token is printed"));
+        for route in routes::all() {
+            let Needs::Operator(needed) = route.needs else { continue };
+            let path = route.path_with(merchant.id, UNKNOWN);
+            // The body is none that an endpoint takes, so that nothing changes where the role is the right one.
+            let body =
+                (route.method != Method::GET && route.method != Method::DELETE).then(|| b"[]".to_vec());
+            let answer = staff.send(route.method.clone(), &path, body, &[]).await;
+            if role == "admin" || role == needed {
+                assert!(![401, 403].contains(&answer.status), "{} {path} as {role}: {answer}", route.method);
+            } else {
+                assert_eq!(answer.status, 403, "{} {path} as {role}: {answer}", route.method);
             }
         }
     }
