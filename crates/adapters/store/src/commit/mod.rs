@@ -12,6 +12,7 @@ pub(crate) mod lane;
 pub(crate) mod load;
 mod load_postgres;
 mod load_sqlite;
+mod payments_postgres;
 mod state;
 mod write_postgres;
 mod write_sqlite;

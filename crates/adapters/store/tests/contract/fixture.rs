@@ -30,9 +30,8 @@ fn runtime() -> &'static Runtime {
 
 /// The server that tests make their databases on.
 fn server() -> String {
-    std::env::var("QUIPU_TEST_POSTGRES").unwrap_or_else(|_| {
-        panic!("QUIPU_TEST_POSTGRES names no server; run `make test`, which starts one")
-    })
+    std::env::var("QUIPU_TEST_POSTGRES")
+        .unwrap_or_else(|_| panic!("QUIPU_TEST_POSTGRES names no server; run `make test`, which starts one"))
 }
 
 impl Fixture {

@@ -1,13 +1,14 @@
 //! Changes as the use cases make them, built by hand.
 
 use quipu_kernel::{
-    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Tenant, Timestamp,
+    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Tenant,
+    Timestamp,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_payments::{
-    Changes, Customer, CustomerClaim, Due, DueAction, Instructions, Nonce, Payment, PaymentChange, PaymentType,
-    Payout, State, Status, Terms,
+    Changes, Customer, CustomerClaim, Due, DueAction, Instructions, Nonce, Payment, PaymentChange,
+    PaymentType, Payout, State, Status, Terms,
 };
 use quipu_webhooks::{Event, EventName, EventStatus};
 
@@ -190,11 +191,8 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
         _ => EventName::PaymentFailed,
     };
     changes.events.push(event(&moved, name, Some(from)));
-    changes.payment = Some(PaymentChange::Moved {
-        from,
-        from_version: payment.state().version,
-        payment: Box::new(moved),
-    });
+    changes.payment =
+        Some(PaymentChange::Moved { from, from_version: payment.state().version, payment: Box::new(moved) });
     changes
 }
 
