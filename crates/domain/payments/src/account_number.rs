@@ -96,10 +96,9 @@ mod tests {
 
     #[test]
     fn published_cbus_are_accepted_and_slips_noticed() {
-        for cbu in ["2850590940090418135201"] {
-            assert!(is_cbu(cbu), "{cbu}");
-            assert!(is_broken_by_any_changed_digit(cbu, is_cbu), "{cbu}");
-        }
+        let cbu = "2850590940090418135201";
+        assert!(is_cbu(cbu));
+        assert!(is_broken_by_any_changed_digit(cbu, is_cbu));
         assert!(!is_cbu("285059094009041813520"));
     }
 

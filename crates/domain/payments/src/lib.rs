@@ -26,6 +26,9 @@ mod settle;
 mod status;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
 pub use cancel::CancelPayment;

@@ -180,9 +180,11 @@ impl SettlePayment {
     }
 }
 
-/// When the payment stops waiting, if it does.
+/// When the payment stops waiting, if the end of its time means anything to it where it stands.
 fn expiry(payment: &Payment) -> Option<Due> {
-    payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire })
+    let at = payment.terms().expires_at?;
+    payment.status().after(payment.situation(), Outcome::TimeOver.trigger(payment))?;
+    Some(Due { at, action: DueAction::Expire })
 }
 
 /// A stale decision was overtaken by another, which is as good.
