@@ -26,6 +26,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "quipu-ledger",
             "quipu-webhooks",
             "async-trait",
+            "url",
         ],
     ),
 ];

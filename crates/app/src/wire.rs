@@ -50,8 +50,8 @@ impl Foundation {
 
     /// The operator's verbs on merchants, keys and staff.
     pub(crate) fn onboarding(&self) -> Onboarding {
-        let minter = KeyringMinter { keyring: Arc::clone(&self.keyring), entropy: Arc::clone(&self.entropy) };
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        let minter = KeyringMinter::new(Arc::clone(&self.keyring), Arc::clone(&entropy));
         Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
     }
 

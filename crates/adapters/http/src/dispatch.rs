@@ -6,7 +6,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     http::{
         Method,
-        header::{HeaderMap, HeaderName, HeaderValue},
+        header::{HeaderMap, HeaderName},
     },
     web::{self, Bytes},
 };
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     body,
-    caller::{self, Caller},
+    caller::{self, Caller, Signed},
     error::ApiError,
     query::Query,
     request_id,
@@ -50,10 +50,6 @@ impl Call {
 
     pub(crate) fn query(&self) -> Result<Query, ApiError> {
         Query::parse(self.request.query_string())
-    }
-
-    pub(crate) fn header(&self, name: &str) -> Option<&HeaderValue> {
-        self.request.headers().get(name)
     }
 
     /// The body as JSON.
@@ -136,27 +132,15 @@ async fn enter(
             run(call(read(payload).await?), tenant).await
         }
         Door::Signed(needs, run) => {
-            let body = body::read(request, payload, state.settings.body_timeout).await?;
-            let signed = caller::authenticate_signature(state, request, &body, now).await;
-            let (caller, nonce) = signed
-                .map(|signed| (signed.caller, signed.nonce))
-                .map_or_else(|error| (Err(error), None), |(caller, nonce)| (Ok(caller), Some(nonce)));
-            let caller = admit(state, request, payload, caller, needs, verdict).await?;
-            if let Some(nonce) = nonce {
-                state.services.create.burn(caller.tenant(), nonce).await?;
-            }
+            let (body, Signed { caller, nonce }) =
+                by_signature(state, request, payload, now, needs, verdict).await?;
+            state.services.create.burn(caller.tenant(), nonce).await?;
             body::require_json(request, &body)?;
             run(call(body), caller).await
         }
         Door::SignedCreation(needs, run) => {
-            let body = body::read(request, payload, state.settings.body_timeout).await?;
-            let signed = caller::authenticate_signature(state, request, &body, now).await;
-            let (caller, nonce) = match signed {
-                Ok(signed) => (Ok(signed.caller), Some(signed.nonce)),
-                Err(error) => (Err(error), None),
-            };
-            let caller = admit(state, request, payload, caller, needs, verdict).await?;
-            run(call(body), caller, nonce).await
+            let (body, signed) = by_signature(state, request, payload, now, needs, verdict).await?;
+            run(call(body), signed).await
         }
         Door::Staff(role, run) => {
             let staff = caller::by_operator_token(state, request).await;
@@ -168,6 +152,22 @@ async fn enter(
             run(call(read(payload).await?), staff).await
         }
     }
+}
+
+/// A merchant by a signed request. Its body is under the signature, so it is read first.
+async fn by_signature(
+    state: &AppState,
+    request: &HttpRequest,
+    payload: &mut web::Payload,
+    now: Timestamp,
+    needs: Needs,
+    verdict: &mut Option<Verdict>,
+) -> Result<(Bytes, Signed), ApiError> {
+    let body = body::read(request, payload, state.settings.body_timeout).await?;
+    let signed = caller::authenticate_signature(state, request, &body, now).await;
+    let Signed { caller, nonce } = charged(state, request, payload, signed, verdict).await?;
+    let caller = admit(state, request, payload, Ok(caller), needs, verdict).await?;
+    Ok((body, Signed { caller, nonce }))
 }
 
 /// The merchant that the path names: the caller's own, or any for staff.

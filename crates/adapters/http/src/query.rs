@@ -69,12 +69,12 @@ impl Query {
     }
 
     /// The start of a range of time. A plain date means its first instant.
-    pub(crate) fn from_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
+    pub(crate) fn start_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
         self.time(name, problems).map(|(time, _)| time)
     }
 
     /// The end of a range of time, included. A plain date means its last instant.
-    pub(crate) fn to_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
+    pub(crate) fn end_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
         let (time, is_date) = self.time(name, problems)?;
         Some(if is_date { time.plus(REST_OF_DAY) } else { time })
     }
@@ -133,8 +133,8 @@ mod tests {
         let query = Query::parse("a=2026-01-31&b=2026-01-31T02:00:00+02:00").map_err(|_| ()).expect("pairs");
         let mut problems = Problems::new();
         let shown = |time: Option<Timestamp>| time.expect("a time").to_string();
-        assert_eq!(shown(query.from_time("a", &mut problems)), "2026-01-31T00:00:00.000Z");
-        assert_eq!(shown(query.to_time("a", &mut problems)), "2026-01-31T23:59:59.999Z");
-        assert_eq!(shown(query.to_time("b", &mut problems)), "2026-01-31T00:00:00.000Z");
+        assert_eq!(shown(query.start_time("a", &mut problems)), "2026-01-31T00:00:00.000Z");
+        assert_eq!(shown(query.end_time("a", &mut problems)), "2026-01-31T23:59:59.999Z");
+        assert_eq!(shown(query.end_time("b", &mut problems)), "2026-01-31T00:00:00.000Z");
     }
 }

@@ -2,10 +2,9 @@
 
 use quipu_kernel::Tenant;
 use quipu_merchants::{BudgetKind, Role, Scope};
-use quipu_payments::Nonce;
 
 use crate::{
-    caller::{Caller, Staff},
+    caller::{Caller, Signed, Staff},
     dispatch::{Call, Running},
     health, operator,
     v1::{auth, balance, merchants, payments},
@@ -32,7 +31,7 @@ pub(crate) enum Door {
     /// A merchant by a signed request, whose nonce is used up before the handler runs.
     Signed(Needs, fn(Call, Caller) -> Running),
     /// A merchant by a signed request, whose nonce the handler uses up.
-    SignedCreation(Needs, fn(Call, Caller, Option<Nonce>) -> Running),
+    SignedCreation(Needs, fn(Call, Signed) -> Running),
     /// Staff of a role.
     Staff(Role, fn(Call, Staff) -> Running),
 }
@@ -158,7 +157,7 @@ static ROUTES: &[RouteRow] = &[
     row("GET", "/api/v1/merchants/{id}/balance/all", Door::Scoped(scope(Scope::BalanceRead), run!(balance::all_of, call, tenant))),
     row("POST", "/api/v1/auth/token", Door::ApiKey(ANY_SCOPE, run!(auth::token, call, caller))),
 
-    row("POST", "/api/v2/payments", Door::SignedCreation(CREATION, run!(payments::create::by_signature, call, caller, nonce))),
+    row("POST", "/api/v2/payments", Door::SignedCreation(CREATION, run!(payments::create::by_signature, call, signed))),
     row("GET", "/api/v2/payments/{id}", Door::Signed(scope(Scope::PaymentsRead), run!(payments::get::handle, call, caller))),
     row("GET", "/api/v2/balance", Door::Signed(scope(Scope::BalanceRead), run!(balance::own, call, caller))),
     row("GET", "/api/v2/balance/all", Door::Signed(scope(Scope::BalanceRead), run!(balance::all_own, call, caller))),

@@ -1,5 +1,7 @@
 //! What a command that ends by itself works with.
 
+use std::process::ExitCode;
+
 use anyhow::{Result, bail};
 use serde::Serialize;
 
@@ -12,7 +14,10 @@ use crate::{
 };
 
 /// Runs `work` on the database of `settings`, whose schema must be up to date.
-pub(super) fn run<T>(settings: &Settings, work: impl AsyncFnOnce(&Foundation) -> Result<T>) -> Result<T> {
+pub(super) fn run(
+    settings: &Settings,
+    work: impl AsyncFnOnce(&Foundation) -> Result<()>,
+) -> Result<ExitCode> {
     logging::start(settings, LogFormat::Text)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
@@ -23,7 +28,7 @@ pub(super) fn run<T>(settings: &Settings, work: impl AsyncFnOnce(&Foundation) ->
         }
         let outcome = work(&foundation).await;
         foundation.store.clone().close().await;
-        outcome
+        outcome.map(|()| ExitCode::SUCCESS)
     })
 }
 

@@ -4,9 +4,9 @@
 mod lines;
 
 use anyhow::{Context, Result};
-use quipu_kernel::{Currency, Environment, MerchantId, Minor, Tenant};
+use quipu_kernel::{Currency, Environment, Minor, Tenant};
 use quipu_merchants::{
-    Actor, ApiVersion, AuditRecord, Directory, NewApiKey, NewMerchant, RateLimits, ReturnUrls, Role, Scopes,
+    Actor, ApiVersion, Directory, NewApiKey, NewMerchant, RateLimits, ReturnUrls, Role, Scopes,
 };
 use quipu_signing::ApiKey;
 use serde::{Deserialize, Serialize};

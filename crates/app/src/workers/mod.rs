@@ -22,7 +22,7 @@ impl StopSignal {
     }
 
     /// Completes when the signal is given.
-    async fn given(&mut self) {
+    pub(crate) async fn given(&mut self) {
         // A sender that is gone gives no other signal any more.
         let _ = self.0.wait_for(|stop| *stop).await;
     }

@@ -14,7 +14,7 @@ use quipu_merchants::{
     ApiKeyRecord, HmacCredential, KeyEnvelope, Merchant, MerchantStatus, RateLimits, Scope, Scopes,
 };
 
-pub(crate) use bearer::{IssuedToken, Tokens};
+pub(crate) use bearer::Tokens;
 pub(crate) use limit::{charge_call, charge_failure};
 pub(crate) use operator::Staff;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature};

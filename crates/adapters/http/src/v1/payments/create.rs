@@ -11,7 +11,7 @@ use quipu_signing::sha256_hex;
 
 use crate::{
     body,
-    caller::Caller,
+    caller::{Caller, Signed},
     dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
@@ -27,13 +27,11 @@ pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
 }
 
 /// A signed request uses its nonce up even if its body is refused: in the payment's own commit, or else by itself.
-pub(crate) async fn by_signature(call: Call, caller: Caller, nonce: Option<Nonce>) -> Outcome {
+pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -> Outcome {
     match body::require_json(&call.request, &call.body).and_then(|()| parse(&call)) {
-        Ok((draft, key)) => create(call, caller, draft, key, nonce).await,
+        Ok((draft, key)) => create(call, caller, draft, key, Some(nonce)).await,
         Err(error) => {
-            if let Some(nonce) = nonce {
-                call.state.services.create.burn(caller.tenant(), nonce).await?;
-            }
+            call.state.services.create.burn(caller.tenant(), nonce).await?;
             Err(error)
         }
     }
@@ -46,7 +44,7 @@ fn parse(call: &Call) -> Result<(Draft, Option<IdempotencyKey>), ApiError> {
 }
 
 /// The header, if it is sent. Two of them name no attempt.
-pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, ApiError> {
+fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, ApiError> {
     let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
     let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
     let key = value.to_str().ok().filter(|_| second.is_none()).and_then(|text| text.parse().ok());

@@ -27,8 +27,8 @@ fn parse(query: &Query) -> Result<(PaymentFilter, Page), ApiError> {
         currency: query.parsed("currency", &mut problems),
         merchant_reference: reference(query, &mut problems),
         customer_id: customer(query, &mut problems),
-        created_from: query.from_time("created_at_from", &mut problems),
-        created_to: query.to_time("created_at_to", &mut problems),
+        created_from: query.start_time("created_at_from", &mut problems),
+        created_to: query.end_time("created_at_to", &mut problems),
     };
     if problems.is_empty() { Ok((filter, page)) } else { Err(problems.into()) }
 }
