@@ -292,6 +292,3 @@ impl From<SignatureProblem> for ApiError {
         Self::unauthorized(code, problem.to_string())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,12 @@
+//! The edge, driven as an application over ports in memory: who is let in, what they are told, in which shape.
+
+mod books;
+mod directory;
+mod errors;
+mod limits;
+mod operator;
+mod payments;
+mod scopes;
+mod signed;
+mod tokens;
+mod world;
