@@ -88,6 +88,10 @@ pub(crate) async fn dispatch(
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
     };
+    if *request.method() == Method::GET && body::is_announced(&request) {
+        // Nobody has a use for it, but the next request of the connection comes after it.
+        body::drain(&mut payload, state.settings.body_timeout).await;
+    }
     finish(&state, &request, Some(row.path()), now, outcome, verdict)
 }
 

@@ -8,5 +8,6 @@ mod operator;
 mod payments;
 mod scopes;
 mod signed;
+mod sockets;
 mod tokens;
 mod world;

@@ -83,7 +83,7 @@ async fn credentials_open_only_the_doors_of_their_kind() {
             Credentials::ApiKey => assert_eq!(by_staff.code(), (401, "API_KEY_MISSING"), "{row:?}"),
             Credentials::ApiKeyOrToken => assert_eq!(by_staff.code(), (401, "TOKEN_INVALID"), "{row:?}"),
             Credentials::ApiKeyTokenOrStaff => {
-                assert_eq!((by_key.status, by_staff.status), (200, 200), "{row:?}")
+                assert_eq!((by_key.status, by_staff.status), (200, 200), "{row:?}");
             }
         }
     }

@@ -18,7 +18,7 @@ use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, conf
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, NewApiKey, NewMerchant, Onboarding,
-    RateLimiter, RateLimits, Role, Scope, Scopes, Verdict,
+    RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
 use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
@@ -52,7 +52,7 @@ struct CountingLimiter(Mutex<HashMap<(BudgetKind, String), u32>>);
 #[async_trait]
 impl RateLimiter for CountingLimiter {
     fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
-        let limit = budget.windows().map(|window| window.limit()).min().unwrap_or(0);
+        let limit = budget.windows().map(Window::limit).min().unwrap_or(0);
         let mut counts = self.0.lock().expect("no test panics with the lock");
         let count = counts.entry((budget.kind(), subject.to_owned())).or_default();
         let allowed = *count < limit;
@@ -87,7 +87,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) onboarding: Onboarding,
     pub(crate) settings: HttpSettings,
-    services: Services,
+    pub(crate) services: Services,
 }
 
 /// An answer, read whole.
@@ -178,7 +178,7 @@ impl World {
     }
 
     pub(crate) async fn merchant(&self, api_version: ApiVersion) -> MerchantId {
-        let new = NewMerchant { name: "Shop".to_owned(), api_version, return_urls: Default::default() };
+        let new = NewMerchant { name: "Shop".to_owned(), api_version, return_urls: ReturnUrls::default() };
         self.onboarding.create_merchant(new, Actor::shell()).await.expect("a merchant").0.id
     }
 
