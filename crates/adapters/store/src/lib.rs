@@ -1,1 +1,20 @@
-//! quipu-store
+#![doc = include_str!("../README.md")]
+
+mod check;
+mod claim;
+mod commit;
+mod connection;
+mod directory;
+mod engine;
+mod error;
+mod lease;
+mod migrate;
+mod read;
+mod schema;
+mod settings;
+mod statement;
+mod store;
+
+pub use error::OpenError;
+pub use settings::StoreSettings;
+pub use store::Store;

@@ -1,0 +1,51 @@
+//! A change on its way to a lane.
+
+use quipu_kernel::PaymentId;
+use quipu_payments::{Changes, CommitError, Committed, Payment, PaymentChange};
+use tokio::sync::oneshot;
+use uuid::{NoContext, Uuid};
+
+use crate::read::document::Document;
+
+/// What a waiting caller is told.
+pub(crate) type Outcome = Result<Committed, CommitError>;
+
+/// A change with all that can be worked out before its turn comes, so that the lane does not have to.
+pub(crate) struct Job {
+    /// What is to change.
+    pub(crate) changes: Changes,
+    /// The text of the payment's `document`, empty if there is no payment.
+    pub(crate) document: String,
+    /// An identifier for each transaction.
+    pub(crate) transaction_ids: Vec<String>,
+    /// Who waits for the outcome. The caller may have gone away, which changes nothing.
+    pub(crate) reply: oneshot::Sender<Outcome>,
+}
+
+impl Job {
+    /// Prepares `changes`.
+    pub(crate) fn new(changes: Changes, reply: oneshot::Sender<Outcome>) -> Self {
+        let document = payment_of(&changes).map(Document::text_of).unwrap_or_default();
+        let seconds = u64::try_from(changes.at.seconds()).unwrap_or(0);
+        let nanos = u32::try_from(changes.at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
+        let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
+        let transaction_ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string()).collect();
+        Self { changes, document, transaction_ids, reply }
+    }
+
+    /// The payment as it stands afterwards.
+    pub(crate) fn payment(&self) -> Option<&Payment> {
+        payment_of(&self.changes)
+    }
+
+    /// The identifier of that payment.
+    pub(crate) fn payment_id(&self) -> Option<&PaymentId> {
+        self.payment().map(Payment::id)
+    }
+}
+
+fn payment_of(changes: &Changes) -> Option<&Payment> {
+    match changes.payment.as_ref()? {
+        PaymentChange::Created(payment) | PaymentChange::Moved { payment, .. } => Some(payment),
+    }
+}

@@ -1,0 +1,66 @@
+//! A lane: one queue, one connection, and whoever takes from the one and writes through the other.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use super::{batch, job::Job};
+use crate::lease::{Lease, Origin};
+
+/// How many changes are committed together at most.
+const BATCH: usize = 512;
+
+/// Work that needs the lane's connection for itself.
+pub(crate) type Task = Box<dyn for<'l> FnOnce(&'l mut Lease, &'l Origin) -> BoxFuture<'l, ()> + Send>;
+
+/// What a lane is asked to do.
+pub(crate) enum Work {
+    /// A change, to be committed together with others that wait.
+    Change(Box<Job>),
+    /// Anything else, in a transaction of its own.
+    Task(Task),
+    /// To stop, once everything before has been done.
+    Close(oneshot::Sender<()>),
+}
+
+/// Serves a queue until it is told to stop or everybody who could ask has gone. There is no timer: a single change
+/// is committed at once, and a batch grows only while the one before it is on its way to the disk.
+pub(crate) async fn serve(mut queue: mpsc::Receiver<Work>, origin: Origin, due: Arc<Notify>) {
+    let mut lease = Lease::none();
+    let mut waiting = Vec::with_capacity(BATCH);
+    while queue.recv_many(&mut waiting, BATCH).await > 0 {
+        let mut jobs = Vec::with_capacity(waiting.len());
+        for work in waiting.drain(..) {
+            match work {
+                Work::Change(job) => jobs.push(*job),
+                Work::Task(task) => {
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &due).await;
+                    guarded(task(&mut lease, &origin)).await;
+                }
+                Work::Close(done) => {
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &due).await;
+                    drop(lease);
+                    let _gone = done.send(());
+                    return;
+                }
+            }
+        }
+        commit(&mut lease, &origin, jobs, &due).await;
+    }
+}
+
+async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, due: &Notify) {
+    if jobs.is_empty() {
+        return;
+    }
+    if guarded(batch::settle(lease, origin, jobs)).await.unwrap_or(false) {
+        due.notify_one();
+    }
+}
+
+/// A panic in one piece of work must not stop the lane. Those who waited for it see their channel close.
+async fn guarded<T>(work: impl Future<Output = T>) -> Option<T> {
+    let outcome = AssertUnwindSafe(work).catch_unwind().await;
+    outcome.inspect_err(|_| tracing::error!("work in a lane panicked")).ok()
+}

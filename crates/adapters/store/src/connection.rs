@@ -1,0 +1,128 @@
+//! One connection to either database, and the macros that put one query to both.
+//!
+//! A query is written once and expanded into two arms, because each arm gives it another backend type. In the SQLite
+//! arm nothing ever waits: the future that holds it is ready as soon as it is polled, which is what lets a thread of
+//! its own drive it with [`ready`].
+
+use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleConnection as _};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _, pooled_connection::deadpool::Object};
+use futures_util::FutureExt as _;
+
+use crate::{error::OpenError, statement::statement};
+
+/// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
+pub(crate) enum Connection {
+    /// The embedded database.
+    Sqlite(SqliteConnection),
+    /// A server.
+    Postgres(Object<AsyncPgConnection>),
+}
+
+/// Runs a query for its effect; the number of rows it touched.
+macro_rules! execute {
+    ($conn:expr, $query:expr) => {
+        match $conn {
+            $crate::connection::Connection::Sqlite(conn) => diesel::RunQueryDsl::execute($query, conn),
+            $crate::connection::Connection::Postgres(conn) => {
+                diesel_async::RunQueryDsl::execute($query, &mut **conn).await
+            }
+        }
+    };
+}
+
+/// All rows of a query.
+macro_rules! load {
+    ($conn:expr, $row:ty, $query:expr) => {
+        match $conn {
+            $crate::connection::Connection::Sqlite(conn) => diesel::RunQueryDsl::load::<$row>($query, conn),
+            $crate::connection::Connection::Postgres(conn) => {
+                diesel_async::RunQueryDsl::load::<$row>($query, &mut **conn).await
+            }
+        }
+    };
+}
+
+/// The first row of a query, if it has one.
+macro_rules! first {
+    ($conn:expr, $row:ty, $query:expr) => {
+        diesel::OptionalExtension::optional(match $conn {
+            $crate::connection::Connection::Sqlite(conn) => {
+                diesel::RunQueryDsl::get_result::<$row>($query, conn)
+            }
+            $crate::connection::Connection::Postgres(conn) => {
+                diesel_async::RunQueryDsl::get_result::<$row>($query, &mut **conn).await
+            }
+        })
+    };
+}
+
+pub(crate) use {execute, first, load};
+
+statement! { BeginWriting on diesel::sqlite::Sqlite { ; "BEGIN IMMEDIATE" } }
+statement! { BeginReading on diesel::sqlite::Sqlite { ; "BEGIN" } }
+statement! { CommitSqlite on diesel::sqlite::Sqlite { ; "COMMIT" } }
+
+impl Connection {
+    /// Opens an embedded database. Every connection waits for a lock rather than fail at once, and a commit has
+    /// reached the disk when it returns.
+    pub(crate) fn open_sqlite(path: &str) -> Result<Self, OpenError> {
+        let mut conn =
+            SqliteConnection::establish(path).map_err(|error| OpenError::Unreachable(error.to_string()))?;
+        conn.batch_execute(
+            "PRAGMA busy_timeout = 10000;
+             PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = FULL;
+             PRAGMA foreign_keys = ON;
+             PRAGMA temp_store = MEMORY;
+             PRAGMA cache_size = -65536;
+             PRAGMA mmap_size = 1073741824;
+             PRAGMA wal_autocheckpoint = 4000;
+             PRAGMA journal_size_limit = 67108864;",
+        )
+        .map_err(|error| OpenError::Unreachable(error.to_string()))?;
+        Ok(Self::Sqlite(conn))
+    }
+
+    /// Begins a transaction that will write.
+    pub(crate) async fn begin_writing(&mut self) -> QueryResult<()> {
+        match self {
+            Self::Sqlite(conn) => diesel::RunQueryDsl::execute(BeginWriting, conn).map(drop),
+            Self::Postgres(conn) => conn.batch_execute("BEGIN").await,
+        }
+    }
+
+    /// Begins a transaction that sees one state of the database throughout.
+    pub(crate) async fn begin_snapshot(&mut self) -> QueryResult<()> {
+        match self {
+            Self::Sqlite(conn) => diesel::RunQueryDsl::execute(BeginReading, conn).map(drop),
+            Self::Postgres(conn) => {
+                conn.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+            }
+        }
+    }
+
+    /// Ends a transaction and keeps what it did.
+    pub(crate) async fn commit(&mut self) -> QueryResult<()> {
+        match self {
+            Self::Sqlite(conn) => diesel::RunQueryDsl::execute(CommitSqlite, conn).map(drop),
+            Self::Postgres(conn) => conn.batch_execute("COMMIT").await,
+        }
+    }
+
+    /// Ends a transaction and undoes what it did. An error means that the connection must not be used again.
+    pub(crate) async fn rollback(&mut self) -> QueryResult<()> {
+        match self {
+            Self::Sqlite(conn) => match conn.batch_execute("ROLLBACK") {
+                // SQLite may have rolled back by itself, after a full disk for one.
+                Err(error) if error.to_string().contains("no transaction is active") => Ok(()),
+                outcome => outcome,
+            },
+            Self::Postgres(conn) => conn.batch_execute("ROLLBACK").await,
+        }
+    }
+}
+
+/// The outcome of a future that never waits, which every future over a SQLite connection is.
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().unwrap_or_else(|| unreachable!("nothing in the SQLite arm of a query waits"))
+}

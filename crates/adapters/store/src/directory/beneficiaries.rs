@@ -1,0 +1,113 @@
+//! Saved beneficiaries.
+
+use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable, dsl::max};
+use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError};
+
+use super::merchants;
+use crate::{
+    commit::load::parsed,
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::beneficiaries,
+};
+
+/// A beneficiary's row, column by column.
+#[derive(Debug, Queryable, Insertable)]
+#[diesel(table_name = beneficiaries, treat_none_as_default_value = false)]
+struct BeneficiaryRow {
+    merchant_id: i64,
+    environment: String,
+    id: i32,
+    kind: String,
+    iban: String,
+    swift: Option<String>,
+    beneficiary_name: String,
+    beneficiary_bank: Option<String>,
+    address: Option<String>,
+    reference: Option<String>,
+    created_at: i64,
+}
+
+impl BeneficiaryRow {
+    fn of(id: i32, saved: Beneficiary) -> Self {
+        Self {
+            merchant_id: saved.tenant.merchant().0,
+            environment: saved.tenant.environment().as_str().to_owned(),
+            id,
+            kind: saved.kind.as_str().to_owned(),
+            iban: saved.iban,
+            swift: saved.swift,
+            beneficiary_name: saved.beneficiary_name,
+            beneficiary_bank: saved.beneficiary_bank,
+            address: saved.address,
+            reference: saved.reference,
+            created_at: saved.created_at.millis(),
+        }
+    }
+
+    fn into_beneficiary(self) -> Result<Beneficiary, Fault> {
+        let environment = parsed("an environment", &self.environment)?;
+        Ok(Beneficiary {
+            id: self.id,
+            tenant: Tenant::new(MerchantId(self.merchant_id), environment),
+            kind: parsed("a kind of beneficiary", &self.kind)?,
+            iban: self.iban,
+            swift: self.swift,
+            beneficiary_name: self.beneficiary_name,
+            beneficiary_bank: self.beneficiary_bank,
+            address: self.address,
+            reference: self.reference,
+            created_at: Timestamp::from_millis(self.created_at),
+        })
+    }
+}
+
+/// Saves a beneficiary under the next number of its tenant. The merchant's lock keeps two from taking the same.
+pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32, DirectoryError> {
+    merchants::lock(conn, saved.tenant.merchant()).await?;
+    let query = beneficiaries::table
+        .filter(beneficiaries::merchant_id.eq(saved.tenant.merchant().0))
+        .filter(beneficiaries::environment.eq(saved.tenant.environment().as_str()))
+        .select(max(beneficiaries::id));
+    let last = first!(conn, Option<i32>, query).map_err(Fault::from)?.flatten().unwrap_or(0);
+    let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
+    let row = BeneficiaryRow::of(id, saved);
+    execute!(conn, diesel::insert_into(beneficiaries::table).values(&row)).map_err(Fault::from)?;
+    Ok(id)
+}
+
+/// A page, newest first, and how many there are.
+pub(super) async fn page(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    page: Page,
+) -> Result<(Vec<Beneficiary>, u64), Fault> {
+    let of_merchant = beneficiaries::merchant_id.eq(merchant.0);
+    let total = first!(conn, i64, beneficiaries::table.filter(of_merchant).count())?.unwrap_or(0);
+    let query = beneficiaries::table
+        .filter(of_merchant)
+        .order((
+            beneficiaries::created_at.desc(),
+            beneficiaries::environment.desc(),
+            beneficiaries::id.desc(),
+        ))
+        .limit(page.limit().into())
+        .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX));
+    let rows = load!(conn, BeneficiaryRow, query)?;
+    let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;
+    Ok((saved, u64::try_from(total).unwrap_or(0)))
+}
+
+/// One beneficiary.
+pub(super) async fn find(
+    conn: &mut Connection,
+    tenant: Tenant,
+    kind: BeneficiaryKind,
+    id: i32,
+) -> Result<Option<Beneficiary>, Fault> {
+    let query = beneficiaries::table
+        .find((tenant.merchant().0, tenant.environment().as_str(), id))
+        .filter(beneficiaries::kind.eq(kind.as_str()));
+    first!(conn, BeneficiaryRow, query)?.map(BeneficiaryRow::into_beneficiary).transpose()
+}

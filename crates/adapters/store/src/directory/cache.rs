@@ -1,0 +1,85 @@
+//! A memory of what every call looks up, one second long.
+//!
+//! What another node writes is therefore seen after a second at most; what this node writes is forgotten here before
+//! the write is acknowledged. A look-up that was under way meanwhile may carry what stood before, so it is kept only
+//! if nothing was written since it began.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use moka::sync::Cache as Memory;
+use quipu_kernel::MerchantId;
+use quipu_merchants::{ApiKeyRecord, HmacCredential, KeyEnvelope, Operator, Route};
+
+const LIFETIME: Duration = Duration::from_secs(1);
+/// Entries of each kind; the least used give way, so that a flood of unknown keys takes no more memory than this.
+const CAPACITY: u64 = 10_000;
+
+type Key = Option<Arc<KeyEnvelope<ApiKeyRecord>>>;
+type Credential = Option<Arc<KeyEnvelope<HmacCredential>>>;
+
+/// The memory.
+pub(crate) struct Cache {
+    pub(super) keys_by_hash: Memory<String, Key>,
+    pub(super) keys_by_id: Memory<String, Key>,
+    pub(super) credentials: Memory<MerchantId, Arc<[KeyEnvelope<HmacCredential>]>>,
+    pub(super) credentials_by_id: Memory<String, Credential>,
+    pub(super) operators: Memory<String, Option<Arc<Operator>>>,
+    pub(super) routes: Memory<MerchantId, Arc<[Route]>>,
+    /// How often anything was written.
+    writes: RwLock<u64>,
+}
+
+fn memory<K, V>() -> Memory<K, V>
+where
+    K: std::hash::Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    Memory::builder().max_capacity(CAPACITY).time_to_live(LIFETIME).build()
+}
+
+impl Cache {
+    /// Knows nothing yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            keys_by_hash: memory(),
+            keys_by_id: memory(),
+            credentials: memory(),
+            credentials_by_id: memory(),
+            operators: memory(),
+            routes: memory(),
+            writes: RwLock::new(0),
+        }
+    }
+
+    /// Where things stand before a look-up.
+    pub(super) fn mark(&self) -> u64 {
+        *self.writes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what a look-up found, unless something was written since `mark`.
+    pub(super) fn keep<K, V>(&self, memory: &Memory<K, V>, mark: u64, key: K, value: V)
+    where
+        K: std::hash::Hash + Eq + Send + Sync + 'static,
+        V: Clone + Send + Sync + 'static,
+    {
+        let writes = self.writes.read().unwrap_or_else(PoisonError::into_inner);
+        if *writes == mark {
+            memory.insert(key, value);
+        }
+    }
+
+    /// Forgets everything. Writes here are rare, and nothing stale can be overlooked this way.
+    pub(super) fn forget(&self) {
+        let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
+        *writes += 1;
+        self.keys_by_hash.invalidate_all();
+        self.keys_by_id.invalidate_all();
+        self.credentials.invalidate_all();
+        self.credentials_by_id.invalidate_all();
+        self.operators.invalidate_all();
+        self.routes.invalidate_all();
+    }
+}

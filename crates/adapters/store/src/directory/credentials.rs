@@ -1,0 +1,139 @@
+//! v2 credentials.
+
+use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, Queryable};
+use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_merchants::{DirectoryError, HmacCredential, KeyEnvelope};
+
+use super::merchants::{self, MerchantRow};
+use crate::{
+    commit::load::parsed,
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::{hmac_credentials as credentials, merchants as merchant_rows},
+};
+
+/// A credential's row, column by column.
+#[derive(Debug, Queryable, Insertable)]
+#[diesel(table_name = credentials, treat_none_as_default_value = false)]
+struct CredentialRow {
+    credential_id: String,
+    merchant_id: i64,
+    environment: String,
+    sealed_secret: String,
+    rate_limits: String,
+    revoked_at: Option<i64>,
+    created_at: i64,
+}
+
+impl CredentialRow {
+    fn of(credential: HmacCredential) -> Result<Self, Fault> {
+        Ok(Self {
+            credential_id: credential.credential_id,
+            merchant_id: credential.tenant.merchant().0,
+            environment: credential.tenant.environment().as_str().to_owned(),
+            sealed_secret: credential.sealed_secret,
+            rate_limits: super::routes::to_json(&credential.rate_limits)?,
+            revoked_at: credential.revoked_at.map(Timestamp::millis),
+            created_at: credential.created_at.millis(),
+        })
+    }
+
+    fn into_credential(self) -> Result<HmacCredential, Fault> {
+        let environment = parsed("an environment", &self.environment)?;
+        Ok(HmacCredential {
+            credential_id: self.credential_id,
+            tenant: Tenant::new(MerchantId(self.merchant_id), environment),
+            sealed_secret: self.sealed_secret,
+            rate_limits: super::routes::from_json("a credential's limits", &self.rate_limits)?,
+            revoked_at: self.revoked_at.map(Timestamp::from_millis),
+            created_at: Timestamp::from_millis(self.created_at),
+        })
+    }
+}
+
+fn envelope(
+    (credential, merchant): (CredentialRow, MerchantRow),
+) -> Result<KeyEnvelope<HmacCredential>, Fault> {
+    Ok(KeyEnvelope { key: credential.into_credential()?, merchant: merchant.into_merchant()? })
+}
+
+/// Adds a credential unless its tenant has as many active ones as it may have. The merchant's lock makes the count good
+/// however many are added at once.
+pub(super) async fn add(conn: &mut Connection, credential: HmacCredential) -> Result<(), DirectoryError> {
+    merchants::lock(conn, credential.tenant.merchant()).await?;
+    let active = credentials::table
+        .filter(credentials::merchant_id.eq(credential.tenant.merchant().0))
+        .filter(credentials::environment.eq(credential.tenant.environment().as_str()))
+        .filter(credentials::revoked_at.is_null())
+        .count();
+    let active = first!(conn, i64, active).map_err(Fault::from)?.unwrap_or(0);
+    if active >= i64::try_from(HmacCredential::MOST_ACTIVE).unwrap_or(i64::MAX) {
+        return Err(DirectoryError::LimitReached("a merchant has at most two active credentials"));
+    }
+    insert(conn, credential).await
+}
+
+/// Adds a credential to a merchant that is locked already.
+pub(super) async fn insert(conn: &mut Connection, credential: HmacCredential) -> Result<(), DirectoryError> {
+    let row = CredentialRow::of(credential)?;
+    execute!(conn, diesel::insert_into(credentials::table).values(&row)).map_err(Fault::from)?;
+    Ok(())
+}
+
+/// All credentials of a merchant, newest first.
+pub(super) async fn of_merchant(
+    conn: &mut Connection,
+    merchant: MerchantId,
+) -> Result<Vec<KeyEnvelope<HmacCredential>>, Fault> {
+    let query = credentials::table
+        .inner_join(merchant_rows::table.on(merchant_rows::id.eq(credentials::merchant_id)))
+        .filter(credentials::merchant_id.eq(merchant.0))
+        .order((credentials::created_at.desc(), credentials::credential_id.desc()))
+        .select((credentials::all_columns, merchant_rows::all_columns));
+    load!(conn, (CredentialRow, MerchantRow), query)?.into_iter().map(envelope).collect()
+}
+
+/// One credential.
+pub(super) async fn find(
+    conn: &mut Connection,
+    credential_id: &str,
+) -> Result<Option<KeyEnvelope<HmacCredential>>, Fault> {
+    let query = credentials::table
+        .inner_join(merchant_rows::table.on(merchant_rows::id.eq(credentials::merchant_id)))
+        .filter(credentials::credential_id.eq(credential_id))
+        .select((credentials::all_columns, merchant_rows::all_columns));
+    first!(conn, (CredentialRow, MerchantRow), query)?.map(envelope).transpose()
+}
+
+/// Revokes a credential, once.
+pub(super) async fn revoke(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    credential_id: &str,
+    at: Timestamp,
+) -> Result<(), DirectoryError> {
+    merchants::lock(conn, merchant).await?;
+    let query = credentials::table
+        .filter(credentials::credential_id.eq(credential_id))
+        .filter(credentials::merchant_id.eq(merchant.0))
+        .select(credentials::revoked_at);
+    let found = first!(conn, Option<i64>, query).map_err(Fault::from)?;
+    if found.ok_or(DirectoryError::NotFound)?.is_none() {
+        let revoke = diesel::update(credentials::table.find(credential_id));
+        execute!(conn, revoke.set(credentials::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
+    }
+    Ok(())
+}
+
+/// Revokes every active credential of a merchant.
+pub(super) async fn revoke_all(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    at: Timestamp,
+) -> Result<(), Fault> {
+    let active = credentials::table
+        .filter(credentials::merchant_id.eq(merchant.0))
+        .filter(credentials::revoked_at.is_null());
+    execute!(conn, diesel::update(active).set(credentials::revoked_at.eq(at.millis())))?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! API keys.
+
+use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, Queryable};
+use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_merchants::{ApiKeyRecord, DirectoryError, KeyEnvelope, Scopes};
+
+use super::merchants::{self, MerchantRow};
+use crate::{
+    commit::load::parsed,
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::{api_keys, merchants as merchant_rows},
+};
+
+/// A key's row, column by column.
+#[derive(Debug, Queryable, Insertable)]
+#[diesel(table_name = api_keys, treat_none_as_default_value = false)]
+struct KeyRow {
+    key_id: String,
+    merchant_id: i64,
+    environment: String,
+    name: String,
+    hash: String,
+    last_four: String,
+    scopes: String,
+    rate_limits: String,
+    expires_at: Option<i64>,
+    revoked_at: Option<i64>,
+    last_used_at: Option<i64>,
+    created_at: i64,
+}
+
+impl KeyRow {
+    fn of(key: ApiKeyRecord) -> Result<Self, Fault> {
+        Ok(Self {
+            key_id: key.key_id,
+            merchant_id: key.tenant.merchant().0,
+            environment: key.tenant.environment().as_str().to_owned(),
+            name: key.name,
+            hash: key.hash,
+            last_four: key.last_four,
+            scopes: key.scopes.to_text(),
+            rate_limits: super::routes::to_json(&key.rate_limits)?,
+            expires_at: key.expires_at.map(Timestamp::millis),
+            revoked_at: key.revoked_at.map(Timestamp::millis),
+            last_used_at: key.last_used_at.map(Timestamp::millis),
+            created_at: key.created_at.millis(),
+        })
+    }
+
+    fn into_key(self) -> Result<ApiKeyRecord, Fault> {
+        let environment = parsed("an environment", &self.environment)?;
+        Ok(ApiKeyRecord {
+            key_id: self.key_id,
+            tenant: Tenant::new(MerchantId(self.merchant_id), environment),
+            name: self.name,
+            hash: self.hash,
+            last_four: self.last_four,
+            scopes: Scopes::parse(&self.scopes).map_err(|error| Fault::Corrupt(error.to_string()))?,
+            rate_limits: super::routes::from_json("a key's limits", &self.rate_limits)?,
+            expires_at: self.expires_at.map(Timestamp::from_millis),
+            revoked_at: self.revoked_at.map(Timestamp::from_millis),
+            last_used_at: self.last_used_at.map(Timestamp::from_millis),
+            created_at: Timestamp::from_millis(self.created_at),
+        })
+    }
+}
+
+/// Adds a key.
+pub(super) async fn add(conn: &mut Connection, key: ApiKeyRecord) -> Result<(), DirectoryError> {
+    merchants::lock(conn, key.tenant.merchant()).await?;
+    let row = KeyRow::of(key)?;
+    execute!(conn, diesel::insert_into(api_keys::table).values(&row)).map_err(Fault::from)?;
+    Ok(())
+}
+
+/// All keys of a merchant, newest first.
+pub(super) async fn of_merchant(
+    conn: &mut Connection,
+    merchant: MerchantId,
+) -> Result<Vec<ApiKeyRecord>, Fault> {
+    let query = api_keys::table
+        .filter(api_keys::merchant_id.eq(merchant.0))
+        .order((api_keys::created_at.desc(), api_keys::key_id.desc()));
+    load!(conn, KeyRow, query)?.into_iter().map(KeyRow::into_key).collect()
+}
+
+/// The two ways to a key.
+#[derive(Debug)]
+pub(super) enum By {
+    Hash(String),
+    Id(String),
+}
+
+/// One key with its merchant.
+pub(super) async fn find(conn: &mut Connection, by: By) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, Fault> {
+    macro_rules! found {
+        ($condition:expr) => {
+            api_keys::table
+                .inner_join(merchant_rows::table.on(merchant_rows::id.eq(api_keys::merchant_id)))
+                .filter($condition)
+                .select((api_keys::all_columns, merchant_rows::all_columns))
+        };
+    }
+    let row = match by {
+        By::Hash(hash) => first!(conn, (KeyRow, MerchantRow), found!(api_keys::hash.eq(&hash)))?,
+        By::Id(id) => first!(conn, (KeyRow, MerchantRow), found!(api_keys::key_id.eq(&id)))?,
+    };
+    let envelope = row
+        .map(|(key, merchant)| Ok(KeyEnvelope { key: key.into_key()?, merchant: merchant.into_merchant()? }));
+    envelope.transpose()
+}
+
+/// Revokes a key, once.
+pub(super) async fn revoke(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    key_id: &str,
+    at: Timestamp,
+) -> Result<(), DirectoryError> {
+    merchants::lock(conn, merchant).await?;
+    let query = api_keys::table
+        .filter(api_keys::key_id.eq(key_id))
+        .filter(api_keys::merchant_id.eq(merchant.0))
+        .select(api_keys::revoked_at);
+    let found = first!(conn, Option<i64>, query).map_err(Fault::from)?;
+    if found.ok_or(DirectoryError::NotFound)?.is_none() {
+        let revoke = diesel::update(api_keys::table.find(key_id));
+        execute!(conn, revoke.set(api_keys::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
+    }
+    Ok(())
+}
+
+/// Revokes every active key of a merchant.
+pub(super) async fn revoke_all(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    at: Timestamp,
+) -> Result<(), Fault> {
+    let active =
+        api_keys::table.filter(api_keys::merchant_id.eq(merchant.0)).filter(api_keys::revoked_at.is_null());
+    execute!(conn, diesel::update(active).set(api_keys::revoked_at.eq(at.millis())))?;
+    Ok(())
+}
+
+/// Notes when keys were last used, in the order of their identifiers so that two nodes do not wait for each other.
+pub(super) async fn note_used(
+    conn: &mut Connection,
+    mut uses: Vec<(String, Timestamp)>,
+) -> Result<(), Fault> {
+    uses.sort_unstable();
+    for (key_id, at) in &uses {
+        let older =
+            api_keys::table.filter(api_keys::key_id.eq(key_id)).filter(diesel::BoolExpressionMethods::or(
+                api_keys::last_used_at.is_null(),
+                diesel::NullableExpressionMethods::assume_not_null(api_keys::last_used_at).lt(at.millis()),
+            ));
+        execute!(conn, diesel::update(older).set(api_keys::last_used_at.eq(at.millis())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Merchants.
+
+use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
+use quipu_kernel::{MerchantId, Page, Timestamp};
+use quipu_merchants::{DirectoryError, Merchant, ReturnUrls};
+
+use crate::{
+    commit::load::parsed,
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::merchants,
+};
+
+/// A merchant's row, column by column.
+#[derive(Debug, Queryable, Insertable)]
+#[diesel(table_name = merchants, treat_none_as_default_value = false)]
+pub(super) struct MerchantRow {
+    id: i64,
+    name: String,
+    api_version: String,
+    status: String,
+    success_url: Option<String>,
+    cancel_url: Option<String>,
+    sealed_secret_test: String,
+    sealed_secret_live: String,
+    created_at: i64,
+}
+
+impl MerchantRow {
+    fn of(merchant: Merchant) -> Self {
+        let [sealed_secret_test, sealed_secret_live] = merchant.sealed_webhook_secrets;
+        Self {
+            id: merchant.id.0,
+            name: merchant.name,
+            api_version: merchant.api_version.as_str().to_owned(),
+            status: merchant.status.as_str().to_owned(),
+            success_url: merchant.return_urls.success_url,
+            cancel_url: merchant.return_urls.cancel_url,
+            sealed_secret_test,
+            sealed_secret_live,
+            created_at: merchant.created_at.millis(),
+        }
+    }
+
+    pub(super) fn into_merchant(self) -> Result<Merchant, Fault> {
+        Ok(Merchant {
+            id: MerchantId(self.id),
+            name: self.name,
+            api_version: parsed("a version", &self.api_version)?,
+            status: parsed("a merchant's status", &self.status)?,
+            return_urls: ReturnUrls { success_url: self.success_url, cancel_url: self.cancel_url },
+            sealed_webhook_secrets: [self.sealed_secret_test, self.sealed_secret_live],
+            created_at: Timestamp::from_millis(self.created_at),
+        })
+    }
+}
+
+/// Adds a merchant.
+pub(super) async fn add(conn: &mut Connection, merchant: Merchant) -> Result<(), DirectoryError> {
+    let row = MerchantRow::of(merchant);
+    let insert = execute!(conn, diesel::insert_into(merchants::table).values(&row).on_conflict_do_nothing());
+    match insert.map_err(Fault::from)? {
+        1 => Ok(()),
+        _ => Err(DirectoryError::Conflict("the merchant's number is taken")),
+    }
+}
+
+/// Replaces what may change of a merchant.
+pub(super) async fn update(conn: &mut Connection, merchant: Merchant) -> Result<(), DirectoryError> {
+    let row = MerchantRow::of(merchant);
+    let update = execute!(
+        conn,
+        diesel::update(merchants::table.find(row.id)).set((
+            merchants::name.eq(&row.name),
+            merchants::api_version.eq(&row.api_version),
+            merchants::status.eq(&row.status),
+            merchants::success_url.eq(&row.success_url),
+            merchants::cancel_url.eq(&row.cancel_url),
+            merchants::sealed_secret_test.eq(&row.sealed_secret_test),
+            merchants::sealed_secret_live.eq(&row.sealed_secret_live),
+        ))
+    );
+    if update.map_err(Fault::from)? == 0 { Err(DirectoryError::NotFound) } else { Ok(()) }
+}
+
+/// Refuses with `NotFound` unless the merchant exists, and keeps everybody else from changing what belongs to it until
+/// the transaction ends.
+pub(super) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), DirectoryError> {
+    let query = merchants::table.find(id.0).select(merchants::id);
+    let found = match conn {
+        // The writer's transaction holds the only write lock as it is.
+        Connection::Sqlite(conn) => diesel::RunQueryDsl::load::<i64>(query, conn),
+        Connection::Postgres(conn) => {
+            diesel_async::RunQueryDsl::load::<i64>(query.for_update(), &mut **conn).await
+        }
+    };
+    if found.map_err(Fault::from)?.is_empty() { Err(DirectoryError::NotFound) } else { Ok(()) }
+}
+
+/// One merchant.
+pub(super) async fn find(conn: &mut Connection, id: MerchantId) -> Result<Option<Merchant>, Fault> {
+    let query = merchants::table.find(id.0);
+    first!(conn, MerchantRow, query)?.map(MerchantRow::into_merchant).transpose()
+}
+
+/// A page, newest first, and how many there are.
+pub(super) async fn page(conn: &mut Connection, page: Page) -> Result<(Vec<Merchant>, u64), Fault> {
+    let total = first!(conn, i64, merchants::table.count())?.unwrap_or(0);
+    let query = merchants::table
+        .order((merchants::created_at.desc(), merchants::id.desc()))
+        .limit(page.limit().into())
+        .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX));
+    let rows = load!(conn, MerchantRow, query)?;
+    let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;
+    Ok((merchants, u64::try_from(total).unwrap_or(0)))
+}

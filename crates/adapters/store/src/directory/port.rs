@@ -1,0 +1,273 @@
+//! The port itself: which transaction each call is, and what is remembered of it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_merchants::{
+    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
+    KeyEnvelope, Merchant, Operator, Route, StoreUnavailable,
+};
+
+use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
+use crate::{Store, connection::Connection, engine::Query, error::Fault};
+
+/// A query as the workers take it.
+macro_rules! query {
+    (|$conn:ident| $body:expr) => {
+        move |$conn: &mut Connection| -> BoxFuture<'_, _> { Box::pin(async move { $body }) }
+    };
+}
+
+impl Store {
+    /// A write with its line in the audit log. What is remembered is forgotten before the caller hears of it, even if
+    /// the write seems to have failed.
+    async fn change<T: Send + 'static>(
+        &self,
+        audit: AuditRecord,
+        query: impl Query<T, DirectoryError>,
+    ) -> Result<T, DirectoryError> {
+        let outcome = self.inner.engine.write(query!(|conn| {
+            let value = query(conn).await?;
+            audit::write(conn, &audit).await?;
+            Ok(value)
+        }));
+        let outcome = outcome.await;
+        self.inner.cache.forget();
+        outcome
+    }
+
+    async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
+        Ok(self.inner.engine.read(query).await?)
+    }
+}
+
+#[async_trait]
+impl Directory for Store {
+    async fn add_merchant(
+        &self,
+        merchant: Merchant,
+        routes: Vec<Route>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let outcome = self.change(
+            audit,
+            query!(|conn| {
+                let id = merchant.id;
+                merchants::add(conn, merchant).await?;
+                routes::insert(conn, id, &routes).await
+            }),
+        );
+        outcome.await
+    }
+
+    async fn update_merchant(&self, merchant: Merchant, audit: AuditRecord) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| merchants::update(conn, merchant).await)).await
+    }
+
+    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable> {
+        self.ask(query!(|conn| merchants::find(conn, id).await)).await
+    }
+
+    async fn merchants(&self, page: Page) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
+        self.ask(query!(|conn| merchants::page(conn, page).await)).await
+    }
+
+    async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| keys::add(conn, key).await)).await
+    }
+
+    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable> {
+        self.ask(query!(|conn| keys::of_merchant(conn, merchant).await)).await
+    }
+
+    async fn revoke_api_key(
+        &self,
+        merchant: MerchantId,
+        key_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let key_id = key_id.to_owned();
+        self.change(audit, query!(|conn| keys::revoke(conn, merchant, &key_id, at).await)).await
+    }
+
+    async fn api_key_by_hash(
+        &self,
+        hash: &str,
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.keys_by_hash.get(hash) {
+            return Ok(known);
+        }
+        let (mark, key) = (cache.mark(), hash.to_owned());
+        let by = keys::By::Hash(key.clone());
+        let found = self.ask(query!(|conn| keys::find(conn, by).await)).await?.map(Arc::new);
+        cache.keep(&cache.keys_by_hash, mark, key, found.clone());
+        Ok(found)
+    }
+
+    async fn api_key_by_id(
+        &self,
+        key_id: &str,
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.keys_by_id.get(key_id) {
+            return Ok(known);
+        }
+        let (mark, key) = (cache.mark(), key_id.to_owned());
+        let by = keys::By::Id(key.clone());
+        let found = self.ask(query!(|conn| keys::find(conn, by).await)).await?.map(Arc::new);
+        cache.keep(&cache.keys_by_id, mark, key, found.clone());
+        Ok(found)
+    }
+
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable> {
+        let noted = self.inner.engine.write(query!(|conn| keys::note_used(conn, uses).await));
+        noted.await.map_err(|fault: Fault| fault.into())
+    }
+
+    async fn add_credential(
+        &self,
+        credential: HmacCredential,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| credentials::add(conn, credential).await)).await
+    }
+
+    async fn credentials(
+        &self,
+        merchant: MerchantId,
+    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.credentials.get(&merchant) {
+            return Ok(known);
+        }
+        let mark = cache.mark();
+        let found = self.ask(query!(|conn| credentials::of_merchant(conn, merchant).await)).await?;
+        let found: Arc<[_]> = found.into();
+        cache.keep(&cache.credentials, mark, merchant, Arc::clone(&found));
+        Ok(found)
+    }
+
+    async fn credential_by_id(
+        &self,
+        credential_id: &str,
+    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.credentials_by_id.get(credential_id) {
+            return Ok(known);
+        }
+        let (mark, key) = (cache.mark(), credential_id.to_owned());
+        let id = key.clone();
+        let found = self.ask(query!(|conn| credentials::find(conn, &id).await)).await?.map(Arc::new);
+        cache.keep(&cache.credentials_by_id, mark, key, found.clone());
+        Ok(found)
+    }
+
+    async fn revoke_credential(
+        &self,
+        merchant: MerchantId,
+        credential_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let id = credential_id.to_owned();
+        self.change(audit, query!(|conn| credentials::revoke(conn, merchant, &id, at).await)).await
+    }
+
+    async fn switch_version(
+        &self,
+        merchant: Merchant,
+        issued: Vec<HmacCredential>,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let outcome = self.change(
+            audit,
+            query!(|conn| {
+                let id = merchant.id;
+                // The row of the merchant is locked by its update, and everything below belongs to it.
+                merchants::update(conn, merchant).await?;
+                keys::revoke_all(conn, id, at).await?;
+                credentials::revoke_all(conn, id, at).await?;
+                for credential in issued {
+                    credentials::insert(conn, credential).await?;
+                }
+                Ok(())
+            }),
+        );
+        outcome.await
+    }
+
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.routes.get(&merchant) {
+            return Ok(known);
+        }
+        let mark = cache.mark();
+        let found = self.ask(query!(|conn| routes::of_merchant(conn, merchant).await)).await?;
+        let found: Arc<[_]> = found.into();
+        cache.keep(&cache.routes, mark, merchant, Arc::clone(&found));
+        Ok(found)
+    }
+
+    async fn replace_routes(
+        &self,
+        merchant: MerchantId,
+        routes: Vec<Route>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| routes::replace(conn, merchant, &routes).await)).await
+    }
+
+    async fn add_beneficiary(
+        &self,
+        beneficiary: Beneficiary,
+        audit: AuditRecord,
+    ) -> Result<i32, DirectoryError> {
+        self.change(audit, query!(|conn| beneficiaries::add(conn, beneficiary).await)).await
+    }
+
+    async fn beneficiaries(
+        &self,
+        merchant: MerchantId,
+        page: Page,
+    ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
+        self.ask(query!(|conn| beneficiaries::page(conn, merchant, page).await)).await
+    }
+
+    async fn beneficiary(
+        &self,
+        tenant: Tenant,
+        kind: BeneficiaryKind,
+        id: i32,
+    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
+        self.ask(query!(|conn| beneficiaries::find(conn, tenant, kind, id).await)).await
+    }
+
+    async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| operators::add(conn, operator).await)).await
+    }
+
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.operators.get(hash) {
+            return Ok(known);
+        }
+        let (mark, key) = (cache.mark(), hash.to_owned());
+        let hash = key.clone();
+        let found = self.ask(query!(|conn| operators::by_hash(conn, &hash).await)).await?.map(Arc::new);
+        cache.keep(&cache.operators, mark, key, found.clone());
+        Ok(found)
+    }
+
+    async fn audit_log(
+        &self,
+        merchant: Option<MerchantId>,
+        page: Page,
+    ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
+        self.ask(query!(|conn| audit::page(conn, merchant, page).await)).await
+    }
+}

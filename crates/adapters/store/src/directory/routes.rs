@@ -1,0 +1,81 @@
+//! Routes, each kept as the operator wrote it, beside the key it is found by.
+
+use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _};
+use quipu_kernel::MerchantId;
+use quipu_merchants::{DirectoryError, Route};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::merchants;
+use crate::{
+    connection::{Connection, execute, load},
+    error::Fault,
+    schema::routes,
+};
+
+#[derive(Debug, Insertable)]
+#[diesel(table_name = routes)]
+struct RouteRow<'a> {
+    merchant_id: i64,
+    environment: &'a str,
+    currency: &'a str,
+    method: &'a str,
+    direction: &'a str,
+    partner: bool,
+    document: String,
+}
+
+/// All routes of a merchant, in the order of their keys.
+pub(super) async fn of_merchant(conn: &mut Connection, merchant: MerchantId) -> Result<Vec<Route>, Fault> {
+    let query = routes::table.filter(routes::merchant_id.eq(merchant.0)).select(routes::document);
+    let rows = load!(conn, String, query)?;
+    let mut routes: Vec<Route> =
+        rows.iter().map(|text| from_json("a route", text)).collect::<Result<_, _>>()?;
+    routes.sort_unstable_by_key(Route::key);
+    Ok(routes)
+}
+
+/// Replaces all routes of a merchant.
+pub(super) async fn replace(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    all: &[Route],
+) -> Result<(), DirectoryError> {
+    merchants::lock(conn, merchant).await?;
+    let old = routes::table.filter(routes::merchant_id.eq(merchant.0));
+    execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
+    insert(conn, merchant, all).await
+}
+
+/// Adds routes to a merchant that has none.
+pub(super) async fn insert(
+    conn: &mut Connection,
+    merchant: MerchantId,
+    all: &[Route],
+) -> Result<(), DirectoryError> {
+    for route in all {
+        let row = RouteRow {
+            merchant_id: merchant.0,
+            environment: route.environment.as_str(),
+            currency: route.currency.as_str(),
+            method: route.method.as_str(),
+            direction: route.direction.as_str(),
+            partner: route.partner,
+            document: to_json(route)?,
+        };
+        let insert = diesel::insert_into(routes::table).values(&row).on_conflict_do_nothing();
+        if execute!(conn, insert).map_err(Fault::from)? == 0 {
+            return Err(DirectoryError::Conflict("two routes have the same key"));
+        }
+    }
+    Ok(())
+}
+
+/// A value as it is kept.
+pub(super) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|error| Fault::Corrupt(error.to_string()))
+}
+
+/// A kept value.
+pub(super) fn from_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("{what}: {error}")))
+}

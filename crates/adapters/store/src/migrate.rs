@@ -1,0 +1,83 @@
+//! Migrations, embedded in the program: one folder for each database.
+
+use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as _};
+use diesel_async::{
+    AsyncConnection as _, AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _,
+};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use tokio::runtime::Handle;
+
+use crate::{error::OpenError, settings::StoreSettings};
+
+const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
+const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
+
+/// Nodes that start together must not migrate together: the others wait here and then find nothing left to do.
+const LOCK: &str = "SELECT pg_advisory_lock(7310867)";
+const UNLOCK: &str = "SELECT pg_advisory_unlock(7310867)";
+
+/// Applies what is missing; the names of what was applied.
+pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Result<Vec<String>, OpenError> {
+    if let Some(path) = settings.sqlite_path() {
+        let mut conn = connect_sqlite(path)?;
+        // The write lock is what keeps two processes apart; a migration runs inside a transaction of its own.
+        return run(&mut conn, SQLITE);
+    }
+    let url = settings.url.clone();
+    let task = runtime.spawn(async move {
+        let mut conn = connect_postgres(&url).await?;
+        conn.batch_execute(LOCK).await.map_err(|error| OpenError::Migration(error.to_string()))?;
+        let mut harness = AsyncMigrationHarness::new(conn);
+        let applied = run(&mut harness, POSTGRES);
+        // The lock ends with the connection in any case.
+        let _unlocked = harness.into_inner().batch_execute(UNLOCK).await;
+        applied
+    });
+    task.await.map_err(|error| OpenError::Migration(error.to_string()))?
+}
+
+/// Whether something is missing.
+pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Result<bool, OpenError> {
+    if let Some(path) = settings.sqlite_path() {
+        return is_pending(&mut connect_sqlite(path)?, SQLITE);
+    }
+    let url = settings.url.clone();
+    let task = runtime.spawn(async move {
+        is_pending(&mut AsyncMigrationHarness::new(connect_postgres(&url).await?), POSTGRES)
+    });
+    task.await.map_err(|error| OpenError::Migration(error.to_string()))?
+}
+
+fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
+    let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
+    let mut conn = SqliteConnection::establish(path).map_err(|error| unreachable(&error))?;
+    conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+        .map_err(|error| unreachable(&error))?;
+    Ok(conn)
+}
+
+async fn connect_postgres(url: &str) -> Result<AsyncPgConnection, OpenError> {
+    AsyncPgConnection::establish(url).await.map_err(|error| OpenError::Unreachable(error.to_string()))
+}
+
+fn run<DB: diesel::backend::Backend>(
+    harness: &mut impl MigrationHarness<DB>,
+    migrations: EmbeddedMigrations,
+) -> Result<Vec<String>, OpenError>
+where
+    EmbeddedMigrations: diesel::migration::MigrationSource<DB>,
+{
+    let applied = harness.run_pending_migrations(migrations);
+    let applied = applied.map_err(|error| OpenError::Migration(error.to_string()))?;
+    Ok(applied.iter().map(ToString::to_string).collect())
+}
+
+fn is_pending<DB: diesel::backend::Backend>(
+    harness: &mut impl MigrationHarness<DB>,
+    migrations: EmbeddedMigrations,
+) -> Result<bool, OpenError>
+where
+    EmbeddedMigrations: diesel::migration::MigrationSource<DB>,
+{
+    harness.has_pending_migration(migrations).map_err(|error| OpenError::Migration(error.to_string()))
+}

@@ -1,0 +1,68 @@
+//! The part of a payment that is only echoed, kept as one JSON text.
+
+use std::borrow::Cow;
+
+use quipu_merchants::ReturnUrls;
+use quipu_payments::{Failure, Instructions, Payment, Payout, RedirectScheme, TrafficType};
+use serde::{Deserialize, Serialize};
+
+/// What no query looks for. Members without a value are left out.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Document<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) customer_email: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) customer_phone: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) customer_name: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) payout: Option<Cow<'a, Payout>>,
+    pub(crate) instructions: Cow<'a, Instructions>,
+    pub(crate) return_urls: Cow<'a, ReturnUrls>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) external_id: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) traffic_type: Option<TrafficType>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) webhook_events: Vec<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) redirect_scheme: Option<RedirectScheme>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<Cow<'a, Failure>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(payment: &'a Payment) -> Self {
+        fn text(value: &Option<String>) -> Option<Cow<'_, str>> {
+            value.as_deref().map(Cow::Borrowed)
+        }
+        let (terms, state) = (payment.terms(), payment.state());
+        let events = terms.webhook.iter().flat_map(|webhook| &webhook.events);
+        Self {
+            customer_email: text(&terms.customer.email),
+            customer_phone: text(&terms.customer.phone),
+            customer_name: text(&terms.customer.name),
+            payout: state.payout.as_ref().map(Cow::Borrowed),
+            instructions: Cow::Borrowed(&state.instructions),
+            return_urls: Cow::Borrowed(&terms.return_urls),
+            description: text(&terms.description),
+            note: text(&terms.note),
+            external_id: text(&terms.external_id),
+            traffic_type: terms.traffic_type,
+            webhook_events: events.map(|name| Cow::Borrowed(name.as_str())).collect(),
+            redirect_scheme: terms.redirect_scheme,
+            failure: state.failure.as_ref().map(Cow::Borrowed),
+        }
+    }
+
+    /// The text for a payment.
+    pub(crate) fn text_of(payment: &'a Payment) -> String {
+        serde_json::to_string(&Self::of(payment)).unwrap_or_else(|_| {
+            unreachable!("a document has text keys only, and writing to memory cannot fail")
+        })
+    }
+}

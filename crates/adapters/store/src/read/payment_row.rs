@@ -1,0 +1,101 @@
+//! A payment's row, and the payment it stands for.
+
+use std::borrow::Cow;
+
+use diesel::Queryable;
+use quipu_kernel::{Amount, CustomerId, MerchantId, Minor, Tenant, Timestamp};
+use quipu_payments::{Customer, Due, DueAction, InRequestWebhook, Payment, State, Terms};
+
+use super::document::Document;
+use crate::{commit::load::parsed, error::Fault};
+
+/// The row, column by column, in the order of the table.
+#[derive(Debug, Queryable)]
+pub(crate) struct PaymentRow {
+    pub(crate) merchant_id: i64,
+    pub(crate) environment: String,
+    pub(crate) id: String,
+    kind: String,
+    method: String,
+    currency: String,
+    amount: i64,
+    fee: i64,
+    merchant_reference: String,
+    _holds_reference: bool,
+    customer_id: i64,
+    status: String,
+    status_version: i32,
+    rail: String,
+    created_at: i64,
+    updated_at: i64,
+    expires_at: Option<i64>,
+    completed_at: Option<i64>,
+    refunded_amount: i64,
+    received_amount: Option<i64>,
+    late: bool,
+    due_at: Option<i64>,
+    due_action: Option<String>,
+    webhook_url: Option<String>,
+    document: String,
+}
+
+fn amount(units: i64) -> Result<Amount, Fault> {
+    Amount::new(units).map_err(|error| Fault::Corrupt(format!("an amount: {error}")))
+}
+
+fn minor(units: i64) -> Result<Minor, Fault> {
+    Minor::new(units).map_err(|error| Fault::Corrupt(format!("an amount: {error}")))
+}
+
+impl PaymentRow {
+    /// The payment, or which part of the row makes no sense.
+    pub(crate) fn into_payment(self) -> Result<Payment, Fault> {
+        let document: Document<'_> = serde_json::from_str(&self.document)
+            .map_err(|error| Fault::Corrupt(format!("the document of {}: {error}", self.id)))?;
+        let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
+        let events = document.webhook_events.iter().map(|name| parsed("an event", name));
+        let events = events.collect::<Result<Vec<_>, _>>()?;
+        let tenant = Tenant::new(MerchantId(self.merchant_id), parsed("an environment", &self.environment)?);
+        let terms = Terms {
+            id: parsed("a payment", &self.id)?,
+            tenant,
+            kind: parsed("a type", &self.kind)?,
+            method: parsed("a method", &self.method)?,
+            currency: parsed("a currency", &self.currency)?,
+            amount: amount(self.amount)?,
+            merchant_reference: self.merchant_reference,
+            customer: Customer {
+                id: CustomerId(self.customer_id),
+                email: owned(document.customer_email),
+                phone: owned(document.customer_phone),
+                name: owned(document.customer_name),
+            },
+            rail: self.rail,
+            created_at: Timestamp::from_millis(self.created_at),
+            expires_at: self.expires_at.map(Timestamp::from_millis),
+            description: owned(document.description),
+            note: owned(document.note),
+            external_id: owned(document.external_id),
+            traffic_type: document.traffic_type,
+            webhook: self.webhook_url.map(|url| InRequestWebhook { url, events }),
+            return_urls: document.return_urls.into_owned(),
+            redirect_scheme: document.redirect_scheme,
+        };
+        let action = self.due_action.as_deref().and_then(DueAction::parse);
+        let state = State {
+            status: parsed("a status", &self.status)?,
+            version: self.status_version,
+            fee: minor(self.fee)?,
+            refunded_amount: minor(self.refunded_amount)?,
+            received_amount: self.received_amount.map(amount).transpose()?,
+            late: self.late,
+            failure: document.failure.map(Cow::into_owned),
+            payout: document.payout.map(Cow::into_owned),
+            instructions: document.instructions.into_owned(),
+            due: self.due_at.zip(action).map(|(at, action)| Due { at: Timestamp::from_millis(at), action }),
+            completed_at: self.completed_at.map(Timestamp::from_millis),
+            updated_at: Timestamp::from_millis(self.updated_at),
+        };
+        Ok(Payment::restore(terms, state))
+    }
+}

@@ -1,0 +1,225 @@
+//! The tables, once for both databases.
+
+diesel::table! {
+    merchants (id) {
+        id -> BigInt,
+        name -> Text,
+        api_version -> Text,
+        status -> Text,
+        success_url -> Nullable<Text>,
+        cancel_url -> Nullable<Text>,
+        sealed_secret_test -> Text,
+        sealed_secret_live -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    api_keys (key_id) {
+        key_id -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        name -> Text,
+        hash -> Text,
+        last_four -> Text,
+        scopes -> Text,
+        rate_limits -> Text,
+        expires_at -> Nullable<BigInt>,
+        revoked_at -> Nullable<BigInt>,
+        last_used_at -> Nullable<BigInt>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    hmac_credentials (credential_id) {
+        credential_id -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        sealed_secret -> Text,
+        rate_limits -> Text,
+        revoked_at -> Nullable<BigInt>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    routes (merchant_id, environment, currency, method, direction, partner) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        currency -> Text,
+        method -> Text,
+        direction -> Text,
+        partner -> Bool,
+        document -> Text,
+    }
+}
+
+diesel::table! {
+    beneficiaries (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Integer,
+        kind -> Text,
+        iban -> Text,
+        swift -> Nullable<Text>,
+        beneficiary_name -> Text,
+        beneficiary_bank -> Nullable<Text>,
+        address -> Nullable<Text>,
+        reference -> Nullable<Text>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    operators (operator_id) {
+        operator_id -> Text,
+        name -> Text,
+        role -> Text,
+        token_hash -> Text,
+        revoked_at -> Nullable<BigInt>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    audit_log (id) {
+        id -> Text,
+        at -> BigInt,
+        actor_id -> Text,
+        actor_name -> Text,
+        action -> Text,
+        merchant_id -> Nullable<BigInt>,
+        subject -> Text,
+        before -> Text,
+        after -> Text,
+    }
+}
+
+diesel::table! {
+    customers (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> BigInt,
+        email -> Nullable<Text>,
+        phone -> Nullable<Text>,
+        name -> Nullable<Text>,
+        email_key -> Nullable<Text>,
+        phone_key -> Nullable<Text>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    payments (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        #[sql_name = "type"]
+        kind -> Text,
+        method -> Text,
+        currency -> Text,
+        amount -> BigInt,
+        fee -> BigInt,
+        merchant_reference -> Text,
+        holds_reference -> Bool,
+        customer_id -> BigInt,
+        status -> Text,
+        status_version -> Integer,
+        rail -> Text,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+        expires_at -> Nullable<BigInt>,
+        completed_at -> Nullable<BigInt>,
+        refunded_amount -> BigInt,
+        received_amount -> Nullable<BigInt>,
+        late -> Bool,
+        due_at -> Nullable<BigInt>,
+        due_action -> Nullable<Text>,
+        webhook_url -> Nullable<Text>,
+        document -> Text,
+    }
+}
+
+diesel::table! {
+    payment_counts (merchant_id, environment, status, kind, method, currency) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        status -> Text,
+        #[sql_name = "type"]
+        kind -> Text,
+        method -> Text,
+        currency -> Text,
+        count -> BigInt,
+    }
+}
+
+diesel::table! {
+    balances (merchant_id, environment, currency) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        currency -> Text,
+        available -> BigInt,
+        frozen -> BigInt,
+        deposit -> BigInt,
+        withdrawal -> BigInt,
+        commission -> BigInt,
+        adjustment -> BigInt,
+    }
+}
+
+diesel::table! {
+    entries (merchant_id, environment, transaction_id, line) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        transaction_id -> Text,
+        line -> Integer,
+        currency -> Text,
+        account -> Text,
+        amount -> BigInt,
+        reason -> Text,
+        payment_id -> Nullable<Text>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    events (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        payment_id -> Nullable<Text>,
+        #[sql_name = "type"]
+        kind -> Text,
+        status_version -> Nullable<Integer>,
+        previous_status -> Nullable<Text>,
+        status -> Nullable<Text>,
+        payload -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    kept_answers (merchant_id, environment, audience, key) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        audience -> Text,
+        key -> Text,
+        body_hash -> Text,
+        payment_id -> Nullable<Text>,
+        status -> Integer,
+        sealed_body -> Text,
+        expires_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    nonces (merchant_id, value) {
+        merchant_id -> BigInt,
+        value -> Text,
+        expires_at -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
+diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);

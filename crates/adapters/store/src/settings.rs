@@ -1,0 +1,29 @@
+//! What a store needs to know to open.
+
+/// Where the database is and how many workers it gets.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// `sqlite://path` or `postgres://user:password@host/database`.
+    pub url: String,
+    /// PostgreSQL: how many lanes commit side by side, each with a connection of its own. SQLite has one writer.
+    pub lanes: usize,
+    /// How many queries are read side by side, each on a connection of its own.
+    pub readers: usize,
+}
+
+impl StoreSettings {
+    /// The defaults for a database: four lanes, and as many readers as suit a small machine.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), lanes: 4, readers: 8 }
+    }
+
+    /// The path of an embedded database.
+    pub(crate) fn sqlite_path(&self) -> Option<&str> {
+        self.url.strip_prefix("sqlite://")
+    }
+
+    /// Whether the database is a PostgreSQL server.
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
+    }
+}

@@ -1,0 +1,164 @@
+//! The store: one value that implements every port.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use diesel::{Connection as _, SqliteConnection};
+use diesel_async::{
+    AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _,
+    pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, deadpool::Pool},
+};
+use futures_util::FutureExt as _;
+use quipu_kernel::{Clock, Currency, PaymentId, Tenant};
+use quipu_ledger::Balance;
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::{Changes, Commit, CommitError, Committed, Payment};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, mpsc::error::TrySendError, oneshot},
+};
+
+use crate::{
+    StoreSettings,
+    commit::{job::Job, lane::Work},
+    connection::{Connection, execute},
+    directory::cache::Cache,
+    engine::Engine,
+    error::{Fault, OpenError},
+    lease::Origin,
+    migrate,
+    read::{ledger, payments, points::Points},
+};
+
+/// A database with its workers. Cheap to clone; all clones share the same workers.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    settings: StoreSettings,
+    runtime: Handle,
+    pub(crate) engine: Engine,
+    pub(crate) due: Arc<Notify>,
+    pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
+    pub(crate) balances: Points<(Tenant, Currency), Balance>,
+    pub(crate) cache: Cache,
+}
+
+/// The release from which on a reset of the write-ahead log cannot corrupt the database.
+const OLDEST_SQLITE: &[u32] = &[3, 51, 3];
+
+impl Store {
+    /// Opens a database and starts its workers: threads for SQLite, tasks on `runtime`, which must be multi-threaded, for
+    /// PostgreSQL. It does not migrate.
+    pub async fn open(
+        settings: StoreSettings,
+        _clock: Arc<dyn Clock>,
+        runtime: Handle,
+    ) -> Result<Self, OpenError> {
+        let due = Arc::new(Notify::new());
+        let engine = if let Some(path) = settings.sqlite_path() {
+            check_release()?;
+            Engine::sqlite(&settings, path, &due, &runtime)
+                .map_err(|error| OpenError::Unreachable(error.to_string()))?
+        } else if settings.is_postgres() {
+            let lanes = pool(&settings.url, 2 * settings.lanes.max(1) + 4, LANE_SESSION)?;
+            let readers = pool(&settings.url, settings.readers.max(1), SESSION)?;
+            Engine::postgres(&settings, &lanes, readers, &due, &runtime)
+        } else {
+            return Err(OpenError::UnknownScheme);
+        };
+        let inner = Inner {
+            settings,
+            runtime,
+            engine,
+            due,
+            payments: Points::new(payments::look_up),
+            balances: Points::new(ledger::look_up),
+            cache: Cache::new(),
+        };
+        let store = Self { inner: Arc::new(inner) };
+        store.ping().await.map_err(|error| OpenError::Unreachable(error.to_string()))?;
+        Ok(store)
+    }
+
+    /// Applies the migrations that are missing and answers their names. Any number of nodes may do so at once.
+    pub async fn migrate(&self) -> Result<Vec<String>, OpenError> {
+        migrate::migrate(&self.inner.settings, &self.inner.runtime).await
+    }
+
+    /// Whether migrations are missing.
+    pub async fn pending_migrations(&self) -> Result<bool, OpenError> {
+        migrate::pending(&self.inner.settings, &self.inner.runtime).await
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreUnavailable> {
+        let answer = self.inner.engine.read(|conn: &mut Connection| {
+            Box::pin(async move {
+                let _none = execute!(conn, diesel::sql_query("SELECT 1"))?;
+                Ok::<_, Fault>(())
+            })
+        });
+        Ok(answer.await?)
+    }
+
+    /// Commits what was accepted and stops. Whatever comes afterwards is refused.
+    pub async fn close(self) {
+        self.inner.engine.close().await;
+    }
+}
+
+#[async_trait]
+impl Commit for Store {
+    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
+        let lane = self.inner.engine.lane(changes.tenant.merchant());
+        let (reply, outcome) = oneshot::channel();
+        let job = Box::new(Job::new(changes, reply));
+        lane.try_send(Work::Change(job)).map_err(|error| match error {
+            TrySendError::Full(_) => StoreUnavailable::Overloaded,
+            TrySendError::Closed(_) => StoreUnavailable::Failed("the store is closed".to_owned()),
+        })?;
+        outcome.await.map_err(|_| StoreUnavailable::from(Fault::Abandoned))?
+    }
+}
+
+/// What every session of a server begins with: a commit is on disk when it returns, and nothing waits forever.
+const SESSION: &str = "SET synchronous_commit = on; SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning;";
+
+/// A lane finds its rows by their keys only. On tables that are still small, or not analysed yet, the planner would
+/// rather read them whole, and keep that plan while they grow.
+const LANE_SESSION: &str = "SET synchronous_commit = on; SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning;
+    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+    SET plan_cache_mode = force_generic_plan; SET jit = off;";
+
+fn pool(url: &str, size: usize, session: &'static str) -> Result<Origin, OpenError> {
+    let mut config = ManagerConfig::<AsyncPgConnection>::default();
+    config.recycling_method = diesel_async::pooled_connection::RecyclingMethod::Fast;
+    config.custom_setup = Box::new(move |url| {
+        let url = url.to_owned();
+        async move {
+            let mut conn = AsyncPgConnection::establish(&url).await?;
+            let begun = conn.batch_execute(session).await;
+            begun.map_err(diesel::ConnectionError::CouldntSetupConfiguration)?;
+            Ok(conn)
+        }
+        .boxed()
+    });
+    let manager = AsyncDieselConnectionManager::new_with_config(url, config);
+    let pool = Pool::builder(manager).max_size(size).build();
+    Ok(Origin::Postgres(pool.map_err(|error| OpenError::Unreachable(error.to_string()))?))
+}
+
+fn check_release() -> Result<(), OpenError> {
+    let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
+    let mut conn = SqliteConnection::establish(":memory:").map_err(|error| unreachable(&error))?;
+    let version = diesel::select(diesel::dsl::sql::<diesel::sql_types::Text>("sqlite_version()"));
+    let found: String =
+        diesel::RunQueryDsl::get_result(version, &mut conn).map_err(|error| unreachable(&error))?;
+    let numbers: Vec<u32> = found.split('.').filter_map(|part| part.parse().ok()).collect();
+    if numbers.as_slice() < OLDEST_SQLITE { Err(OpenError::OldSqlite { found }) } else { Ok(()) }
+}

@@ -1,0 +1,5 @@
+//! The contract of every port, run whole on both databases.
+
+mod commits;
+mod fixture;
+mod sample;

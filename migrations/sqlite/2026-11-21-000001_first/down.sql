@@ -1,0 +1,15 @@
+DROP TABLE nonces;
+DROP TABLE kept_answers;
+DROP TABLE events;
+DROP TABLE entries;
+DROP TABLE balances;
+DROP TABLE payment_counts;
+DROP TABLE payments;
+DROP TABLE customers;
+DROP TABLE audit_log;
+DROP TABLE operators;
+DROP TABLE beneficiaries;
+DROP TABLE routes;
+DROP TABLE hmac_credentials;
+DROP TABLE api_keys;
+DROP TABLE merchants;
