@@ -19,7 +19,7 @@ struct Rows {
     payments: BTreeMap<PaymentId, Payment>,
     balances: BTreeMap<(Tenant, Currency), Balance>,
     nonces: BTreeSet<String>,
-    kept: BTreeMap<(Tenant, String), (String, u16, String)>,
+    kept: BTreeMap<(Tenant, Audience, String), (String, u16, String)>,
 }
 
 #[derive(Default)]
@@ -33,6 +33,11 @@ impl Rows {
             && !self.nonces.insert(nonce.value)
         {
             return Err(Refusal::NonceUsed);
+        }
+        let key = changes.idempotency.as_ref();
+        let key = key.map(|record| (changes.tenant, record.audience, record.key.as_str().to_owned()));
+        if key.is_some_and(|key| self.kept.contains_key(&key)) {
+            return Err(Refusal::IdempotencyKeyUsed);
         }
         let mut balances = self.balances.clone();
         for transaction in &changes.transactions {
@@ -67,7 +72,7 @@ impl Rows {
                 (KeptAnswer::Sealed { status, body }, _) => (*status, body.clone()),
                 (KeptAnswer::FromPayment(_), None) => panic!("an answer of no payment"),
             };
-            let key = (changes.tenant, record.key.as_str().to_owned());
+            let key = (changes.tenant, record.audience, record.key.as_str().to_owned());
             self.kept.insert(key, (record.body_hash, status, sealed));
         }
         Ok(Committed { payment, answer })
@@ -119,12 +124,12 @@ impl PaymentReads for FakeBooks {
     async fn kept_answer(
         &self,
         tenant: Tenant,
-        _: Audience,
+        audience: Audience,
         key: &IdempotencyKey,
         _: Timestamp,
     ) -> Result<Option<(String, u16, String)>, StoreUnavailable> {
         let rows = self.rows.lock().expect("no test panics with the lock");
-        Ok(rows.kept.get(&(tenant, key.as_str().to_owned())).cloned())
+        Ok(rows.kept.get(&(tenant, audience, key.as_str().to_owned())).cloned())
     }
 }
 

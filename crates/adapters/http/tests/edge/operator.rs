@@ -39,7 +39,7 @@ async fn a_merchant_is_onboarded_funded_and_suspended() {
     assert!(!listed.text.contains(&key), "a key is shown once");
 
     let funding = json!({"environment": "test", "currency": "MXN", "amount": 5000, "reason": "pre-funding"});
-    assert_eq!(call("POST", "/adjustments", funding).await.body["data"]["available_amount"], "5000");
+    assert_eq!(call("POST", "/adjustments", funding).await.body["data"]["amount"], 5000);
     let too_much = json!({"environment": "test", "currency": "MXN", "amount": -5001, "reason": "oops"});
     assert_eq!(call("POST", "/adjustments", too_much).await.code(), (400, "INSUFFICIENT_BALANCE"));
 
@@ -162,4 +162,33 @@ async fn nothing_is_done_for_a_merchant_that_is_not_there() {
             assert_eq!(answer.code(), (404, "MERCHANT_NOT_FOUND"), "{method} {id}{path}");
         }
     }
+}
+
+#[actix_web::test]
+async fn an_adjustment_under_a_key_happens_once() {
+    let world = World::new();
+    let finance = world.operator(Role::Finance).await;
+    let (merchant, key) = world.merchant_with_key().await;
+    let path = format!("/operator/v1/merchants/{merchant}/adjustments");
+    let adjust = async |name: &str, amount: i64| {
+        let body =
+            json!({"environment": "test", "currency": "MXN", "amount": amount, "reason": "pre-funding"});
+        let request = request("POST", &path).insert_header(("Authorization", finance.as_str()));
+        world.send(request.insert_header(("Idempotency-Key", name)).set_json(body)).await
+    };
+    let first = adjust("a", 700).await;
+    let again = adjust("a", 700).await;
+    assert_eq!((first.status, first.header("idempotent-replayed")), (200, None));
+    assert_eq!((&again.text, again.header("idempotent-replayed")), (&first.text, Some("true")));
+    assert_eq!(adjust("a", 701).await.code(), (422, "IDEMPOTENCY_KEY_MISMATCH"));
+    assert_eq!(adjust("b", -701).await.code(), (400, "INSUFFICIENT_BALANCE"));
+    adjust("c", 100).await;
+    let kept = adjust("b", -701).await;
+    assert_eq!(
+        (kept.code(), kept.header("idempotent-replayed")),
+        ((400, "INSUFFICIENT_BALANCE"), Some("true"))
+    );
+    assert_eq!(adjust("", 1).await.code(), (400, "VALIDATION_FAILED"));
+    let balance = world.send(request("GET", "/api/v1/balance").insert_header(("X-API-Key", key))).await;
+    assert_eq!(balance.body["balance_amount"], "800");
 }
