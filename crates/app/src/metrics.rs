@@ -35,7 +35,8 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) async fn bind(address: SocketAddr, collected: PrometheusHandle) -> Result<Self> {
         let listener = TcpListener::bind(address).await;
-        let listener = listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
+        let listener =
+            listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
         Ok(Self { listener, collected })
     }
