@@ -1,6 +1,6 @@
 //! The way of every request from its row in the table to its answer.
 
-use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Instant};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -19,6 +19,7 @@ use crate::{
     body,
     caller::{self, Caller, Signed},
     error::ApiError,
+    measure,
     query::Query,
     request_id,
     routes::{Door, Needs, RouteRow},
@@ -82,13 +83,16 @@ pub(crate) async fn dispatch(
     mut payload: web::Payload,
 ) -> HttpResponse {
     let now = state.services.clock.now();
+    let begun = Instant::now();
     let mut verdict = None;
     let entered = enter(row, &state, &request, &mut payload, now, &mut verdict);
     let outcome = match AssertUnwindSafe(entered).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
     };
-    finish(&state, &request, now, outcome, verdict)
+    let response = finish(&state, &request, now, outcome, verdict.as_ref());
+    measure::request(row, response.status(), begun.elapsed(), verdict.as_ref());
+    response
 }
 
 /// Answers one request without a route.
@@ -260,7 +264,7 @@ fn finish(
     request: &HttpRequest,
     now: Timestamp,
     outcome: Outcome,
-    verdict: Option<Verdict>,
+    verdict: Option<&Verdict>,
 ) -> HttpResponse {
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let route = request.match_pattern();
@@ -284,7 +288,7 @@ fn finish(
     let headers = response.headers_mut();
     headers.insert(request_id::X_REQUEST_ID, request_id);
     if let Some(verdict) = verdict {
-        write_verdict(headers, &verdict);
+        write_verdict(headers, verdict);
     }
     response
 }

@@ -80,6 +80,9 @@ impl Settle {
             return Ok(CLAIMED_ELSEWHERE);
         }
         for payment in claimed {
+            if let Some(due) = payment.state().due {
+                metrics::histogram!("quipu_due_delay_seconds").record(now.since(due.at).as_secs_f64());
+            }
             attending.spawn(attend(Arc::clone(&self.use_case), payment));
         }
         Ok(Duration::ZERO)
