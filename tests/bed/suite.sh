@@ -6,6 +6,12 @@ cd "$(dirname "$0")/../.."
 
 : "${QUIPU_TEST_POSTGRES:?run this through tests/bed/with-servers.sh}" "${QUIPU_TEST_REDIS:?}"
 need cc build-essential
+# The documented lines and signers are run as a merchant would run them.
+need curl curl
+need openssl openssl
+need python3 python3
+need node nodejs
+need php php-cli
 
 step() {
     bed_say "$*"

@@ -1,14 +1,12 @@
 //! One caller of the gateway: where it is and how this caller proves who it is.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use crate::{Answer, signature};
+use crate::{Answer, signature::SignedHeaders};
+use quipu_kernel::{Clock, SystemClock};
 
 #[derive(Debug, Clone)]
 enum Credential {
@@ -52,6 +50,15 @@ impl Client {
     pub fn with_hmac(&self, merchant_id: &str, secret: &str) -> Self {
         let credential = Credential::Hmac { merchant_id: merchant_id.to_owned(), secret: secret.to_owned() };
         Self { credential, ..self.clone() }
+    }
+
+    /// The same caller at another address.
+    pub fn moved_to(&self, other: &Self) -> Self {
+        Self {
+            http: other.http.clone(),
+            base_url: other.base_url.clone(),
+            credential: self.credential.clone(),
+        }
     }
 
     /// Scheme, host and port.
@@ -156,27 +163,14 @@ impl Client {
             Credential::ApiKey(key) => request.header("X-API-Key", key),
             Credential::Bearer(token) => request.bearer_auth(token),
             Credential::Hmac { merchant_id, secret } => {
-                let (timestamp, nonce) = (unix_seconds().to_string(), fresh_nonce());
-                let canonical = signature::canonical(&timestamp, &nonce, method.as_str(), path, body);
-                request
-                    .header("X-Merchant-Id", merchant_id)
-                    .header("X-Timestamp", timestamp)
-                    .header("X-Nonce", nonce)
-                    .header("X-Signature-Version", "v1")
-                    .header("X-Signature", signature::sign(secret, &canonical))
+                let signed = SignedHeaders::now(merchant_id, secret, method.as_str(), path, body);
+                signed.pairs().into_iter().fold(request, |request, (name, value)| request.header(name, value))
             }
         }
     }
 }
 
-/// The present second since 1970, as `X-Timestamp` wants it.
-#[expect(clippy::disallowed_methods, reason = "a merchant's program has its own clock")]
-pub(crate) fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock past 1970").as_secs()
-}
-
-/// A nonce no test of this machine has used.
-pub(crate) fn fresh_nonce() -> String {
-    static USED: AtomicU64 = AtomicU64::new(0);
-    format!("nonce-{}-{}", std::process::id(), USED.fetch_add(1, Ordering::Relaxed))
+/// An ISO 8601 instant that lies ahead.
+pub fn instant_in(time: Duration) -> String {
+    SystemClock.now().plus(time).to_string()
 }

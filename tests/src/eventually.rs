@@ -3,7 +3,10 @@
 use std::time::{Duration, Instant};
 
 /// Asks `probe` again and again until it answers `Some`; panics with `what` when `deadline` has passed.
-pub async fn eventually<T>(what: &str, deadline: Duration, mut probe: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn eventually<T, F>(what: &str, deadline: Duration, mut probe: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
     let begun = Instant::now();
     let mut pause = Duration::from_millis(5);
     loop {

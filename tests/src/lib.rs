@@ -11,15 +11,17 @@ mod gateway;
 mod merchant;
 mod scratch;
 pub mod signature;
+mod table;
 
 pub use answer::Answer;
-pub use client::Client;
+pub use client::{Client, instant_in};
 pub use command::CommandOutput;
 pub use database::{Database, TestDatabase};
 pub use eventually::eventually;
 pub use gateway::{Gateway, Setup};
 pub use merchant::Merchant;
 pub use scratch::ScratchFolder;
+pub use table::Table;
 
 /// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario left out of the list is
 /// dead code, which the lints refuse.

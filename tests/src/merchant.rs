@@ -27,6 +27,12 @@ impl Merchant {
         made
     }
 
+    /// The same merchant at a gateway's new address.
+    pub fn moved_to(&self, gateway: &crate::Gateway) -> Self {
+        let at = gateway.anonymous();
+        Self { id: self.id, api: self.api.moved_to(&at), operator: self.operator.moved_to(&at) }
+    }
+
     /// Another key of this merchant; `wishes` overrides `environment` (`test`), `name`, `scopes` (all), `expires_at`, `rate_limits`.
     pub async fn key(&self, wishes: &Value) -> Client {
         self.api.with_api_key(self.issue(wishes).await["key"].as_str().expect("the key is shown once"))
@@ -49,16 +55,29 @@ impl Merchant {
     }
 
     /// Its routes, as the operator sees them.
-    pub async fn routes(&self) -> Value {
-        self.operator.get(&self.operator_path("/routes")).await.data()
+    pub async fn routes(&self) -> Vec<Value> {
+        let mut data = self.operator.get(&self.operator_path("/routes")).await.data();
+        match data["routes"].take() {
+            Value::Array(routes) => routes,
+            other => panic!("routes are a list, not {other}"),
+        }
     }
 
-    /// Lets `change` edit every route of the test environment that fits, and puts the whole list back.
-    pub async fn edit_routes(&self, mut change: impl FnMut(&mut Value)) {
-        let mut data = self.routes().await;
-        let list = if data.is_array() { &mut data } else { &mut data["routes"] };
-        list.as_array_mut().expect("a list of routes").iter_mut().for_each(&mut change);
-        let routes = list.take();
+    /// Lets `change` edit every route, and puts the whole list back.
+    pub async fn edit_routes(&self, change: impl FnMut(&mut Value)) {
+        let mut routes = self.routes().await;
+        routes.iter_mut().for_each(change);
+        self.put_routes(&routes).await;
+    }
+
+    /// Puts the routes back with more at the end.
+    pub async fn add_routes(&self, more: impl IntoIterator<Item = Value>) {
+        let mut routes = self.routes().await;
+        routes.extend(more);
+        self.put_routes(&routes).await;
+    }
+
+    async fn put_routes(&self, routes: &[Value]) {
         self.operator.put(&self.operator_path("/routes"), &json!({ "routes": routes })).await.data();
     }
 

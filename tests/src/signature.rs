@@ -1,7 +1,10 @@
 //! A second implementation of the version 2 signature (specification, "HMAC signing"), written from the specification alone: it
 //! shares no code with the gateway, so that the two check each other.
 
+use quipu_kernel::{Clock, SystemClock};
 use ring::{digest, hmac};
+
+use crate::scratch::unique_name;
 
 /// `v1.{timestamp}.{nonce}.{method}.{path_with_query}.{sha256_raw_body_hex}`
 pub fn canonical(timestamp: &str, nonce: &str, method: &str, path_with_query: &str, body: &[u8]) -> String {
@@ -13,6 +16,77 @@ pub fn canonical(timestamp: &str, nonce: &str, method: &str, path_with_query: &s
 pub fn sign(secret: &str, canonical: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     format!("hmac_sha256={}", hex::encode(hmac::sign(&key, canonical.as_bytes())))
+}
+
+/// A request's five headers, each of which a test may spoil before they are sent.
+#[derive(Debug, Clone)]
+pub struct SignedHeaders {
+    /// `X-Merchant-Id`
+    pub merchant_id: String,
+    /// `X-Timestamp`
+    pub timestamp: String,
+    /// `X-Nonce`
+    pub nonce: String,
+    /// `X-Signature-Version`
+    pub version: String,
+    /// `X-Signature`
+    pub signature: String,
+}
+
+impl SignedHeaders {
+    /// Signs a request of this instant under a fresh nonce.
+    pub fn now(merchant_id: &str, secret: &str, method: &str, path_with_query: &str, body: &[u8]) -> Self {
+        Self::at(
+            &unix_seconds().to_string(),
+            &fresh_nonce(),
+            merchant_id,
+            secret,
+            method,
+            path_with_query,
+            body,
+        )
+    }
+
+    /// Signs with a timestamp and a nonce of the test's choice.
+    pub fn at(
+        timestamp: &str,
+        nonce: &str,
+        merchant_id: &str,
+        secret: &str,
+        method: &str,
+        path_with_query: &str,
+        body: &[u8],
+    ) -> Self {
+        let signature = sign(secret, &canonical(timestamp, nonce, method, path_with_query, body));
+        Self {
+            merchant_id: merchant_id.to_owned(),
+            timestamp: timestamp.to_owned(),
+            nonce: nonce.to_owned(),
+            version: "v1".to_owned(),
+            signature,
+        }
+    }
+
+    /// Names and values, as a client sends them.
+    pub fn pairs(&self) -> [(&'static str, &str); 5] {
+        [
+            ("X-Merchant-Id", &self.merchant_id),
+            ("X-Timestamp", &self.timestamp),
+            ("X-Nonce", &self.nonce),
+            ("X-Signature-Version", &self.version),
+            ("X-Signature", &self.signature),
+        ]
+    }
+}
+
+/// The present second since 1970, as `X-Timestamp` wants it.
+pub fn unix_seconds() -> i64 {
+    SystemClock.now().seconds()
+}
+
+/// A nonce no test of this machine has used.
+pub fn fresh_nonce() -> String {
+    unique_name("nonce")
 }
 
 #[cfg(test)]
