@@ -1,6 +1,6 @@
 //! The way of every request from its row in the table to its answer.
 
-use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Instant};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -19,6 +19,7 @@ use crate::{
     body,
     caller::{self, Caller, Signed},
     error::ApiError,
+    measure,
     query::Query,
     request_id,
     routes::{Door, Needs, RouteRow},
@@ -82,6 +83,7 @@ pub(crate) async fn dispatch(
     mut payload: web::Payload,
 ) -> HttpResponse {
     let now = state.services.clock.now();
+    let begun = Instant::now();
     let mut verdict = None;
     let entered = enter(row, &state, &request, &mut payload, now, &mut verdict);
     let outcome = match AssertUnwindSafe(entered).catch_unwind().await {
@@ -92,7 +94,9 @@ pub(crate) async fn dispatch(
         // Nobody has a use for it, but the next request of the connection comes after it.
         body::drain(&mut payload, state.settings.body_timeout).await;
     }
-    finish(&state, &request, Some(row.path()), now, outcome, verdict)
+    let response = finish(&state, &request, Some(row.path()), now, outcome, verdict.as_ref());
+    measure::request(row, response.status(), begun.elapsed(), verdict.as_ref());
+    response
 }
 
 /// Answers one request without a route.
@@ -265,7 +269,7 @@ fn finish(
     route: Option<&'static str>,
     now: Timestamp,
     outcome: Outcome,
-    verdict: Option<Verdict>,
+    verdict: Option<&Verdict>,
 ) -> HttpResponse {
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let shown_id = request_id.to_str().unwrap_or_default();
@@ -288,7 +292,7 @@ fn finish(
     let headers = response.headers_mut();
     headers.insert(request_id::X_REQUEST_ID, request_id);
     if let Some(verdict) = verdict {
-        write_verdict(headers, &verdict);
+        write_verdict(headers, verdict);
     }
     response
 }
