@@ -1,1 +1,43 @@
-//! quipu-tests
+#![doc = include_str!("../README.md")]
+#![expect(clippy::missing_panics_doc, reason = "a harness fails the test by panicking, everywhere")]
+
+mod answer;
+mod client;
+mod command;
+mod database;
+pub mod draft;
+mod eventually;
+mod gateway;
+mod merchant;
+mod scratch;
+pub mod signature;
+mod table;
+
+pub use answer::Answer;
+pub use client::{Client, instant_in};
+pub use command::CommandOutput;
+pub use database::{Database, TestDatabase};
+pub use eventually::eventually;
+pub use gateway::{Gateway, Setup};
+pub use merchant::Merchant;
+pub use scratch::ScratchFolder;
+pub use table::Table;
+
+/// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario left out of the list is
+/// dead code, which the lints refuse.
+#[macro_export]
+macro_rules! on_both_databases {
+    ($($name:ident),+ $(,)?) => {$(
+        mod $name {
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                super::$name($crate::Database::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                super::$name($crate::Database::Postgres).await;
+            }
+        }
+    )+};
+}

@@ -1,1 +1,9 @@
-//! quipu-limits
+#![doc = include_str!("../README.md")]
+
+mod local;
+mod redis_limiter;
+mod script;
+mod sliding;
+
+pub use local::LocalLimiter;
+pub use redis_limiter::{BadRedisUrl, RedisLimiter};

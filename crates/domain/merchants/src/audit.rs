@@ -1,8 +1,9 @@
 //! Who changed what.
 
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Entropy, MerchantId, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
+use uuid::Builder;
 
 /// Who made a change: a member of staff, or the shell of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,4 +40,42 @@ pub struct AuditRecord {
     pub before: Value,
     /// The thing after, without secrets; `null` for something gone.
     pub after: Value,
+}
+
+impl AuditRecord {
+    /// A line of `at` about one change; `before` and `after` must hold no secrets.
+    pub fn new(
+        entropy: &dyn Entropy,
+        at: Timestamp,
+        actor: Actor,
+        action: &str,
+        merchant: MerchantId,
+    ) -> Self {
+        let mut random = [0; 10];
+        entropy.fill(&mut random);
+        let millis = u64::try_from(at.millis()).unwrap_or(0);
+        Self {
+            id: Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string(),
+            at,
+            actor,
+            action: action.to_owned(),
+            merchant_id: Some(merchant.0),
+            subject: format!("merchant/{merchant}"),
+            before: Value::Null,
+            after: Value::Null,
+        }
+    }
+
+    /// The same, about this thing instead of the merchant itself.
+    pub fn about(mut self, subject: String) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// The same, with the thing before and after.
+    pub fn changing(mut self, before: Value, after: Value) -> Self {
+        self.before = before;
+        self.after = after;
+        self
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{MerchantId, Timestamp, Unrecognised};
+use quipu_kernel::{Environment, MerchantId, Timestamp, Unrecognised};
 use serde::{Deserialize, Serialize};
 
 /// Which version of the interface a merchant is on; it is on exactly one (specification, "Versioning", 2).
@@ -97,4 +97,20 @@ pub struct Merchant {
     pub sealed_webhook_secrets: [String; 2],
     /// When it was onboarded.
     pub created_at: Timestamp,
+}
+
+impl Merchant {
+    /// What the sealed `default_webhook_secret` of an environment is bound to, so that a row copied elsewhere opens
+    /// nothing.
+    pub fn seal_context(id: MerchantId, environment: Environment) -> String {
+        format!("merchant/{id}/default-webhook-secret/{environment}")
+    }
+
+    /// The sealed `default_webhook_secret` of an environment.
+    pub fn sealed_webhook_secret(&self, environment: Environment) -> &str {
+        match environment {
+            Environment::Test => &self.sealed_webhook_secrets[0],
+            Environment::Live => &self.sealed_webhook_secrets[1],
+        }
+    }
 }

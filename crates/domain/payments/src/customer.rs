@@ -1,7 +1,9 @@
 //! Who pays or is paid.
 
-use quipu_kernel::CustomerId;
+use quipu_kernel::{CustomerId, Fields, Problems};
 use serde::{Deserialize, Serialize};
+
+use crate::address::is_email;
 
 /// A customer of a merchant as a payment names it. At least one member has a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,4 +29,55 @@ impl Customer {
         let digits: String = self.phone.as_ref()?.chars().filter(char::is_ascii_digit).collect();
         (!digits.is_empty()).then_some(digits)
     }
+}
+
+/// A customer as a request names them: an existing one, or one to be matched or made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NamedCustomer {
+    pub(crate) id: Option<CustomerId>,
+    pub(crate) email: Option<String>,
+    pub(crate) phone: Option<String>,
+    pub(crate) name: Option<String>,
+}
+
+impl NamedCustomer {
+    /// Reads `customer` and `customer_id`. Unknown members are ignored, and an empty text counts as absent.
+    pub(crate) fn read(body: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        let id = read_id(body, problems);
+        if !body.has("customer") {
+            problems.add("customer", "is required");
+            return None;
+        }
+        let fields = body.object("customer", problems)?;
+        let before = problems.messages().len();
+        let mut text = |name, max| {
+            let text = fields.text(name, max, problems);
+            text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
+        let (name, email, phone) = (text("name", 255), text("email", 254), text("phone", 32));
+        if email.as_deref().is_some_and(|email| !is_email(email)) {
+            problems.add("customer.email", "must be an e-mail address");
+        }
+        if phone.as_deref().is_some_and(|phone| !phone.bytes().any(|byte| byte.is_ascii_digit())) {
+            problems.add("customer.phone", "must contain digits");
+        }
+        // A member that is there but wrong has its own problem; that there is none at all would be false.
+        if problems.messages().len() == before && email.is_none() && phone.is_none() {
+            if !body.has("customer_id") {
+                problems.add("customer", "must have an email or a phone");
+            } else if name.is_none() {
+                problems.add("customer", "must have a name, an email or a phone");
+            }
+        }
+        Some(Self { id, email, phone, name })
+    }
+}
+
+fn read_id(body: &Fields<'_>, problems: &mut Problems) -> Option<CustomerId> {
+    let id = body.integer("customer_id", problems)?;
+    if !(1..=quipu_kernel::MAX_MINOR).contains(&id) {
+        problems.add("customer_id", "must be an integer from 1 to 9007199254740991");
+        return None;
+    }
+    Some(CustomerId(id))
 }

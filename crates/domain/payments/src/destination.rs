@@ -1,6 +1,12 @@
 //! Where a partner payout goes (specification, "Partner destination").
 
+use std::str::FromStr;
+
+use quipu_kernel::{Fields, Problems, Unrecognised};
+use quipu_merchants::{Beneficiary, BeneficiaryKind};
 use serde::{Deserialize, Serialize};
+
+use crate::address::is_email;
 
 /// How a wallet is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +20,40 @@ pub enum WalletScheme {
     NationalPassport,
     /// 1 to 100 ASCII letters, digits, underscores and hyphens.
     ReferenceId,
+}
+
+impl FromStr for WalletScheme {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        match text {
+            "phone" => Ok(Self::Phone),
+            "email" => Ok(Self::Email),
+            "national_passport" => Ok(Self::NationalPassport),
+            "reference_id" => Ok(Self::ReferenceId),
+            _ => Err(Unrecognised { expected: "one of phone, email, national_passport, reference_id" }),
+        }
+    }
+}
+
+impl WalletScheme {
+    /// What is wrong with `value` as a name in this scheme.
+    fn problem_with(self, value: &str) -> Option<&'static str> {
+        let digits = |least: usize, most: usize| {
+            (least..=most).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let reference = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        let (fits, rule) = match self {
+            Self::Phone => (digits(8, 15), "must be 8 to 15 digits"),
+            Self::Email => (is_email(value), "must be an e-mail address"),
+            Self::NationalPassport => (digits(6, 12), "must be 6 to 12 digits"),
+            Self::ReferenceId => (
+                (1..=100).contains(&value.len()) && value.bytes().all(reference),
+                "must be 1 to 100 ASCII letters, digits, underscores and hyphens",
+            ),
+        };
+        (!fits).then_some(rule)
+    }
 }
 
 /// A bank account abroad with its holder.
@@ -75,6 +115,167 @@ impl Destination {
         match self {
             Self::Wallet { .. } => None,
             Self::Bank { bank, .. } | Self::Sepa { bank, .. } => bank.as_ref(),
+        }
+    }
+}
+
+const BOTH_FORMS: &str = "must not be sent together with ibanAccountId";
+
+impl Destination {
+    /// Reads `partnerDestination`: exactly one form, and nothing beside it.
+    pub(crate) fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        match fields.required_text("kind", 140, problems)? {
+            "wallet" => Self::read_wallet(fields, problems),
+            "bank" => Self::read_bank(fields, problems),
+            "sepa" => Self::read_sepa(fields, problems),
+            _ => {
+                problems.add(&fields.path("kind"), "must be one of wallet, bank, sepa");
+                None
+            }
+        }
+    }
+
+    fn read_wallet(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        fields.refuse_unknown(&["kind", "scheme", "value"], problems);
+        let scheme: Option<WalletScheme> = fields.required_parsed("scheme", problems);
+        let value = fields.required_text("value", 254, problems);
+        let (scheme, value) = scheme.zip(value)?;
+        if let Some(problem) = scheme.problem_with(value) {
+            problems.add(&fields.path("value"), problem);
+        }
+        Some(Self::Wallet { scheme, value: value.to_owned() })
+    }
+
+    fn read_bank(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        fields.refuse_unknown(&["kind", "ibanAccountId", "bank"], problems);
+        match (fields.has("ibanAccountId"), fields.has("bank")) {
+            (true, inline) => {
+                if inline {
+                    problems.add(&fields.path("bank"), BOTH_FORMS);
+                }
+                let iban_account_id = Some(read_account_id(fields, problems)?);
+                Some(Self::Bank { iban_account_id, bank: None })
+            }
+            (false, true) => {
+                let bank = fields.object("bank", problems)?;
+                Some(Self::Bank { iban_account_id: None, bank: BankBeneficiary::read(&bank, problems) })
+            }
+            (false, false) => {
+                problems.add(&fields.path("ibanAccountId"), "is required where there is no bank");
+                None
+            }
+        }
+    }
+
+    fn read_sepa(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        fields.refuse_unknown(&["kind", "ibanAccountId", "bank"], problems);
+        if fields.has("bank") {
+            problems.add(&fields.path("bank"), "must not be sent: a SEPA beneficiary has to be a saved one");
+        }
+        if !fields.has("ibanAccountId") {
+            problems.add(&fields.path("ibanAccountId"), "is required");
+        }
+        let iban_account_id = read_account_id(fields, problems)?;
+        Some(Self::Sepa { iban_account_id, bank: None })
+    }
+
+    /// The saved beneficiary it names: of which kind, and under which number.
+    pub(crate) fn saved(&self) -> Option<(BeneficiaryKind, i32)> {
+        let (kind, id) = match self {
+            Self::Wallet { .. } => return None,
+            Self::Bank { iban_account_id, .. } => (BeneficiaryKind::Bank, iban_account_id.as_deref()?),
+            Self::Sepa { iban_account_id, .. } => (BeneficiaryKind::Sepa, iban_account_id.as_str()),
+        };
+        Some((kind, id.parse().ok()?))
+    }
+
+    /// The same without what was looked up.
+    pub(crate) fn without_account(self) -> Self {
+        match self {
+            Self::Bank { iban_account_id: Some(id), .. } => {
+                Self::Bank { iban_account_id: Some(id), bank: None }
+            }
+            Self::Sepa { iban_account_id, .. } => Self::Sepa { iban_account_id, bank: None },
+            given => given,
+        }
+    }
+
+    /// Keeps the account that a saved beneficiary stands for.
+    pub(crate) fn fill(&mut self, beneficiary: Beneficiary) {
+        match self {
+            Self::Wallet { .. } => {}
+            Self::Bank { bank, .. } | Self::Sepa { bank, .. } => *bank = Some(beneficiary.into()),
+        }
+    }
+}
+
+/// `ibanAccountId`: a decimal text from 1 to 2147483647, without leading zeros so that each number has one text.
+fn read_account_id(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
+    let text = fields.text("ibanAccountId", 140, problems)?;
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    if !plain || text.parse::<i32>().is_err() {
+        problems.add(&fields.path("ibanAccountId"), "must be a decimal string from 1 to 2147483647");
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+impl BankBeneficiary {
+    fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
+        let known = ["iban", "swift", "beneficiaryName", "beneficiaryBank", "address", "reference"];
+        fields.refuse_unknown(&known, problems);
+        let capitals_and_digits =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        let iban = fields.required_text("iban", 140, problems);
+        if let Some(iban) = iban
+            && !((15..=34).contains(&iban.len())
+                && capitals_and_digits(iban)
+                && iban.bytes().take(2).all(|byte| byte.is_ascii_uppercase()))
+        {
+            problems.add(
+                &fields.path("iban"),
+                "must be 15 to 34 capital letters and digits, beginning with a country code",
+            );
+        }
+        let swift = fields.required_text("swift", 140, problems);
+        if let Some(swift) = swift
+            && !(matches!(swift.len(), 8 | 11) && capitals_and_digits(swift))
+        {
+            problems.add(&fields.path("swift"), "must be 8 or 11 capital letters and digits");
+        }
+        let beneficiary_name = read_filled(fields, "beneficiaryName", problems);
+        let beneficiary_bank = read_filled(fields, "beneficiaryBank", problems);
+        let address = read_filled(fields, "address", problems);
+        let reference = fields.text("reference", 140, problems);
+        Some(Self {
+            iban: iban?.to_owned(),
+            swift: swift.map(str::to_owned),
+            beneficiary_name: beneficiary_name?.to_owned(),
+            beneficiary_bank: beneficiary_bank.map(str::to_owned),
+            address: address.map(str::to_owned),
+            reference: reference.map(str::to_owned),
+        })
+    }
+}
+
+/// A text of at most 200 characters that says something.
+fn read_filled<'a>(fields: &Fields<'a>, name: &str, problems: &mut Problems) -> Option<&'a str> {
+    let text = fields.required_text(name, 200, problems)?;
+    if text.trim().is_empty() {
+        problems.add(&fields.path(name), "must not be blank");
+    }
+    Some(text)
+}
+
+impl From<Beneficiary> for BankBeneficiary {
+    fn from(saved: Beneficiary) -> Self {
+        Self {
+            iban: saved.iban,
+            swift: saved.swift,
+            beneficiary_name: saved.beneficiary_name,
+            beneficiary_bank: saved.beneficiary_bank,
+            address: saved.address,
+            reference: saved.reference,
         }
     }
 }

@@ -65,6 +65,16 @@ pub struct Due {
     pub action: DueAction,
 }
 
+impl Due {
+    /// Of two things to do, the one that comes first.
+    pub(crate) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
 /// What was agreed when the payment was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
@@ -146,6 +156,11 @@ impl Payment {
     /// A payment as a store kept it.
     pub const fn restore(terms: Terms, state: State) -> Self {
         Self { terms, state }
+    }
+
+    /// What was agreed, and where it stands.
+    pub(crate) fn into_parts(self) -> (Terms, State) {
+        (self.terms, self.state)
     }
 
     /// What was agreed.

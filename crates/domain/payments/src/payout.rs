@@ -2,10 +2,11 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::Unrecognised;
+use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
+use quipu_merchants::{AccountCheck, Method, Route};
 use serde::{Deserialize, Serialize};
 
-use crate::Destination;
+use crate::{Destination, account_number, address::is_email};
 
 /// What a PayID is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,4 +64,188 @@ pub struct Payout {
     /// A partner destination, which excludes every member above but `recipient_name`.
     #[serde(rename = "partnerDestination", skip_serializing_if = "Option::is_none")]
     pub partner_destination: Option<Destination>,
+}
+
+/// The longest that any member may be, in characters.
+const MAX_LENGTH: usize = 140;
+
+const PARTNER: &str = "partnerDestination";
+
+/// The members that a partner destination excludes.
+const EXCLUDED_BY_PARTNER: [&str; 7] =
+    ["bank_account", "bank_code", "account_type", "beneficiary_tax_id", "payid", "payid_type", "bsb"];
+
+/// Which members a withdrawal by this method in this currency always needs, whatever its route asks for beyond.
+pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'static [&'static str] {
+    match (method, currency) {
+        (Method::Spei, _) => &["bank_account"],
+        (Method::PayId, _) => &["payid", "payid_type"],
+        (Method::BankTransfer, Currency::AUD) => &["bsb", "bank_account"],
+        (_, Currency::ARS) => &["recipient_name", "bank_account"],
+        _ => &[],
+    }
+}
+
+impl Payout {
+    /// Reads `payout`. Method and currency are those of the request, where they could be read. A payout without any member
+    /// is none.
+    pub(crate) fn read(
+        fields: &Fields<'_>,
+        method: Option<Method>,
+        currency: Option<Currency>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
+        let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
+        fields.refuse_unknown(&known, problems);
+        let mut text = |name| {
+            let text = fields.text(name, MAX_LENGTH, problems);
+            text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
+        let mut payout = Self {
+            recipient_name: text("recipient_name"),
+            bank_account: text(account),
+            bank_code: text(code),
+            account_type: text(kind),
+            beneficiary_tax_id: text(tax_id),
+            payid: text(payid),
+            payid_type: None,
+            bsb: text(bsb),
+            partner_destination: None,
+        };
+        if fields.has(PARTNER) {
+            for name in EXCLUDED_BY_PARTNER.into_iter().filter(|name| fields.has(name)) {
+                problems.add(&fields.path(name), "must not be combined with partnerDestination");
+            }
+            let destination = fields.object(PARTNER, problems);
+            payout.partner_destination =
+                destination.and_then(|destination| Destination::read(&destination, problems));
+            return Some(payout);
+        }
+        if fields.value(payid_type).is_some_and(|value| value.as_str() != Some("")) {
+            payout.payid_type = fields.parsed(payid_type, problems);
+        }
+        payout.judge_formats(fields, method, problems);
+        if payout == Self::default() {
+            return None;
+        }
+        let needed =
+            method.zip(currency).map_or(&[][..], |(method, currency)| always_needed(method, currency));
+        for name in needed.iter().filter(|name| !fields.has(name) || is_blank(fields, name)) {
+            problems.add(&fields.path(name), "is required");
+        }
+        Some(payout)
+    }
+
+    fn judge_formats(&self, fields: &Fields<'_>, method: Option<Method>, problems: &mut Problems) {
+        let mut judge = |name: &str, fits: bool, rule: &str| {
+            if !fits {
+                problems.add(&fields.path(name), rule);
+            }
+        };
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(account) = &self.bank_account {
+            if method == Some(Method::Spei) {
+                let fits = (10..=18).contains(&account.len()) && digits(account);
+                judge("bank_account", fits, "must be 10 to 18 digits (a CLABE has 18)");
+            } else {
+                let admitted = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+                let fits = account.bytes().all(admitted);
+                judge("bank_account", fits, "must be letters, digits, dots and hyphens");
+            }
+        }
+        if let Some(bsb) = &self.bsb {
+            judge("bsb", bsb.len() == 6 && digits(bsb), "must be 6 digits");
+        }
+        if let (Some(payid), Some(kind)) = (&self.payid, self.payid_type) {
+            let (fits, rule) = kind.judge(payid);
+            judge("payid", fits, rule);
+        }
+        match method {
+            // Two places to pay to would leave open which is meant.
+            Some(Method::PayId) => {
+                judge("bank_account", self.bank_account.is_none(), "must not be sent with method payid");
+                judge("bank_code", self.bank_code.is_none(), "must not be sent with method payid");
+                judge("bsb", self.bsb.is_none(), "must not be sent with method payid");
+            }
+            Some(_) => judge("payid", self.payid.is_none(), "is only for method payid"),
+            None => {}
+        }
+    }
+
+    /// Notes what the route demands of the recipient beyond the request's own rules: further members, check digits.
+    pub(crate) fn judge_by(&self, route: &Route, problems: &mut Problems) {
+        for name in route.required_payout_fields.iter().filter(|name| !self.has(name)) {
+            problems.add(&format!("payout.{name}"), "is required");
+        }
+        if route.account_check == AccountCheck::Enforce {
+            self.judge_check_digits(route, problems);
+        }
+    }
+
+    fn judge_check_digits(&self, route: &Route, problems: &mut Problems) {
+        if let Some(account) = &self.bank_account {
+            let (fits, rule) = match (route.method, route.currency) {
+                (Method::Spei, _) => {
+                    (account_number::is_clabe(account), "must be a CLABE with a right check digit")
+                }
+                (_, Currency::ARS) => (
+                    account_number::is_cbu(account) || account_number::is_cbu_alias(account),
+                    "must be a CBU or CVU with right check digits, or an alias",
+                ),
+                _ => (true, ""),
+            };
+            if !fits {
+                problems.add("payout.bank_account", rule);
+            }
+        }
+        if let (Some(payid), Some(PayIdType::Abn)) = (&self.payid, self.payid_type)
+            && !account_number::is_abn(payid)
+        {
+            problems.add("payout.payid", "must be an ABN with right check digits");
+        }
+        if let Some(Destination::Bank { iban_account_id: None, bank: Some(bank) }) = &self.partner_destination
+            && !account_number::has_iban_check_digits(&bank.iban)
+        {
+            problems.add("payout.partnerDestination.bank.iban", "must have right check digits");
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match name {
+            "recipient_name" => self.recipient_name.is_some(),
+            "bank_account" => self.bank_account.is_some(),
+            "bank_code" => self.bank_code.is_some(),
+            "account_type" => self.account_type.is_some(),
+            "beneficiary_tax_id" => self.beneficiary_tax_id.is_some(),
+            "payid" => self.payid.is_some(),
+            "payid_type" => self.payid_type.is_some(),
+            "bsb" => self.bsb.is_some(),
+            PARTNER => self.partner_destination.is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a member is a text that says nothing, which counts as absent where nothing forbids the member.
+fn is_blank(fields: &Fields<'_>, name: &str) -> bool {
+    fields.value(name).and_then(serde_json::Value::as_str).is_some_and(|text| text.trim().is_empty())
+}
+
+impl PayIdType {
+    /// Whether `payid` has the form of this type, and what that form is.
+    fn judge(self, payid: &str) -> (bool, &'static str) {
+        match self {
+            Self::Email => (is_email(payid), "must be an e-mail address"),
+            Self::Phone => {
+                let digits = payid.bytes().filter(u8::is_ascii_digit).count();
+                let admitted = payid.bytes().all(|byte| byte.is_ascii_digit() || b"+- ()".contains(&byte));
+                (admitted && (8..=15).contains(&digits), "must be a telephone number of 8 to 15 digits")
+            }
+            Self::Abn => {
+                let fits = payid.len() == 11 && payid.bytes().all(|byte| byte.is_ascii_digit());
+                (fits, "must be 11 digits")
+            }
+        }
+    }
 }

@@ -1,0 +1,35 @@
+# Everything a newcomer or a build machine needs, one word each. `make` alone lists the words.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench fmt lint docs deny shell
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+run: ## Build the release binary and serve a demo on 127.0.0.1:8080
+	cargo build --release --locked -p quipu
+	exec target/release/quipu serve --dev
+
+test: ## Formatting, lints, every test on both databases, docs; installs and starts what it needs
+	tests/bed/with-servers.sh tests/bed/suite.sh
+
+bench: ## Measure the release binary on both databases; writes docs/BENCHMARKS.md
+	# Not in /tmp, which may be memory: what is measured is durable.
+	TMPDIR=/var/tmp tests/bed/with-servers.sh --durable tests/bed/bench.sh
+
+fmt: ## Format the code
+	cargo fmt --all
+
+lint: ## Check formatting and lints
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+docs: ## Build the API documentation of every crate; a warning is an error
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+deny: ## Bans, licences and sources of all dependencies (installs cargo-deny, which takes minutes)
+	command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
+	cargo deny --locked check bans licenses sources
+
+shell: ## A shell with the test servers running, to run single tests in
+	tests/bed/with-servers.sh --interactive $${SHELL:-bash}

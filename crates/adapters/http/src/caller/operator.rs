@@ -1,0 +1,44 @@
+//! The operator's staff (decisions, "Operator").
+
+use std::sync::Arc;
+
+use quipu_merchants::{Actor, Operator, Role};
+use quipu_signing::OperatorToken;
+
+use super::bearer::invalid;
+use crate::{error::ApiError, state::AppState};
+
+/// A member of staff, authenticated.
+pub(crate) struct Staff(Arc<Operator>);
+
+impl Staff {
+    /// Who the audit log names.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor { id: self.0.operator_id.clone(), name: self.0.name.clone() }
+    }
+
+    /// Refuses those who are not of this role.
+    pub(crate) fn require(&self, role: Role) -> Result<(), ApiError> {
+        if self.0.role.covers(role) {
+            return Ok(());
+        }
+        let message = format!("the role {} is required", role.as_str());
+        Err(ApiError::Forbidden { code: "SCOPE_MISSING", message })
+    }
+}
+
+pub(super) fn looks_like_one(token: &str) -> bool {
+    OperatorToken::parse(token).is_ok()
+}
+
+pub(super) async fn authenticate(state: &AppState, token: Option<&str>) -> Result<Staff, ApiError> {
+    let missing =
+        || ApiError::unauthorized("TOKEN_INVALID", "header Authorization with an operator token is required");
+    let token = OperatorToken::parse(token.ok_or_else(missing)?).map_err(|_| invalid())?;
+    for hash in token.hashes(&state.services.keyring) {
+        if let Some(operator) = state.services.directory.operator_by_hash(&hash).await? {
+            return if operator.revoked_at.is_none() { Ok(Staff(operator)) } else { Err(invalid()) };
+        }
+    }
+    Err(invalid())
+}

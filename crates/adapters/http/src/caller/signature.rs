@@ -1,0 +1,71 @@
+//! Signed requests (specification, "HMAC signing (v2)").
+
+use std::{sync::Arc, time::Duration};
+
+use actix_web::HttpRequest;
+use quipu_kernel::Timestamp;
+use quipu_merchants::{ApiVersion, HmacCredential};
+use quipu_payments::Nonce;
+use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
+
+use super::{Authority, Caller};
+use crate::{error::ApiError, state::AppState};
+
+/// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then, and a second for rounding, a replay is
+/// refused for its age.
+const NONCE_KEPT: Duration = Duration::from_secs(601);
+
+/// A signed request whose signature has verified, and the nonce it must use up.
+pub(crate) struct Signed {
+    pub(crate) caller: Caller,
+    pub(crate) nonce: Nonce,
+}
+
+/// Verifies the signature under every active credential of the merchant; the one that verifies selects the
+/// environment. A nonce is not used up here: a creation does that in its own commit.
+pub(crate) async fn authenticate(
+    state: &AppState,
+    request: &HttpRequest,
+    body: &[u8],
+    now: Timestamp,
+) -> Result<Signed, ApiError> {
+    let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let headers = SignatureHeaders {
+        merchant_id: header("x-merchant-id"),
+        timestamp: header("x-timestamp"),
+        nonce: header("x-nonce"),
+        version: header("x-signature-version"),
+        signature: header("x-signature"),
+    };
+    let claim = SignatureClaim::parse(&headers, now)?;
+    let path_with_query = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let signed = claim.over(request.method().as_str(), path_with_query, body);
+
+    let services = &state.services;
+    let credentials = services.directory.credentials(claim.merchant()).await?;
+    let active = credentials.iter().filter(|it| it.key.revoked_at.is_none_or(|at| at > now));
+    for envelope in active {
+        let context = HmacCredential::seal_context(&envelope.key.credential_id);
+        let secret = services.keyring.open_secret(&context, &envelope.key.sealed_secret);
+        let secret = secret.map_err(|problem| ApiError::internal("opening an HMAC secret", &problem))?;
+        if signed.verify(&secret).is_ok() {
+            if envelope.merchant.api_version != ApiVersion::V2 {
+                return Err(version_mismatch());
+            }
+            let caller = Caller::new(Authority::Credential(Arc::new(envelope.clone()))).if_active()?;
+            let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT) };
+            return Ok(Signed { caller, nonce });
+        }
+    }
+    // A merchant of v1 has no secret to sign with, and is told what is really wrong.
+    let merchant = services.directory.merchant(claim.merchant()).await?;
+    match merchant {
+        Some(merchant) if merchant.api_version == ApiVersion::V1 => Err(version_mismatch()),
+        _ => Err(SignatureProblem::Mismatch.into()),
+    }
+}
+
+fn version_mismatch() -> ApiError {
+    let message = "the merchant uses version 1, whose requests carry an API key";
+    ApiError::unauthorized("API_VERSION_MISMATCH", message)
+}

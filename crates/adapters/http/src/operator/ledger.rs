@@ -1,0 +1,21 @@
+//! Verifying the ledger.
+
+use serde_json::json;
+
+use crate::{
+    caller::Staff,
+    dispatch::{Call, Outcome},
+    envelope,
+};
+
+/// `GET /operator/v1/ledger/check`
+pub(crate) async fn check(call: Call, _staff: Staff) -> Outcome {
+    let report = call.state.services.ledger.check().await?;
+    envelope::one(json!({
+        "clean": report.is_clean(),
+        "balances": report.balances,
+        "transactions": report.transactions,
+        "payments": report.payments,
+        "breaches": report.breaches,
+    }))
+}

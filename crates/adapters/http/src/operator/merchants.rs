@@ -1,0 +1,148 @@
+//! Merchants: onboarding, reading, changing, suspending, switching.
+
+use actix_web::http::Uri;
+use quipu_kernel::{Environment, Fields, Problems};
+use quipu_merchants::{
+    ApiVersion, HmacCredential, Issued, Merchant, MerchantPatch, MerchantStatus, NewMerchant, ReturnUrls,
+};
+use serde_json::{Value, json};
+
+use super::{checked, merchant_of, tenant_of};
+use crate::{
+    caller::Staff,
+    dispatch::{Call, Outcome},
+    envelope,
+    error::ApiError,
+    state::AppState,
+};
+
+const MAX_NAME: usize = 255;
+const MAX_URL: usize = 2048;
+
+/// `POST /operator/v1/merchants`
+pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+    let new = parse_new(&call.json()?)?;
+    let (merchant, _) = call.state.onboarding.create_merchant(new, staff.actor()).await?;
+    envelope::one(shown(&call.state, &merchant)?)
+}
+
+/// `GET /operator/v1/merchants`
+pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+    let mut problems = Problems::new();
+    let page = call.query()?.page(&mut problems);
+    let page = checked(Some(page), problems)?;
+    let (merchants, total) = call.state.services.directory.merchants(page).await?;
+    let rows: Result<Vec<_>, _> = merchants.iter().map(|merchant| shown(&call.state, merchant)).collect();
+    envelope::many(rows?, total, page)
+}
+
+/// `GET /operator/v1/merchants/{id}`
+pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+    let merchant = call.state.services.directory.merchant(merchant_of(&call)?).await?;
+    envelope::one(shown(&call.state, &merchant.ok_or_else(ApiError::merchant_not_found)?)?)
+}
+
+/// `PATCH /operator/v1/merchants/{id}`. The version is changed by `switch`, which issues credentials.
+pub(crate) async fn change(call: Call, staff: Staff) -> Outcome {
+    let id = merchant_of(&call)?;
+    let (patch, version) = parse_patch(&call.json()?)?;
+    if let Some(version) = version {
+        let merchant = call.state.services.directory.merchant(id).await?;
+        if merchant.ok_or_else(ApiError::merchant_not_found)?.api_version != version {
+            return Err(ApiError::validation("api_version", "is changed by the operation switch"));
+        }
+    }
+    let merchant = call.state.onboarding.change_merchant(id, patch, staff.actor()).await?;
+    envelope::one(shown(&call.state, &merchant)?)
+}
+
+/// `POST /operator/v1/merchants/{id}/rotate-webhook-secret`
+pub(crate) async fn rotate_webhook_secret(call: Call, staff: Staff) -> Outcome {
+    let merchant = merchant_of(&call)?;
+    let body = call.json()?;
+    let mut problems = Problems::new();
+    let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
+    let tenant = checked(tenant, problems)?;
+    let secret = call.state.onboarding.rotate_webhook_secret(tenant, staff.actor()).await?;
+    envelope::one(json!({ "environment": tenant.environment(), "default_webhook_secret": secret.expose() }))
+}
+
+/// `POST /operator/v1/merchants/{id}/switch`
+pub(crate) async fn switch(call: Call, staff: Staff) -> Outcome {
+    let merchant = merchant_of(&call)?;
+    let body = call.json()?;
+    let mut problems = Problems::new();
+    let version = Fields::of_body(&body)?.required_parsed::<ApiVersion>("api_version", &mut problems);
+    let version = checked(version, problems)?;
+    let issued = call.state.onboarding.switch(merchant, version, staff.actor()).await?;
+    let credentials: Vec<_> = issued.iter().map(shown_credential).collect();
+    envelope::one(json!({ "merchant_id": merchant, "api_version": version, "credentials": credentials }))
+}
+
+fn shown_credential(issued: &Issued<HmacCredential>) -> Value {
+    json!({
+        "environment": issued.record.tenant.environment(),
+        "credential_id": issued.record.credential_id,
+        "secret": issued.secret.expose(),
+    })
+}
+
+fn shown(state: &AppState, merchant: &Merchant) -> Result<Value, ApiError> {
+    let open = |environment| {
+        let context = Merchant::seal_context(merchant.id, environment);
+        let opened =
+            state.services.keyring.open_secret(&context, merchant.sealed_webhook_secret(environment));
+        opened.map_err(|problem| ApiError::internal("opening a webhook secret", &problem))
+    };
+    let (test, live) = (open(Environment::Test)?, open(Environment::Live)?);
+    Ok(json!({
+        "merchant_id": merchant.id,
+        "name": merchant.name,
+        "api_version": merchant.api_version,
+        "status": merchant.status,
+        "return_urls": merchant.return_urls,
+        "default_webhook_secrets": { "test": test.expose(), "live": live.expose() },
+        "default_webhook_secret": test.expose(),
+        "created_at": merchant.created_at,
+    }))
+}
+
+fn parse_new(body: &Value) -> Result<NewMerchant, ApiError> {
+    let fields = Fields::of_body(body)?;
+    let mut problems = Problems::new();
+    let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
+    let api_version = fields.parsed("api_version", &mut problems).unwrap_or(ApiVersion::V1);
+    let return_urls = read_return_urls(&fields, &mut problems).unwrap_or_default();
+    let new = name.map(|name| NewMerchant { name, api_version, return_urls });
+    checked(new, problems)
+}
+
+fn parse_patch(body: &Value) -> Result<(MerchantPatch, Option<ApiVersion>), ApiError> {
+    let fields = Fields::of_body(body)?;
+    let mut problems = Problems::new();
+    let name = if fields.has("name") {
+        fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned)
+    } else {
+        None
+    };
+    let status = fields.parsed::<MerchantStatus>("status", &mut problems);
+    let return_urls = read_return_urls(&fields, &mut problems);
+    let version = fields.parsed("api_version", &mut problems);
+    checked(Some((MerchantPatch { name, status, return_urls }, version)), problems)
+}
+
+fn read_return_urls(fields: &Fields<'_>, problems: &mut Problems) -> Option<ReturnUrls> {
+    let members = fields.object("return_urls", problems)?;
+    let mut url = |name: &str| {
+        let text = members.text(name, MAX_URL, problems)?;
+        let parsed = text.parse::<Uri>().ok();
+        let is_web = parsed.is_some_and(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|it| !it.is_empty())
+        });
+        if !is_web {
+            problems.add(&members.path(name), "must be an http or https URL");
+        }
+        is_web.then(|| text.to_owned())
+    };
+    Some(ReturnUrls { success_url: url("success_url"), cancel_url: url("cancel_url") })
+}

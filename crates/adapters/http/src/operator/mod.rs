@@ -1,0 +1,51 @@
+//! What the operator's staff call (decisions, "Operator"). The verbs are [`Onboarding`](quipu_merchants::Onboarding)'s,
+//! which the shell uses too; every change carries its line of the audit log.
+
+pub(crate) mod adjustments;
+pub(crate) mod api_keys;
+pub(crate) mod audit;
+pub(crate) mod beneficiaries;
+pub(crate) mod credentials;
+pub(crate) mod ledger;
+pub(crate) mod merchants;
+pub(crate) mod routes;
+
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
+use quipu_merchants::DirectoryError;
+
+use crate::{dispatch::Call, error::ApiError};
+
+/// The merchant that the path names; one that cannot exist does not.
+fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {
+    call.merchant_id().ok_or_else(ApiError::merchant_not_found)
+}
+
+/// The merchant that the path names, which must exist.
+async fn existing_merchant(call: &Call) -> Result<MerchantId, ApiError> {
+    let id = merchant_of(call)?;
+    let found = call.state.services.directory.merchant(id).await?;
+    found.map(|merchant| merchant.id).ok_or_else(ApiError::merchant_not_found)
+}
+
+/// The merchant of the path in the environment of the body.
+fn tenant_of(merchant: MerchantId, fields: &Fields<'_>, problems: &mut Problems) -> Option<Tenant> {
+    let environment = fields.required_parsed::<Environment>("environment", problems)?;
+    Some(Tenant::new(merchant, environment))
+}
+
+/// A value that was read, unless there were problems.
+fn checked<T>(value: Option<T>, problems: Problems) -> Result<T, ApiError> {
+    match value {
+        Some(value) if problems.is_empty() => Ok(value),
+        _ => Err(problems.into()),
+    }
+}
+
+/// A refusal about a thing of a merchant rather than about the merchant.
+fn of_part(code: &'static str, what: &str) -> impl FnOnce(DirectoryError) -> ApiError {
+    let message = format!("there is no such {what}");
+    move |error| match error {
+        DirectoryError::NotFound => ApiError::not_found(code, &message),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,140 @@
+//! Query strings and list parameters (specification, "Common list parameters").
+
+use std::{fmt::Display, str::FromStr, time::Duration};
+
+use quipu_kernel::{Page, Problems, Timestamp, has_control_characters};
+
+use crate::error::ApiError;
+
+/// The last millisecond of a day, from its first.
+const REST_OF_DAY: Duration = Duration::from_millis(24 * 60 * 60 * 1000 - 1);
+
+/// The parameters of a query string, decoded. Parameters nobody asks for are ignored.
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
+        let pairs = actix_web::web::Query::<Vec<(String, String)>>::from_query(text);
+        let pairs = pairs.map_err(|_| ApiError::validation("query", "must be name=value pairs"))?;
+        Ok(Self(pairs.into_inner()))
+    }
+
+    /// The text of a parameter that is given at most once. Bytes that are no UTF-8 arrive as U+FFFD, which no parameter
+    /// has a use for.
+    pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
+        let value = values.next()?;
+        if values.next().is_some() {
+            problems.add(name, "must be given only once");
+        } else if has_control_characters(value) || value.contains('\u{fffd}') {
+            problems.add(name, "must be UTF-8 without control characters");
+        } else {
+            return Some(value);
+        }
+        None
+    }
+
+    /// A parameter parsed by its type's own rule.
+    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, name: &str, problems: &mut Problems) -> Option<T> {
+        let value = self.text(name, problems)?;
+        value.parse().map_err(|error: T::Err| problems.add(name, error)).ok()
+    }
+
+    /// `limit` and `offset`.
+    pub(crate) fn page(&self, problems: &mut Problems) -> Page {
+        let limit = self.whole_number("limit", problems).map_or(Some(Page::DEFAULT_LIMIT), |limit| {
+            let limit = u32::try_from(limit).ok().filter(|limit| Page::new(*limit, 0).is_some());
+            if limit.is_none() {
+                problems.add("limit", format_args!("must be from 1 to {}", Page::MAX_LIMIT));
+            }
+            limit
+        });
+        let offset = self.whole_number("offset", problems).unwrap_or(0);
+        let page = limit.map(|limit| Page::new(limit, offset));
+        if page == Some(None) {
+            problems.add("offset", "is too large");
+        }
+        page.flatten().unwrap_or_default()
+    }
+
+    /// Digits only: `+1`, `1.0` and ` 1` are no whole numbers here.
+    pub(crate) fn whole_number(&self, name: &str, problems: &mut Problems) -> Option<u64> {
+        let value = self.text(name, problems)?;
+        let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| value.parse().ok()).flatten();
+        if number.is_none() {
+            problems.add(name, "must be a whole number");
+        }
+        number
+    }
+
+    /// The start of a range of time. A plain date means its first instant.
+    pub(crate) fn start_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
+        self.time(name, problems).map(|(time, _)| time)
+    }
+
+    /// The end of a range of time, included. A plain date means its last instant.
+    pub(crate) fn end_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
+        let (time, is_date) = self.time(name, problems)?;
+        Some(if is_date { time.plus(REST_OF_DAY) } else { time })
+    }
+
+    fn time(&self, name: &str, problems: &mut Problems) -> Option<(Timestamp, bool)> {
+        let value = self.text(name, problems)?;
+        // A plus sign that was not escaped arrives as a blank, and an instant has no other blank.
+        let parsed = Timestamp::parse(&value.replace(' ', "+"));
+        if parsed.is_none() {
+            problems.add(name, "must be an ISO 8601 date or instant");
+        }
+        parsed.map(|time| (time, value.len() == "2026-01-31".len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str) -> Result<Page, Vec<String>> {
+        let mut problems = Problems::new();
+        let page = Query::parse(text).map_err(|_| vec![])?.page(&mut problems);
+        if problems.is_empty() { Ok(page) } else { Err(problems.into_messages()) }
+    }
+
+    #[test]
+    fn a_page_is_20_items_from_the_first_unless_asked_otherwise() {
+        assert_eq!(page(""), Ok(Page::default()));
+        assert_eq!(page("unknown=1&unknown=2"), Ok(Page::default()));
+        assert_eq!(page("limit=100&offset=7"), Ok(Page::new(100, 7).expect("a page")));
+    }
+
+    #[test]
+    fn an_invalid_or_repeated_parameter_is_a_problem() {
+        for text in [
+            "limit=0",
+            "limit=101",
+            "limit=",
+            "limit=ten",
+            "limit=1.5",
+            "limit=%2B1",
+            "limit=-1",
+            "limit=1&limit=1",
+            "limit=99999999999999999999999",
+            "offset=-1",
+            "offset=9007199254740992",
+            "offset=%00",
+            "offset=%FF",
+        ] {
+            assert_eq!(page(text).expect_err(text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_include_their_ends() {
+        let query = Query::parse("a=2026-01-31&b=2026-01-31T02:00:00+02:00").map_err(|_| ()).expect("pairs");
+        let mut problems = Problems::new();
+        let shown = |time: Option<Timestamp>| time.expect("a time").to_string();
+        assert_eq!(shown(query.start_time("a", &mut problems)), "2026-01-31T00:00:00.000Z");
+        assert_eq!(shown(query.end_time("a", &mut problems)), "2026-01-31T23:59:59.999Z");
+        assert_eq!(shown(query.end_time("b", &mut problems)), "2026-01-31T00:00:00.000Z");
+    }
+}

@@ -1,0 +1,88 @@
+//! What the configuration says about the edge.
+
+use std::time::Duration;
+
+use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
+
+/// Rate limits (specification, "Limits"); a key may have its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Payment creations of a key in any minute.
+    pub payment_create_per_minute: u32,
+    /// Payment creations of a key in any ten seconds.
+    pub payment_create_per_10s: u32,
+    /// Everything else of a key in any minute.
+    pub standard_per_minute: u32,
+    /// Failures of authentication from one client address in any minute.
+    pub unauthenticated_per_minute: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            payment_create_per_minute: 5000,
+            payment_create_per_10s: 500,
+            standard_per_minute: 100,
+            unauthenticated_per_minute: 60,
+        }
+    }
+}
+
+impl Limits {
+    /// The budget of one key or credential, its own limits considered.
+    pub(crate) fn of_key(&self, kind: BudgetKind, own: &RateLimits) -> Budget {
+        match kind {
+            BudgetKind::PaymentCreation => Budget::double(
+                kind,
+                Window::per_minute(own.create_per_minute.unwrap_or(self.payment_create_per_minute)),
+                Window::new(own.create_per_10s.unwrap_or(self.payment_create_per_10s), 10),
+            ),
+            _ => Budget::single(
+                kind,
+                Window::per_minute(own.standard_per_minute.unwrap_or(self.standard_per_minute)),
+            ),
+        }
+    }
+
+    /// The budget of a client address that fails to authenticate.
+    pub(crate) const fn of_failures(&self) -> Budget {
+        Budget::single(BudgetKind::Unauthenticated, Window::per_minute(self.unauthenticated_per_minute))
+    }
+}
+
+/// How the edge listens.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// `{base_url}`, without a slash at its end; the issuer of bearer tokens.
+    pub public_url: String,
+    /// Rate limits.
+    pub limits: Limits,
+    /// Threads that handle requests; 0 means one for each core.
+    pub workers: usize,
+    /// Connections that one worker keeps open at most.
+    pub max_connections: usize,
+    /// How long an idle connection is kept.
+    pub keep_alive: Duration,
+    /// How long a client may take to send the head of a request.
+    pub request_timeout: Duration,
+    /// How long a client may take to send the body of a request.
+    pub body_timeout: Duration,
+    /// How long requests in progress may go on after a stop.
+    pub shutdown_timeout: Duration,
+}
+
+impl HttpSettings {
+    /// The defaults, reachable at this address.
+    pub fn new(public_url: impl Into<String>) -> Self {
+        Self {
+            public_url: public_url.into(),
+            limits: Limits::default(),
+            workers: 0,
+            max_connections: 10_000,
+            keep_alive: Duration::from_secs(75),
+            request_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            shutdown_timeout: Duration::from_secs(20),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What the edge calls.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use quipu_kernel::{Clock, Entropy};
+use quipu_ledger::LedgerReads;
+use quipu_merchants::{Directory, Onboarding, RateLimiter};
+use quipu_payments::{AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rails};
+use quipu_signing::Keyring;
+
+use crate::{HttpSettings, KeyUses, KeyringMinter, caller::Tokens};
+
+/// Whether what the process depends on is there.
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Each dependency by name, and whether it is there.
+    async fn probe(&self) -> Vec<(&'static str, bool)>;
+}
+
+/// The use cases and ports that handlers call.
+#[derive(Clone)]
+pub struct Services {
+    /// Creates payments.
+    pub create: Arc<CreatePayment>,
+    /// Cancels payments.
+    pub cancel: Arc<CancelPayment>,
+    /// Adjusts balances.
+    pub adjust: Arc<AdjustBalance>,
+    /// Reads payments.
+    pub payments: Arc<dyn PaymentReads>,
+    /// Reads balances.
+    pub ledger: Arc<dyn LedgerReads>,
+    /// Merchants, keys, routes and staff.
+    pub directory: Arc<dyn Directory>,
+    /// The write path.
+    pub commit: Arc<dyn Commit>,
+    /// Counts requests.
+    pub limiter: Arc<dyn RateLimiter>,
+    /// Hashes, seals and signs.
+    pub keyring: Arc<Keyring>,
+    /// Random bytes.
+    pub entropy: Arc<dyn Entropy>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Rails by name.
+    pub rails: Arc<Rails>,
+    /// Whether the process is ready.
+    pub readiness: Arc<dyn Readiness>,
+    /// Collects when keys were used; the application flushes it once more when it stops.
+    pub key_uses: Arc<KeyUses>,
+}
+
+/// Everything a request may need, made once.
+pub(crate) struct AppState {
+    pub(crate) services: Services,
+    pub(crate) settings: HttpSettings,
+    pub(crate) onboarding: Onboarding,
+    pub(crate) tokens: Tokens,
+}
+
+impl AppState {
+    pub(crate) fn new(services: Services, settings: HttpSettings) -> Self {
+        let minter = KeyringMinter::new(services.keyring.clone(), services.entropy.clone());
+        let onboarding = Onboarding::new(
+            services.directory.clone(),
+            Arc::new(minter),
+            services.clock.clone(),
+            services.entropy.clone(),
+        );
+        let tokens = Tokens::new(&services.keyring, &settings.public_url);
+        Self { services, settings, onboarding, tokens }
+    }
+}

@@ -1,0 +1,6 @@
+//! What merchants call. Version 2 differs in who is let in and how; its operations are these.
+
+pub(crate) mod auth;
+pub(crate) mod balance;
+pub(crate) mod merchants;
+pub(crate) mod payments;

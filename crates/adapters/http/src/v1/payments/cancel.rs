@@ -1,0 +1,28 @@
+//! Cancelling a withdrawal that was not submitted yet.
+
+use quipu_kernel::{Fields, Problems};
+use quipu_payments::PaymentRecord;
+use serde_json::Value;
+
+use crate::{
+    caller::Caller,
+    dispatch::{Call, Outcome},
+    envelope,
+    error::ApiError,
+};
+
+/// The most characters a reason may have.
+const MAX_REASON: usize = 500;
+
+pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
+    let id = call.segment("id").parse().map_err(|_| ApiError::payment_not_found())?;
+    let reason = parse_reason(&call.optional_json()?)?;
+    let payment = call.state.services.cancel.run(caller.tenant(), &id, reason).await?;
+    envelope::one(PaymentRecord::of(&payment))
+}
+
+fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {
+    let mut problems = Problems::new();
+    let reason = Fields::of_body(body)?.long_text("reason", MAX_REASON, &mut problems).map(str::to_owned);
+    if problems.is_empty() { Ok(reason) } else { Err(problems.into()) }
+}

@@ -1,0 +1,80 @@
+//! Creating a payment: `POST /api/v1/payments` and `POST /api/v2/payments`.
+
+use std::sync::Arc;
+
+use actix_web::{
+    HttpResponse,
+    http::{StatusCode, header},
+};
+use quipu_payments::{Creation, Draft, IdempotencyKey, Nonce, Once};
+use quipu_signing::sha256_hex;
+
+use crate::{
+    body,
+    caller::{Caller, Signed},
+    dispatch::{Call, Outcome},
+    envelope,
+    error::ApiError,
+    kept_answer::{self, KeptAnswerForm},
+};
+
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+const IDEMPOTENT_REPLAYED: header::HeaderName = header::HeaderName::from_static("idempotent-replayed");
+
+pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
+    let (draft, key) = parse(&call)?;
+    create(call, caller, draft, key, None).await
+}
+
+/// A signed request uses its nonce up even if its body is refused: in the payment's own commit, or else by itself.
+pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -> Outcome {
+    match body::require_json(&call.request, &call.body).and_then(|()| parse(&call)) {
+        Ok((draft, key)) => create(call, caller, draft, key, Some(nonce)).await,
+        Err(error) => {
+            call.state.services.create.burn(caller.tenant(), nonce).await?;
+            Err(error)
+        }
+    }
+}
+
+fn parse(call: &Call) -> Result<(Draft, Option<IdempotencyKey>), ApiError> {
+    let key = idempotency_key(call)?;
+    let draft = Draft::parse(&call.json()?)?;
+    Ok((draft, key))
+}
+
+/// The header, if it is sent. Two of them name no attempt.
+fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, ApiError> {
+    let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
+    let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
+    let key = value.to_str().ok().filter(|_| second.is_none()).and_then(|text| text.parse().ok());
+    key.map(Some)
+        .ok_or_else(|| ApiError::validation(IDEMPOTENCY_KEY, "must be 1 to 255 printable characters"))
+}
+
+async fn create(
+    call: Call,
+    caller: Caller,
+    draft: Draft,
+    key: Option<IdempotencyKey>,
+    nonce: Option<Nonce>,
+) -> Outcome {
+    let tenant = caller.tenant();
+    let default_return_urls = caller.merchant().return_urls.clone();
+    let creation = Creation { tenant, draft, default_return_urls, nonce };
+    let create = &call.state.services.create;
+    let Some(key) = key else {
+        let payment = create.run(creation).await?;
+        return Ok(envelope::raw(StatusCode::OK, kept_answer::created(&payment)?));
+    };
+    let form = Arc::new(KeptAnswerForm::new(Arc::clone(&call.state), tenant, key.as_str()));
+    let once = Once { key, body_hash: sha256_hex(&call.body), form };
+    let answered = create.run_once(creation, once).await?;
+    let status = StatusCode::from_u16(answered.answer.status)
+        .map_err(|error| ApiError::internal("reading a kept answer", &error))?;
+    let mut response: HttpResponse = envelope::raw(status, answered.answer.body);
+    if answered.replayed {
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, header::HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}

@@ -1,0 +1,17 @@
+//! Reading one payment.
+
+use quipu_payments::PaymentRecord;
+
+use crate::{
+    caller::Caller,
+    dispatch::{Call, Outcome},
+    envelope,
+    error::ApiError,
+};
+
+pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
+    let id = call.segment("id").parse().map_err(|_| ApiError::payment_not_found())?;
+    let payment = call.state.services.payments.payment(caller.tenant(), &id).await?;
+    let payment = payment.ok_or_else(ApiError::payment_not_found)?;
+    envelope::one(PaymentRecord::of(&payment))
+}

@@ -1,0 +1,52 @@
+//! Listing payments.
+
+use quipu_kernel::{CustomerId, MAX_MINOR, Page, Problems};
+use quipu_payments::{PaymentFilter, PaymentRecord};
+
+use crate::{
+    caller::Caller,
+    dispatch::{Call, Outcome},
+    envelope,
+    error::ApiError,
+    query::Query,
+};
+
+pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
+    let (filter, page) = parse(&call.query()?)?;
+    let (payments, total) = call.state.services.payments.payments(caller.tenant(), &filter, page).await?;
+    envelope::many(payments.iter().map(PaymentRecord::of).collect(), total, page)
+}
+
+fn parse(query: &Query) -> Result<(PaymentFilter, Page), ApiError> {
+    let mut problems = Problems::new();
+    let page = query.page(&mut problems);
+    let filter = PaymentFilter {
+        status: query.parsed("status", &mut problems),
+        kind: query.parsed("type", &mut problems),
+        method: query.parsed("method", &mut problems),
+        currency: query.parsed("currency", &mut problems),
+        merchant_reference: reference(query, &mut problems),
+        customer_id: customer(query, &mut problems),
+        created_from: query.start_time("created_at_from", &mut problems),
+        created_to: query.end_time("created_at_to", &mut problems),
+    };
+    if problems.is_empty() { Ok((filter, page)) } else { Err(problems.into()) }
+}
+
+fn reference(query: &Query, problems: &mut Problems) -> Option<String> {
+    let text = query.text("merchant_reference", problems)?;
+    let fits = (1..=255).contains(&text.chars().count());
+    if !fits {
+        problems.add("merchant_reference", "must be 1 to 255 characters");
+    }
+    fits.then(|| text.to_owned())
+}
+
+fn customer(query: &Query, problems: &mut Problems) -> Option<CustomerId> {
+    let number = query.whole_number("customer_id", problems)?;
+    let id = i64::try_from(number).ok().filter(|id| (1..=MAX_MINOR).contains(id));
+    if id.is_none() {
+        problems.add("customer_id", "must be from 1 to 2^53 - 1");
+    }
+    id.map(CustomerId)
+}

@@ -1,0 +1,30 @@
+//! Which methods a merchant may use, and whether one would do.
+
+use quipu_payments::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
+use serde::Serialize;
+
+use crate::{
+    caller::Caller,
+    dispatch::{Call, Outcome},
+    envelope,
+};
+
+pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
+    let tenant = caller.tenant();
+    let routes = call.state.services.directory.routes(tenant.merchant()).await?;
+    envelope::one(available_methods(tenant.environment(), &routes))
+}
+
+#[derive(Serialize)]
+struct Judgement {
+    valid: bool,
+    errors: Vec<MethodFinding>,
+}
+
+pub(crate) async fn validate(call: Call, caller: Caller) -> Outcome {
+    let question = MethodQuestion::parse(&call.json()?)?;
+    let tenant = caller.tenant();
+    let routes = call.state.services.directory.routes(tenant.merchant()).await?;
+    let errors = judge_method(&question, tenant.environment(), &routes);
+    envelope::one(Judgement { valid: errors.is_empty(), errors })
+}

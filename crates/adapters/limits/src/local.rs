@@ -1,0 +1,204 @@
+//! Limits counted in memory: all there is to it on one node, and the fall-back of Redis.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use quipu_kernel::Clock;
+use quipu_merchants::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict};
+
+use crate::sliding::SlidingCount;
+
+/// Locks per kind of budget, so that checks of different subjects seldom meet.
+const SHARDS: usize = 16;
+/// Subjects remembered per kind. Keys are far fewer; only invented addresses could be as many.
+const SUBJECTS: usize = 1 << 17;
+/// How often a shard looks for subjects to forget.
+const SWEEP_SECONDS: i64 = 30;
+
+/// A limiter for one node, in memory.
+///
+/// When a kind of budget has more subjects at once than it can remember, those beyond share a single count: memory
+/// stays bounded, and no limit is exceeded by flooding it with subjects.
+pub struct LocalLimiter {
+    clock: Arc<dyn Clock>,
+    shards: Vec<Mutex<Shard>>,
+    hasher: RandomState,
+    subjects_per_shard: usize,
+}
+
+#[derive(Default)]
+struct Shard {
+    subjects: HashMap<Box<str>, SlidingCount>,
+    overflow: SlidingCount,
+    swept_at: i64,
+}
+
+impl LocalLimiter {
+    /// A limiter that counts in the seconds of `clock`.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_capacity(clock, SUBJECTS)
+    }
+
+    /// Counts one request of `subject` if `budget` has room for it: [`RateLimiter::take`] for callers that know that
+    /// they need not wait.
+    pub fn check(&self, budget: Budget, subject: &str) -> Verdict {
+        self.with_count(budget.kind(), subject, |count, now| count.take(budget, now))
+    }
+
+    /// Counts a request that was allowed elsewhere.
+    pub(crate) fn record(&self, budget: Budget, subject: &str) {
+        self.with_count(budget.kind(), subject, |count, now| count.record(budget, now));
+    }
+
+    fn with_capacity(clock: Arc<dyn Clock>, subjects: usize) -> Self {
+        let shards = BudgetKind::ALL.len() * SHARDS;
+        Self {
+            clock,
+            shards: std::iter::repeat_with(Mutex::default).take(shards).collect(),
+            hasher: RandomState::new(),
+            subjects_per_shard: subjects.div_ceil(SHARDS),
+        }
+    }
+
+    fn with_count<T>(
+        &self,
+        kind: BudgetKind,
+        subject: &str,
+        change: impl FnOnce(&mut SlidingCount, i64) -> T,
+    ) -> T {
+        let now = self.clock.now().seconds();
+        let mut shard = self.shard(kind, subject);
+        shard.sweep(now, self.subjects_per_shard);
+        change(shard.count_of(subject, self.subjects_per_shard), now)
+    }
+
+    fn shard(&self, kind: BudgetKind, subject: &str) -> MutexGuard<'_, Shard> {
+        let shard = self.hasher.hash_one(subject) % SHARDS as u64;
+        let index = kind as usize * SHARDS + usize::try_from(shard).unwrap_or(0);
+        // Counts are whole after every statement, so a thread that panicked left nothing half done.
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shard {
+    fn count_of(&mut self, subject: &str, capacity: usize) -> &mut SlidingCount {
+        if !self.subjects.contains_key(subject) {
+            if self.subjects.len() >= capacity {
+                return &mut self.overflow;
+            }
+            self.subjects.insert(subject.into(), SlidingCount::default());
+        }
+        self.subjects.get_mut(subject).unwrap_or(&mut self.overflow)
+    }
+
+    /// Forgets idle subjects, now and then, and whenever there is no room for another.
+    fn sweep(&mut self, now: i64, capacity: usize) {
+        let elapsed = (now - self.swept_at).abs();
+        if elapsed >= SWEEP_SECONDS || (elapsed > 0 && self.subjects.len() >= capacity) {
+            self.swept_at = now;
+            self.subjects.retain(|_, count| !count.is_idle(now));
+            if self.subjects.capacity() > 4 * self.subjects.len().max(64) {
+                self.subjects.shrink_to_fit();
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl RateLimiter for LocalLimiter {
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
+        Decision::Ready(self.check(budget, subject))
+    }
+
+    async fn probe(&self) -> Result<(), LimitsNotShared> {
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for LocalLimiter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalLimiter").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicI64, Ordering},
+        thread,
+    };
+
+    use quipu_kernel::Timestamp;
+    use quipu_merchants::Window;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Hand(AtomicI64);
+
+    impl Clock for Hand {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed) * 1000)
+        }
+    }
+
+    const STANDARD: Budget = Budget::single(BudgetKind::Standard, Window::per_minute(100));
+
+    fn remembered(limiter: &LocalLimiter) -> usize {
+        limiter.shards.iter().map(|shard| shard.lock().expect("a shard").subjects.len()).sum()
+    }
+
+    #[test]
+    fn subjects_and_kinds_are_counted_apart() {
+        let limiter = LocalLimiter::new(Arc::new(Hand::default()));
+        let pages = Budget::single(BudgetKind::Pages, Window::per_minute(100));
+        assert_eq!(limiter.check(STANDARD, "a").remaining, 99);
+        assert_eq!(limiter.check(STANDARD, "a").remaining, 98);
+        assert_eq!(limiter.check(STANDARD, "b").remaining, 99);
+        assert_eq!(limiter.check(pages, "a").remaining, 99);
+    }
+
+    #[test]
+    fn many_threads_together_get_no_more_than_the_limit() {
+        let limiter = LocalLimiter::new(Arc::new(Hand::default()));
+        let work = || (0..200).filter(|_| limiter.check(STANDARD, "a").allowed).count();
+        let allowed: usize = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
+        });
+        assert_eq!(allowed, 100);
+    }
+
+    #[test]
+    fn idle_subjects_are_forgotten() {
+        let clock = Arc::new(Hand::default());
+        let limiter = LocalLimiter::new(clock.clone());
+        let visit =
+            |subjects| (0..subjects).for_each(|subject| limiter.record(STANDARD, &subject.to_string()));
+        visit(2000);
+        assert_eq!(remembered(&limiter), 2000);
+        clock.0.store(62, Ordering::Relaxed);
+        visit(200);
+        assert_eq!(remembered(&limiter), 200);
+    }
+
+    #[test]
+    fn a_flood_of_subjects_shares_one_count_and_takes_no_memory() {
+        let limiter = LocalLimiter::with_capacity(Arc::new(Hand::default()), 64);
+        let allowed =
+            (0..20_000).filter(|subject| limiter.check(STANDARD, &subject.to_string()).allowed).count();
+        assert!(remembered(&limiter) <= 64);
+        assert!(allowed <= 64 + SHARDS * 100, "{allowed}");
+    }
+
+    #[test]
+    fn what_was_allowed_elsewhere_counts() {
+        let limiter = LocalLimiter::new(Arc::new(Hand::default()));
+        (0..150).for_each(|_| limiter.record(STANDARD, "a"));
+        assert!(!limiter.check(STANDARD, "a").allowed);
+    }
+}

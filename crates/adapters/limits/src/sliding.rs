@@ -1,0 +1,254 @@
+//! The sliding window itself: how often a subject was there, second by second.
+
+use std::{cmp::Reverse, collections::VecDeque};
+
+use quipu_merchants::{Budget, Verdict, Window};
+
+/// The seconds in which a subject was there, oldest first, each with its number of requests.
+#[derive(Debug, Default)]
+pub(crate) struct SlidingCount {
+    seconds: VecDeque<(i64, u32)>,
+    /// For how long a second matters: the longest window asked about last.
+    kept_for: u32,
+}
+
+impl SlidingCount {
+    /// Counts a request in second `now` if every window has room for it.
+    pub(crate) fn take(&mut self, budget: Budget, now: i64) -> Verdict {
+        let now = self.advance(budget, now);
+        let allowed = budget.windows().all(|window| self.used(window, now) < window.limit());
+        if allowed {
+            self.count(now);
+        }
+        self.verdict(budget, now, allowed)
+    }
+
+    /// Counts a request that was allowed elsewhere, room or no room.
+    pub(crate) fn record(&mut self, budget: Budget, now: i64) {
+        let now = self.advance(budget, now);
+        self.count(now);
+    }
+
+    /// Whether nothing in here matters any more.
+    pub(crate) fn is_idle(&self, now: i64) -> bool {
+        self.seconds.back().is_none_or(|(last, _)| *last < now - i64::from(self.kept_for))
+    }
+
+    /// Forgets what has left the longest window, and returns the second to count in.
+    fn advance(&mut self, budget: Budget, now: i64) -> i64 {
+        self.kept_for = budget.longest_seconds();
+        let kept_for = i64::from(self.kept_for);
+        let last = self.seconds.back().map_or(now, |(second, _)| *second);
+        // A clock set back a little must not open the window again; one set back by more was wrong before.
+        let now = if last - now > kept_for { now } else { now.max(last) };
+        while self.seconds.front().is_some_and(|(second, _)| *second < now - kept_for) {
+            self.seconds.pop_front();
+        }
+        while self.seconds.back().is_some_and(|(second, _)| *second > now) {
+            self.seconds.pop_back();
+        }
+        now
+    }
+
+    fn count(&mut self, now: i64) {
+        match self.seconds.back_mut() {
+            Some((second, count)) if *second == now => *count = count.saturating_add(1),
+            _ => self.seconds.push_back((now, 1)),
+        }
+    }
+
+    /// The seconds that lie at least partly in the window: its length, and one more at the far end, of which a part
+    /// may still be inside.
+    fn inside(&self, window: Window, now: i64) -> impl Iterator<Item = (i64, u32)> {
+        let first = now - i64::from(window.seconds());
+        self.seconds.iter().copied().skip_while(move |(second, _)| *second < first)
+    }
+
+    fn used(&self, window: Window, now: i64) -> u32 {
+        self.inside(window, now).fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
+    fn verdict(&self, budget: Budget, now: i64, allowed: bool) -> Verdict {
+        let state = |window: Window| {
+            let remaining = window.limit().saturating_sub(self.used(window, now));
+            let oldest = self.inside(window, now).next().map_or(now, |(second, _)| second);
+            (window, remaining, leaves(window, oldest))
+        };
+        let tightest = budget.windows().map(state).min_by_key(|state| (state.1, Reverse(state.2)));
+        let (window, remaining, reset_epoch_seconds) = tightest.unwrap_or((Window::new(0, 1), 0, now));
+        let waits = budget.windows().map(|window| self.opens(window, now) - now).max();
+        let wait = if allowed { 0 } else { waits.unwrap_or(0) };
+        let retry_after_seconds = u32::try_from(wait).unwrap_or(0);
+        Verdict { allowed, limit: window.limit(), remaining, reset_epoch_seconds, retry_after_seconds }
+    }
+
+    /// The first second in which the window has room for one more.
+    fn opens(&self, window: Window, now: i64) -> i64 {
+        let used = self.used(window, now);
+        if used < window.limit() {
+            return now;
+        }
+        let mut too_many = used - window.limit() + 1;
+        for (second, count) in self.inside(window, now) {
+            too_many = too_many.saturating_sub(count);
+            if too_many == 0 {
+                return leaves(window, second);
+            }
+        }
+        // A limit of zero never opens; whoever asks may ask again in a window's time.
+        leaves(window, now)
+    }
+}
+
+/// When all of a second has left the window.
+fn leaves(window: Window, second: i64) -> i64 {
+    second + i64::from(window.seconds()) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use quipu_merchants::BudgetKind;
+
+    use super::*;
+
+    fn budget(windows: &[(u32, u32)]) -> Budget {
+        let window = |(limit, seconds): (u32, u32)| Window::new(limit, seconds);
+        match *windows {
+            [first, second] => Budget::double(BudgetKind::PaymentCreation, window(first), window(second)),
+            _ => Budget::single(BudgetKind::Standard, window(windows[0])),
+        }
+    }
+
+    fn take_many(count: &mut SlidingCount, budget: Budget, now: i64, times: usize) -> usize {
+        (0..times).filter(|_| count.take(budget, now).allowed).count()
+    }
+
+    proptest! {
+        /// The naive model: the milliseconds of all allowed requests, looked at through every window that ends at one.
+        #[test]
+        fn no_window_ever_sees_more_than_its_limit(
+            windows in prop::collection::vec((1_u32..8, 1_u32..8), 1..3),
+            gaps in prop::collection::vec(prop_oneof![Just(0_i64), 0_i64..400, 900_i64..1100, 0_i64..9000], 1..200),
+        ) {
+            let budget = budget(&windows);
+            let mut count = SlidingCount::default();
+            let mut allowed: Vec<i64> = Vec::new();
+            let mut now = 1_763_683_200_000;
+            for gap in gaps {
+                now += gap;
+                let fits = windows.iter().all(|(limit, seconds)| {
+                    let since = now.div_euclid(1000) - i64::from(*seconds);
+                    allowed.iter().filter(|at| at.div_euclid(1000) >= since).count() < *limit as usize
+                });
+                let verdict = count.take(budget, now.div_euclid(1000));
+                prop_assert_eq!(verdict.allowed, fits, "as the model decides");
+                if verdict.allowed {
+                    allowed.push(now);
+                }
+            }
+            for (limit, seconds) in windows {
+                for end in &allowed {
+                    let start = end - i64::from(seconds) * 1000;
+                    let seen = allowed.iter().filter(|at| (start..=*end).contains(at)).count();
+                    prop_assert!(seen <= limit as usize, "{seen} in {seconds} s");
+                }
+            }
+        }
+
+        /// Nothing opens before the time a refusal names, and at that time it does.
+        #[test]
+        fn a_refusal_names_the_first_second_that_passes(
+            windows in prop::collection::vec((1_u32..6, 1_u32..6), 1..3),
+            gaps in prop::collection::vec(0_i64..3, 1..60),
+        ) {
+            let budget = budget(&windows);
+            let mut count = SlidingCount::default();
+            let mut now = 1_763_683_200;
+            for gap in gaps {
+                now += gap;
+                let verdict = count.take(budget, now);
+                if verdict.allowed {
+                    prop_assert_eq!(verdict.retry_after_seconds, 0);
+                    continue;
+                }
+                let opens = now + i64::from(verdict.retry_after_seconds);
+                prop_assert!(opens > now && !count.take(budget, opens - 1).allowed);
+                now = opens;
+                prop_assert!(count.take(budget, now).allowed);
+            }
+        }
+    }
+
+    #[test]
+    fn both_windows_of_payment_creation_hold() {
+        let budget = budget(&[(5000, 60), (500, 10)]);
+        let mut count = SlidingCount::default();
+        assert_eq!(take_many(&mut count, budget, 0, 600), 500);
+        assert_eq!(take_many(&mut count, budget, 10, 600), 0, "the first second is still inside in part");
+        for burst in 1..=5 {
+            assert_eq!(take_many(&mut count, budget, burst * 11, 600), 500);
+        }
+        assert_eq!(take_many(&mut count, budget, 60, 600), 0);
+        // Ten bursts of 500 cannot fall into one minute of eleven-second steps, so the minute is filled otherwise.
+        let narrow = self::budget(&[(700, 60), (500, 10)]);
+        let mut count = SlidingCount::default();
+        assert_eq!(take_many(&mut count, narrow, 0, 600), 500);
+        assert_eq!(take_many(&mut count, narrow, 11, 600), 200);
+        let refused = count.take(narrow, 11);
+        assert_eq!((refused.limit, refused.remaining, refused.retry_after_seconds), (700, 0, 50));
+    }
+
+    #[test]
+    fn the_window_with_less_left_is_reported() {
+        let budget = budget(&[(5000, 60), (500, 10)]);
+        let mut count = SlidingCount::default();
+        let first = count.take(budget, 100);
+        assert_eq!((first.limit, first.remaining, first.reset_epoch_seconds), (500, 499, 111));
+        take_many(&mut count, budget, 100, 499);
+        let refused = count.take(budget, 104);
+        assert!(!refused.allowed);
+        assert_eq!(
+            (refused.remaining, refused.reset_epoch_seconds, refused.retry_after_seconds),
+            (0, 111, 7)
+        );
+    }
+
+    #[test]
+    fn a_refused_request_consumes_nothing() {
+        let budget = budget(&[(1, 10)]);
+        let mut count = SlidingCount::default();
+        assert_eq!(take_many(&mut count, budget, 0, 1), 1);
+        assert_eq!((1..=10).map(|now| take_many(&mut count, budget, now, 5)).sum::<usize>(), 0);
+        assert_eq!(take_many(&mut count, budget, 11, 1), 1);
+    }
+
+    #[test]
+    fn a_changed_limit_applies_to_what_was_counted_before() {
+        let mut count = SlidingCount::default();
+        assert_eq!(take_many(&mut count, budget(&[(10, 60)]), 0, 10), 10);
+        let lowered = count.take(budget(&[(5, 60)]), 1);
+        assert!(!lowered.allowed && lowered.remaining == 0);
+        assert_eq!(take_many(&mut count, budget(&[(12, 60)]), 1, 10), 2);
+        assert_eq!(take_many(&mut count, budget(&[(0, 60)]), 1000, 10), 0);
+    }
+
+    #[test]
+    fn a_clock_set_back_a_little_opens_nothing_and_a_wrong_one_locks_nobody_out() {
+        let budget = budget(&[(3, 10)]);
+        let mut count = SlidingCount::default();
+        assert_eq!(take_many(&mut count, budget, 100, 5), 3);
+        assert_eq!(take_many(&mut count, budget, 95, 5), 0);
+        assert_eq!(take_many(&mut count, budget, 111, 5), 3);
+        assert_eq!(take_many(&mut count, budget, 50, 5), 3);
+    }
+
+    #[test]
+    fn a_subject_is_idle_once_its_last_second_has_left() {
+        let mut count = SlidingCount::default();
+        assert!(count.is_idle(0));
+        let _ = count.take(budget(&[(3, 10)]), 100);
+        assert!(!count.is_idle(110));
+        assert!(count.is_idle(111));
+    }
+}

@@ -1,0 +1,123 @@
+//! The rail of people.
+
+use async_trait::async_trait;
+use quipu_kernel::Timestamp;
+use quipu_merchants::{Direction, Method, Route};
+use quipu_payments::{Instructions, Issued, Payment, Rail, RailStatus, Submission};
+use serde_json::{Map, Value, json};
+
+/// Shows the payer what the route's `instructions` say. Nothing is due on it but expiry: a deposit waits for somebody to
+/// confirm it, a withdrawal stays `pending` until an operator submits it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Manual;
+
+#[async_trait]
+impl Rail for Manual {
+    fn name(&self) -> &'static str {
+        "manual"
+    }
+
+    fn issue(&self, payment: &Payment, route: &Route) -> Issued {
+        let instructions = match payment.terms().kind.direction() {
+            Direction::Deposit => configured(payment, &route.instructions),
+            Direction::Withdrawal => Instructions::default(),
+        };
+        Issued { instructions, ..Issued::default() }
+    }
+
+    async fn submit(&self, payment: &Payment) -> Submission {
+        // A person carries it out. The question that follows is answered with "wait for word".
+        Submission::Taken(payment.state().updated_at)
+    }
+
+    async fn ask(&self, _payment: &Payment) -> RailStatus {
+        RailStatus::Pending(None)
+    }
+}
+
+/// The route's members under what the payment itself gives. Where the route leaves out a member that the payer needs,
+/// there are no instructions at all: half an account is worse than none.
+fn configured(payment: &Payment, members: &Map<String, Value>) -> Instructions {
+    let terms = payment.terms();
+    let reference = payment.id().as_str();
+    let (object, given) = match terms.method {
+        Method::BankTransfer | Method::Spei => (
+            "bank_details",
+            json!({ "amount": terms.amount.to_string(), "purpose": reference, "currency": terms.currency }),
+        ),
+        Method::PayId => ("payid_details", json!({ "reference": reference })),
+        Method::Cash | Method::CashStore => {
+            ("voucher_details", json!({ "reference": reference, "expires_at": shown(terms.expires_at) }))
+        }
+        Method::Crypto => ("crypto_details", json!({})),
+        Method::Card | Method::RedirectPay => {
+            let url = members.get("redirect_url").and_then(Value::as_str).map(str::to_owned);
+            return Instructions { redirect_url: url, ..Instructions::default() };
+        }
+    };
+    let mut details = members.clone();
+    if let Value::Object(given) = given {
+        details.extend(given);
+    }
+    serde_json::from_value(json!({ object: details })).unwrap_or_default()
+}
+
+fn shown(at: Option<Timestamp>) -> Value {
+    at.map_or(Value::Null, |at| Value::String(at.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::Currency;
+    use quipu_payments::PaymentType;
+
+    use super::*;
+    use crate::samples::Sample;
+
+    fn issued(method: Method, currency: Currency, members: &Value) -> Issued {
+        let sample = Sample::new(PaymentType::Deposit, method, currency);
+        let mut route = sample.route("manual");
+        route.instructions = members.as_object().cloned().unwrap_or_default();
+        Manual.issue(&sample.payment(), &route)
+    }
+
+    #[test]
+    fn a_bank_transfer_shows_the_routes_account_with_the_payments_amount_and_purpose() {
+        let members = json!({
+            "bank_name": "Bank of Nowhere", "swift_code": null, "account_holder": "Quipu Pty", "account_number": "12345678",
+            "bsb": "062000", "purpose": "the payment's own wins",
+        });
+        let issued = issued(Method::BankTransfer, Currency::AUD, &members);
+        let details = issued.instructions.bank_details.expect("bank details");
+        assert_eq!((details.amount.as_str(), details.bsb.as_deref()), ("100000", Some("062000")));
+        assert_eq!(details.purpose, Sample::ID);
+        assert_eq!(issued.due, None);
+    }
+
+    #[test]
+    fn every_other_method_fills_its_own_member() {
+        let payid = json!({ "payid": "pay@quipu.example", "payid_type": "email", "payid_name": "Quipu" });
+        assert!(issued(Method::PayId, Currency::AUD, &payid).instructions.payid_details.is_some());
+        let voucher = json!({ "barcode": "0123456789" });
+        assert!(issued(Method::Cash, Currency::UYU, &voucher).instructions.voucher_details.is_some());
+        let crypto = json!({ "asset": "USDT", "network": "tron", "address": "T1", "uri": "tron:T1" });
+        assert!(issued(Method::Crypto, Currency::TRY, &crypto).instructions.crypto_details.is_some());
+        let card = json!({ "redirect_url": "https://scheme.example/pay" });
+        assert!(issued(Method::Card, Currency::TRY, &card).instructions.redirect_url.is_some());
+    }
+
+    #[test]
+    fn half_an_account_is_not_shown() {
+        let members = json!({ "bank_name": "Bank of Nowhere" });
+        assert_eq!(
+            issued(Method::Spei, Currency::MXN, &members).instructions,
+            quipu_payments::Instructions::default()
+        );
+    }
+
+    #[test]
+    fn a_withdrawal_shows_nothing_and_waits_for_a_person() {
+        let sample = Sample::new(PaymentType::Withdrawal, Method::Spei, Currency::MXN);
+        assert_eq!(Manual.issue(&sample.payment(), &sample.route("manual")), Issued::default());
+    }
+}

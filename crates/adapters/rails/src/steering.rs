@@ -1,0 +1,65 @@
+//! How a customer's e-mail address steers the simulator (decisions, "Routes, fees and rails").
+
+use quipu_payments::Customer;
+
+/// What a payment of this customer is to go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steering {
+    /// It succeeds.
+    Ordinary,
+    /// It fails once the rail is asked.
+    Fail,
+    /// Its time is over after one delay.
+    Expire,
+    /// It stays `processing`.
+    Stay,
+    /// A withdrawal stays `pending`.
+    Hold,
+}
+
+impl Steering {
+    /// Reads the address without regard to case. Every address that steers nothing is an ordinary customer's.
+    pub(crate) fn of(customer: &Customer) -> Self {
+        let Some((local, domain)) = customer.email.as_deref().and_then(|email| email.rsplit_once('@')) else {
+            return Self::Ordinary;
+        };
+        if !domain.eq_ignore_ascii_case("simulator.test") {
+            return Self::Ordinary;
+        }
+        match local.to_ascii_lowercase().as_str() {
+            "fail" => Self::Fail,
+            "expire" => Self::Expire,
+            "stay" => Self::Stay,
+            "hold" => Self::Hold,
+            _ => Self::Ordinary,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::CustomerId;
+
+    use super::*;
+
+    #[test]
+    fn only_the_known_addresses_at_simulator_test_steer() {
+        let table = [
+            (Some("fail@simulator.test"), Steering::Fail),
+            (Some("Fail@Simulator.Test"), Steering::Fail),
+            (Some("expire@simulator.test"), Steering::Expire),
+            (Some("stay@simulator.test"), Steering::Stay),
+            (Some("hold@simulator.test"), Steering::Hold),
+            (Some("ana@simulator.test"), Steering::Ordinary),
+            (Some("fail@example.com"), Steering::Ordinary),
+            (Some("fail@simulator.test.example.com"), Steering::Ordinary),
+            (Some("fail"), Steering::Ordinary),
+            (None, Steering::Ordinary),
+        ];
+        for (email, expected) in table {
+            let customer =
+                Customer { id: CustomerId(1), email: email.map(str::to_owned), phone: None, name: None };
+            assert_eq!(Steering::of(&customer), expected, "{email:?}");
+        }
+    }
+}

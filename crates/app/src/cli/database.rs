@@ -1,0 +1,43 @@
+//! `quipu migrate` and `quipu check`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use quipu_ledger::LedgerReads;
+use serde_json::json;
+
+use super::session;
+use crate::{
+    config::{LogFormat, Settings},
+    data_folder::DataFolder,
+    logging, wire,
+};
+
+/// Applies what the database lacks and prints what that was.
+pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
+    logging::start(settings, LogFormat::Text)?;
+    DataFolder::open(&settings.data_dir)?;
+    let applied = session::runtime()?.block_on(async {
+        let store = wire::open_store(settings).await?;
+        let applied = store.migrate().await.context("the database cannot be migrated");
+        store.close().await;
+        applied
+    })?;
+    session::print(&json!({ "applied": applied }))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
+pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
+    logging::start(settings, LogFormat::Text)?;
+    DataFolder::open(&settings.data_dir)?;
+    let report = session::runtime()?.block_on(async {
+        let store = wire::open_store(settings).await?;
+        let report = store.check().await.context("the books cannot be read");
+        store.close().await;
+        report
+    })?;
+    let clean = report.is_clean();
+    session::print(&json!({ "clean": clean, "report": report }))?;
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

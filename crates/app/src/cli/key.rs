@@ -1,0 +1,97 @@
+//! `quipu key`: API keys from the shell.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
+use quipu_merchants::{Actor, ApiKeyRecord, ApiVersion, Directory, NewApiKey, RateLimits, Scope, Scopes};
+use serde_json::{Value, json};
+
+use super::{session, values};
+use crate::{config::Settings, wire::Foundation};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Issue an API key and print it, once
+    Create {
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+        /// test or live
+        #[arg(long)]
+        environment: Environment,
+        /// A label for people
+        #[arg(long, default_value = "command line", value_parser = values::name)]
+        name: String,
+        /// What it may do, separated by commas; everything unless given
+        #[arg(long, value_parser = values::scopes)]
+        scopes: Option<Scopes>,
+        /// When it ends by itself, ISO 8601
+        #[arg(long, value_parser = values::instant)]
+        expires_at: Option<Timestamp>,
+    },
+    /// List the keys of a merchant, revoked ones included
+    List {
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+    },
+    /// Revoke a key, and with it every bearer token made by it
+    Revoke {
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+        /// The key's identifier, as `list` shows it
+        key_id: String,
+    },
+}
+
+impl Command {
+    pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
+        session::run(settings, async |foundation| match self {
+            Self::Create { merchant, environment, name, scopes, expires_at } => {
+                let new = NewApiKey {
+                    tenant: Tenant::new(merchant, environment),
+                    name,
+                    scopes: scopes.unwrap_or_else(Scopes::all),
+                    rate_limits: RateLimits::default(),
+                    expires_at,
+                };
+                create(foundation, new).await
+            }
+            Self::List { merchant } => {
+                let keys = foundation.store.api_keys(merchant).await?;
+                session::print(&json!({ "data": keys.iter().map(shown).collect::<Vec<_>>() }))
+            }
+            Self::Revoke { merchant, key_id } => {
+                foundation.onboarding().revoke_api_key(merchant, &key_id, Actor::shell()).await?;
+                session::print(&json!({ "revoked": key_id }))
+            }
+        })
+    }
+}
+
+async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {
+    let Some(merchant) = foundation.store.merchant(new.tenant.merchant()).await? else {
+        bail!("there is no such merchant");
+    };
+    if merchant.api_version != ApiVersion::V1 {
+        bail!("the merchant is on v2, where calls are signed; API keys are for v1");
+    }
+    let issued = foundation.onboarding().issue_api_key(new, Actor::shell()).await?;
+    let mut answer = shown(&issued.record);
+    answer["key"] = json!(issued.secret.expose());
+    session::print(&answer)
+}
+
+fn shown(key: &ApiKeyRecord) -> Value {
+    json!({
+        "key_id": key.key_id,
+        "environment": key.tenant.environment(),
+        "name": key.name,
+        "last_four": key.last_four,
+        "scopes": key.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+        "created_at": key.created_at,
+    })
+}

@@ -1,0 +1,94 @@
+//! The command line.
+
+mod database;
+mod key;
+mod merchant;
+mod operator;
+mod session;
+mod values;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::{config::Settings, serve};
+
+/// Quipu, a payment gateway for merchants.
+#[derive(Debug, Parser)]
+#[command(name = "quipu", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    places: Places,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Where the configuration and the data are.
+#[derive(Debug, Args)]
+struct Places {
+    /// The configuration file; `quipu.toml` of the working folder, if there is one, unless given
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The data folder; beats `data_dir` of the configuration
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve merchants and operators until SIGTERM or Ctrl-C
+    Serve {
+        /// Make a master key, demo merchants with test balances, and print lines to try
+        #[arg(long)]
+        dev: bool,
+    },
+    /// Apply the migrations that the database lacks
+    Migrate,
+    /// Recompute every balance and verify every invariant; exit status 1 if one is broken
+    Check,
+    /// The operator's staff
+    #[command(subcommand)]
+    Operator(operator::Command),
+    /// Merchants
+    #[command(subcommand)]
+    Merchant(merchant::Command),
+    /// API keys of v1 merchants
+    #[command(subcommand)]
+    Key(key::Command),
+}
+
+impl Cli {
+    /// Runs the command to its end.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let settings = Settings::load(self.places.config.as_deref(), self.places.data.as_deref())?;
+        match self.command {
+            Command::Serve { dev } => serve::run(&settings, dev),
+            Command::Migrate => database::migrate(&settings),
+            Command::Check => database::check(&settings),
+            Command::Operator(command) => command.run(&settings),
+            Command::Merchant(command) => command.run(&settings),
+            Command::Key(command) => command.run(&settings),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn places_may_stand_before_or_after_the_command() {
+        for words in [["quipu", "--data", "d", "check"], ["quipu", "check", "--data", "d"]] {
+            let cli = Cli::try_parse_from(words).expect("understood");
+            assert_eq!(cli.places.data, Some("d".into()));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! How the command line writes values.
+
+use quipu_kernel::{MerchantId, Timestamp};
+use quipu_merchants::Scopes;
+
+/// A name for people: 1 to 255 characters, none of them a control character.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    let fits = (1..=255).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    if fits { Ok(text.to_owned()) } else { Err("must be 1 to 255 characters".to_owned()) }
+}
+
+/// A merchant's number.
+pub(super) fn merchant(text: &str) -> Result<MerchantId, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.map(MerchantId).ok_or_else(|| "must be a merchant's number".to_owned())
+}
+
+/// An instant, ISO 8601.
+pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| "must be an ISO 8601 instant".to_owned())
+}
+
+/// Scopes, separated by commas.
+pub(super) fn scopes(text: &str) -> Result<Scopes, String> {
+    let scopes = Scopes::parse(&text.replace(',', " ")).map_err(|error| error.to_string())?;
+    if scopes == Scopes::default() { Err("must name a scope".to_owned()) } else { Ok(scopes) }
+}

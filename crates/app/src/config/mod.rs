@@ -1,0 +1,208 @@
+//! What an operator can set: one `quipu.toml` and the environment, which wins. Every key has a default, and whatever
+//! is not a key or not a value stops the start with its name.
+
+mod reader;
+mod values;
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+use quipu_kernel::Secret;
+
+use self::reader::Reader;
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Json,
+    Text,
+}
+
+/// Requests allowed per minute or ten seconds, for each key or client address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LimitSettings {
+    pub(crate) payment_create_per_minute: u32,
+    pub(crate) payment_create_per_10s: u32,
+    pub(crate) standard_per_minute: u32,
+    pub(crate) unauthenticated_per_minute: u32,
+}
+
+/// The whole configuration, defaults filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) metrics_listen: SocketAddr,
+    /// Without a trailing slash; `None` means the address taken.
+    pub(crate) public_url: Option<String>,
+    pub(crate) data_dir: PathBuf,
+    /// It may hold a password, so it is never shown.
+    pub(crate) database_url: Secret,
+    /// Where rate limits are shared between nodes; it may hold a password.
+    pub(crate) redis_url: Option<Secret>,
+    pub(crate) master_key: Option<Secret>,
+    pub(crate) retired_master_keys: Vec<Secret>,
+    /// `None` means JSON, or text with `--dev`.
+    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) log_level: String,
+    pub(crate) simulator_delay: Duration,
+    pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) limits: LimitSettings,
+}
+
+impl Settings {
+    /// Reads `file` (which must exist if it was named) and the environment; `data` from the command line beats both.
+    pub(crate) fn load(file: Option<&Path>, data: Option<&Path>) -> Result<Self> {
+        Self::read(&mut Reader::of_file_and_environment(file)?, data)
+    }
+
+    /// The defaults, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_defaults(data: &Path) -> Self {
+        let mut nothing = Reader::of_texts("", &[]).expect("nothing is readable");
+        Self::read(&mut nothing, Some(data)).expect("defaults are valid")
+    }
+
+    fn read(from: &mut Reader, data: Option<&Path>) -> Result<Self> {
+        let configured_data = from.take("data_dir", values::path).unwrap_or_else(|| "data".into());
+        let data_dir = data.map_or(configured_data, Path::to_owned);
+        let database_url = from
+            .take("database_url", values::database_url)
+            .unwrap_or_else(|| Secret::new(format!("sqlite://{}", data_dir.join("quipu.db").display())));
+        let settings = Self {
+            listen: from.take("listen", values::address).unwrap_or(([127, 0, 0, 1], 8080).into()),
+            metrics_listen: from
+                .take("metrics_listen", values::address)
+                .unwrap_or(([127, 0, 0, 1], 9090).into()),
+            public_url: from.take("public_url", values::web_url),
+            data_dir,
+            database_url,
+            redis_url: from.take("redis_url", values::redis_url),
+            master_key: from.take("master_key", values::secret),
+            retired_master_keys: from.take("retired_master_keys", values::secrets).unwrap_or_default(),
+            log_format: from.take("log.format", values::log_format),
+            log_level: from.take("log.level", values::log_level).unwrap_or_else(|| "info".to_owned()),
+            simulator_delay: from.take("simulator.delay", values::duration).unwrap_or(Duration::from_secs(2)),
+            redirectpay_cancel_after: from
+                .take("redirectpay.cancel_after", values::duration)
+                .unwrap_or(Duration::from_hours(24)),
+            limits: LimitSettings {
+                payment_create_per_minute: from
+                    .take("limits.payment_create_per_minute", values::limit)
+                    .unwrap_or(5000),
+                payment_create_per_10s: from
+                    .take("limits.payment_create_per_10s", values::limit)
+                    .unwrap_or(500),
+                standard_per_minute: from.take("limits.standard_per_minute", values::limit).unwrap_or(100),
+                unauthenticated_per_minute: from
+                    .take("limits.unauthenticated_per_minute", values::limit)
+                    .unwrap_or(60),
+            },
+        };
+        from.finish()?;
+        Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &str, environment: &[(&str, &str)]) -> Result<Settings> {
+        Settings::read(&mut Reader::of_texts(file, environment)?, None)
+    }
+
+    fn problem(file: &str, environment: &[(&str, &str)]) -> String {
+        read(file, environment).expect_err("it must be refused").to_string()
+    }
+
+    #[test]
+    fn every_key_has_its_documented_default() {
+        let settings = read("", &[]).expect("defaults");
+        assert_eq!(settings.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(settings.metrics_listen.to_string(), "127.0.0.1:9090");
+        assert_eq!(settings.database_url.expose(), "sqlite://data/quipu.db");
+        assert_eq!(settings.simulator_delay, Duration::from_secs(2));
+        assert_eq!(settings.limits.payment_create_per_minute, 5000);
+        assert_eq!(settings.master_key, None);
+    }
+
+    #[test]
+    fn the_environment_beats_the_file_and_the_command_line_beats_both() {
+        let file = "listen = '127.0.0.1:1000'\ndata_dir = 'a'\n[simulator]\ndelay = '5m'\n";
+        let environment =
+            [("QUIPU__SIMULATOR__DELAY", "300ms"), ("QUIPU__DATA_DIR", "b"), ("QUIPU_BIN", "is not ours")];
+        let reader = || Reader::of_texts(file, &environment).expect("a reader");
+        let settings = Settings::read(&mut reader(), None).expect("valid");
+        assert_eq!(settings.simulator_delay, Duration::from_millis(300));
+        assert_eq!((settings.listen.port(), settings.data_dir), (1000, "b".into()));
+        let settings = Settings::read(&mut reader(), Some(Path::new("c"))).expect("valid");
+        assert_eq!(settings.database_url.expose(), "sqlite://c/quipu.db");
+    }
+
+    #[test]
+    fn an_unknown_key_or_a_bad_value_is_named() {
+        assert!(problem("[limits]\nstandard = 1", &[]).contains("limits.standard is not a key"));
+        assert!(problem("", &[("QUIPU__LISTN", "x")]).contains("listn is not a key"));
+        for (key, value) in [
+            ("LISTEN", "8080"),
+            ("METRICS_LISTEN", "localhost"),
+            ("PUBLIC_URL", "pay.example"),
+            ("DATABASE_URL", "mysql://x"),
+            ("REDIS_URL", "localhost:6379"),
+            ("LOG__FORMAT", "xml"),
+            ("LOG__LEVEL", "loud"),
+            ("SIMULATOR__DELAY", "2 seconds"),
+            ("LIMITS__STANDARD_PER_MINUTE", "0"),
+            ("LIMITS__STANDARD_PER_MINUTE", "-1"),
+        ] {
+            let text = problem("", &[(&format!("QUIPU__{key}"), value)]);
+            let name = key.to_lowercase().replace("__", ".");
+            assert!(text.contains(&format!("{name} must be")), "{text}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let text = problem("listen = 'x'\nlisten_too = 1", &[("QUIPU__LOG__FORMAT", "xml")]);
+        assert_eq!(text.lines().count(), 5, "{text}");
+    }
+
+    #[test]
+    fn no_problem_shows_a_secret() {
+        for file in ["master_key = c2VjcmV0", "master_key = { a = 'c2VjcmV0' }"] {
+            assert!(!problem(file, &[]).contains("c2VjcmV0"), "{file}");
+        }
+        let text = problem("", &[("QUIPU__DATABASE_URL", "mysql://user:c2VjcmV0@host")]);
+        assert!(!text.contains("c2VjcmV0"), "{text}");
+    }
+
+    #[test]
+    fn a_list_is_separated_by_commas_or_written_as_one() {
+        for settings in [
+            read("retired_master_keys = ['a', 'b']", &[]),
+            read("", &[("QUIPU__RETIRED_MASTER_KEYS", "a, b")]),
+        ] {
+            assert_eq!(settings.expect("valid").retired_master_keys, [Secret::new("a"), Secret::new("b")]);
+        }
+    }
+
+    /// `quipu.example.toml` shows every key; keys with a default stand there with it, the others in comments.
+    #[test]
+    fn the_example_file_has_every_key_and_its_defaults() {
+        let example = include_str!("../../../../quipu.example.toml");
+        assert_eq!(read(example, &[]).expect("the example is valid"), read("", &[]).expect("defaults"));
+        let uncommented: String = example
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        let mut reader = Reader::of_texts(&uncommented, &[]).expect("TOML with all keys set");
+        let written = reader.configured();
+        Settings::read(&mut reader, None).expect("valid with all keys set");
+        assert_eq!(written, reader.known());
+    }
+}

@@ -1,0 +1,129 @@
+//! Keys and texts from the file and the environment, taken one by one, with everything that is wrong kept until the end.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use anyhow::{Result, anyhow};
+use config::{Config, ConfigError, Environment, File, FileFormat, Source, Value, ValueKind};
+
+use super::values::Expected;
+
+/// The file looked for in the working folder when none is named.
+const USUAL_FILE: &str = "quipu.toml";
+
+/// What was configured and not yet taken.
+pub(crate) struct Reader {
+    texts: BTreeMap<String, String>,
+    problems: Vec<String>,
+    keys: BTreeSet<&'static str>,
+}
+
+impl Reader {
+    /// The named file, which must exist, or else `quipu.toml` if there is one; then the environment over it.
+    pub(crate) fn of_file_and_environment(file: Option<&Path>) -> Result<Self> {
+        let path = file.unwrap_or(Path::new(USUAL_FILE));
+        let file = File::from(path).format(FileFormat::Toml).required(file.is_some());
+        Self::of_sources(file, environment())
+    }
+
+    fn of_sources(file: impl Source + Send + Sync + 'static, environment: Environment) -> Result<Self> {
+        let merged = Config::builder().add_source(file).add_source(environment).build();
+        let table = merged.and_then(|config| config.collect()).map_err(|error| without_excerpt(&error))?;
+        let mut reader = Self { texts: BTreeMap::new(), problems: Vec::new(), keys: BTreeSet::new() };
+        for (key, value) in table {
+            reader.add(key, value);
+        }
+        Ok(reader)
+    }
+
+    /// Writes a value as one text under its full key: tables become dots, lists commas.
+    fn add(&mut self, key: String, value: Value) {
+        match value.kind {
+            ValueKind::Table(members) => {
+                for (name, member) in members {
+                    self.add(format!("{key}.{name}"), member);
+                }
+            }
+            ValueKind::Array(items) => {
+                let texts: Option<Vec<String>> =
+                    items.into_iter().map(|item| item.into_string().ok()).collect();
+                match texts {
+                    Some(texts) => drop(self.texts.insert(key, texts.join(","))),
+                    None => self.problems.push(format!("{key} must be a list of plain values")),
+                }
+            }
+            kind => match Value::new(None, kind).into_string() {
+                Ok(text) => drop(self.texts.insert(key, text)),
+                Err(_) => self.problems.push(format!("{key} must have a value")),
+            },
+        }
+    }
+
+    /// The value of `key`, if it is set and right.
+    pub(crate) fn take<T>(
+        &mut self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, Expected>,
+    ) -> Option<T> {
+        self.keys.insert(key);
+        let text = self.texts.remove(key)?;
+        parse(&text).inspect_err(|expected| self.problems.push(format!("{key} must be {expected}"))).ok()
+    }
+
+    /// All taken: fails if anything was wrong, or is left over.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        let unknown = self.texts.keys().map(|key| format!("{key} is not a key"));
+        self.problems.extend(unknown);
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<_> = self.keys.iter().copied().collect();
+        let (problems, keys) = (self.problems.join("\n  "), keys.join(", "));
+        Err(anyhow!("the configuration is wrong:\n  {problems}\nThe keys are: {keys}"))
+    }
+}
+
+fn environment() -> Environment {
+    Environment::with_prefix("QUIPU").prefix_separator("__").separator("__")
+}
+
+/// The error without the lines it quotes, which may hold a secret: the place and the reason remain.
+fn without_excerpt(error: &ConfigError) -> anyhow::Error {
+    let (place, text) = match error {
+        ConfigError::FileParse { uri, cause } => {
+            (uri.as_deref().unwrap_or("the configuration file"), cause.to_string())
+        }
+        ConfigError::Message(_) => ("the environment", "a variable is not UTF-8".to_owned()),
+        other => ("the configuration", other.to_string()),
+    };
+    let mut lines =
+        text.lines().filter(|line| !line.trim_start().starts_with(|c: char| c == '|' || c.is_ascii_digit()));
+    let first = lines.next().unwrap_or_default();
+    match lines.next_back() {
+        Some(last) => anyhow!("{place}: {first}: {last}"),
+        None => anyhow!("{place}: {first}"),
+    }
+}
+
+#[cfg(test)]
+impl Reader {
+    pub(super) fn of_texts(file: &str, variables: &[(&str, &str)]) -> Result<Self> {
+        let variables = variables.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Self::of_sources(
+            File::from_str(file, FileFormat::Toml),
+            environment().source(Some(variables.collect())),
+        )
+    }
+
+    /// The keys that were configured and not yet taken.
+    pub(super) fn configured(&self) -> BTreeSet<String> {
+        self.texts.keys().cloned().collect()
+    }
+
+    /// The keys that exist: those that were asked for.
+    pub(super) fn known(&self) -> BTreeSet<String> {
+        self.keys.iter().copied().map(str::to_owned).collect()
+    }
+}

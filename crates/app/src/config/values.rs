@@ -1,0 +1,111 @@
+//! How the values of keys are written. Each reader answers what would have been right, never what was given, which may
+//! be a secret.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use quipu_kernel::Secret;
+
+use super::LogFormat;
+
+/// What a value must be, in words that follow "must be".
+pub(crate) type Expected = &'static str;
+
+pub(crate) fn path(text: &str) -> Result<PathBuf, Expected> {
+    if text.is_empty() { Err("the path of a folder") } else { Ok(text.into()) }
+}
+
+pub(crate) fn address(text: &str) -> Result<SocketAddr, Expected> {
+    text.parse().map_err(|_| "an IP address and a port, such as 127.0.0.1:8080")
+}
+
+pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host_and_path = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
+    let plain = host_and_path.filter(|rest| !rest.contains(['?', '#', ' ']));
+    match plain {
+        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
+        None => Err("an http or https URL without a query, such as https://pay.example"),
+    }
+}
+
+pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
+    let known = ["sqlite://", "postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+    if known { Ok(Secret::new(text)) } else { Err("sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE") }
+}
+
+pub(crate) fn redis_url(text: &str) -> Result<Secret, Expected> {
+    let known = text.strip_prefix("redis://").is_some_and(|rest| !rest.is_empty());
+    if known { Ok(Secret::new(text)) } else { Err("redis://USER:PASSWORD@HOST:PORT/DATABASE") }
+}
+
+pub(crate) fn secret(text: &str) -> Result<Secret, Expected> {
+    if text.is_empty() { Err("32 bytes in base64") } else { Ok(Secret::new(text)) }
+}
+
+pub(crate) fn secrets(text: &str) -> Result<Vec<Secret>, Expected> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(secret).collect()
+}
+
+pub(crate) fn log_format(text: &str) -> Result<LogFormat, Expected> {
+    match text {
+        "json" => Ok(LogFormat::Json),
+        "text" => Ok(LogFormat::Text),
+        _ => Err("json or text"),
+    }
+}
+
+pub(crate) fn log_level(text: &str) -> Result<String, Expected> {
+    let known = ["error", "warn", "info", "debug", "trace"].contains(&text);
+    if known { Ok(text.to_owned()) } else { Err("error, warn, info, debug or trace") }
+}
+
+pub(crate) fn limit(text: &str) -> Result<u32, Expected> {
+    text.parse().ok().filter(|limit| *limit > 0).ok_or("a whole number above zero")
+}
+
+/// `300ms`, `2s`, `5m`, `6h`, `7d`.
+pub(crate) fn duration(text: &str) -> Result<Duration, Expected> {
+    let parse = || {
+        let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = text.split_at(unit_at);
+        let millis_per_unit = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        let millis = number.parse::<u64>().ok()?.checked_mul(millis_per_unit)?;
+        // A hundred years: far enough for every period, and no instant computed from it overflows.
+        (millis <= 100 * 365 * 86_400_000).then(|| Duration::from_millis(millis))
+    };
+    parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_a_whole_number_and_a_unit() {
+        for (text, seconds) in [("2s", 2), ("5m", 300), ("6h", 21_600), ("7d", 604_800), ("0s", 0)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)));
+        }
+        assert_eq!(duration("300ms"), Ok(Duration::from_millis(300)));
+        for text in ["", "2", "s", "-1s", "1.5s", "2 s", "2S", "1w", "99999999999999999999s", "99999999d"] {
+            assert!(duration(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_public_url_has_a_host_and_no_trailing_slash() {
+        assert_eq!(web_url("https://pay.example/").as_deref(), Ok("https://pay.example"));
+        assert_eq!(web_url("http://127.0.0.1:8080").as_deref(), Ok("http://127.0.0.1:8080"));
+        for text in ["", "pay.example", "https://", "https:///x", "ftp://x", "https://x?y", "https://x y"] {
+            assert!(web_url(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The folder of an installation: the embedded database, the lock, and what `--dev` keeps.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions, TryLockError},
+    io::Write,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+
+/// The data folder, which exists.
+#[derive(Debug, Clone)]
+pub(crate) struct DataFolder(PathBuf);
+
+/// Held by a serving process on an embedded database; the system releases it when the process ends, however it ends.
+pub(crate) struct ServingLock(
+    #[expect(dead_code, reason = "the lock lives as long as the file is open")] File,
+);
+
+impl DataFolder {
+    /// Makes the folder, readable by its owner only, unless it is there.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .with_context(|| format!("the data folder {} cannot be made", path.display()))?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// A file of it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Makes sure that one process at most serves from this folder.
+    ///
+    /// What a node keeps in memory (keys, routes) is told to it by its own commits, so a second server on the same
+    /// embedded database would answer from old memory. Commands that end by themselves run beside a server.
+    pub(crate) fn lock_for_serving(&self) -> Result<ServingLock> {
+        let path = self.file("serving.lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(ServingLock(file)),
+            Err(TryLockError::WouldBlock) => bail!(
+                "another `quipu serve` uses the data folder {}; an embedded database serves one process \
+                 (several nodes need PostgreSQL)",
+                self.0.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+            }
+        }
+    }
+
+    /// Writes a file that only its owner can read, whole or not at all.
+    pub(crate) fn write_private(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let (path, unfinished) = (self.file(name), self.file(&format!("{name}.unfinished")));
+        let write = || {
+            let mut options = OpenOptions::new();
+            options.create(true).truncate(true).write(true).mode(0o600);
+            let mut file = options.open(&unfinished)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&unfinished, &path)
+        };
+        write().with_context(|| format!("{} cannot be written", path.display()))
+    }
+
+    /// The text of a file; `None` if there is none.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>> {
+        let path = self.file(name);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A folder of its own for a test, gone with it.
+    pub(crate) struct Scratch(pub(crate) PathBuf);
+
+    impl Scratch {
+        pub(crate) fn new() -> Self {
+            Self(std::env::temp_dir().join(format!("quipu-{}", uuid::Uuid::new_v4())))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_is_private_is_readable_by_its_owner_only_and_replaced_whole() {
+        let scratch = Scratch::new();
+        let folder = DataFolder::open(&scratch.0.join("a/b")).expect("made");
+        assert_eq!(folder.read("secret").expect("readable"), None);
+        folder.write_private("secret", b"a longer text").expect("written");
+        folder.write_private("secret", b"a text").expect("written again");
+        assert_eq!(folder.read("secret").expect("readable").as_deref(), Some("a text"));
+        let mode = std::fs::metadata(folder.file("secret")).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn one_process_serves_from_a_folder_and_the_next_may_follow() {
+        let scratch = Scratch::new();
+        let folder = DataFolder::open(&scratch.0).expect("made");
+        let first = folder.lock_for_serving().expect("free");
+        let refused = folder.lock_for_serving().map(|_| ()).expect_err("taken");
+        assert!(refused.to_string().contains("another `quipu serve`"), "{refused}");
+        drop(first);
+        assert!(folder.lock_for_serving().is_ok());
+    }
+}

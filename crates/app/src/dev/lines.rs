@@ -1,0 +1,104 @@
+//! What `--dev` prints: credentials, and lines that can be pasted into a shell as they are.
+
+use std::fmt::Write;
+
+use super::Credentials;
+
+/// One thing to try.
+struct Line {
+    does: &'static str,
+    command: String,
+}
+
+/// The whole message of a started demo.
+pub(crate) fn message(credentials: &Credentials) -> String {
+    let Credentials { base_url, operator_token, v1, v2 } = credentials;
+    let mut text = format!(
+        "Quipu serves {base_url}
+
+Demo merchant {} (v1)   API key         {}
+Demo merchant {} (v2)   HMAC secret     {}
+Operator                       token           {operator_token}
+",
+        v1.merchant_id, v1.api_key, v2.merchant_id, v2.hmac_secret
+    );
+    for Line { does, command } in lines(credentials) {
+        let _ = write!(text, "\n# {does}\n{command}\n");
+    }
+    text.push_str("\nThe guide for merchants is docs/API.md, the one for operators docs/OPERATIONS.md.\n");
+    text
+}
+
+fn lines(credentials: &Credentials) -> Vec<Line> {
+    let Credentials { base_url, operator_token, v1, v2 } = credentials;
+    let key = format!("-H 'X-API-Key: {}'", v1.api_key);
+    let json = "-H 'Content-Type: application/json'";
+    // The reference changes from second to second, so that a line can be pasted again.
+    let reference = |word: &str| format!("{word}-'$(date +%s)'");
+    vec![
+        Line {
+            does: "Create a deposit; it completes by itself after simulator.delay",
+            command: format!(
+                "curl -s -X POST {base_url}/api/v1/payments {key} {json} -d '{{\"amount\":100000,\"currency\":\"MXN\",\
+                 \"method\":\"spei\",\"type\":\"deposit\",\"merchant_reference\":\"{}\",\
+                 \"customer\":{{\"name\":\"Ana Perez\",\"email\":\"ana@example.com\"}}}}'",
+                reference("deposit")
+            ),
+        },
+        Line {
+            does: "Create a withdrawal; it freezes its amount, is submitted, and completes",
+            command: format!(
+                "curl -s -X POST {base_url}/api/v1/payments {key} {json} -d '{{\"amount\":50000,\"currency\":\"MXN\",\
+                 \"method\":\"spei\",\"type\":\"withdrawal\",\"merchant_reference\":\"{}\",\
+                 \"customer\":{{\"name\":\"Ana Perez\",\"email\":\"ana@example.com\"}},\
+                 \"payout\":{{\"recipient_name\":\"Ana Perez\",\"bank_account\":\"032180000118359719\"}}}}'",
+                reference("withdrawal")
+            ),
+        },
+        Line {
+            does: "Read the balance",
+            command: format!("curl -s '{base_url}/api/v1/balance?currency=MXN' {key}"),
+        },
+        Line {
+            does: "List the last payments",
+            command: format!("curl -s '{base_url}/api/v1/payments?limit=5' {key}"),
+        },
+        Line {
+            does: "Read the balance of the v2 merchant, the call signed with its secret",
+            command: format!(
+                "T=$(date +%s) N=$(openssl rand -hex 16) P='/api/v2/balance?currency=MXN'; \
+                 B=$(printf '' | openssl dgst -sha256 -r | cut -d' ' -f1); \
+                 S=$(printf %s \"v1.$T.$N.GET.$P.$B\" | openssl dgst -sha256 -hmac '{}' -r | cut -d' ' -f1); \
+                 curl -s \"{base_url}$P\" -H 'X-Merchant-Id: {}' -H \"X-Timestamp: $T\" -H \"X-Nonce: $N\" \
+                 -H 'X-Signature-Version: v1' -H \"X-Signature: hmac_sha256=$S\"",
+                v2.hmac_secret, v2.merchant_id
+            ),
+        },
+        Line {
+            does: "List the merchants, as the operator",
+            command: format!(
+                "curl -s {base_url}/operator/v1/merchants -H 'Authorization: Bearer {operator_token}'"
+            ),
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dev::{V1Credentials, V2Credentials};
+
+    #[test]
+    fn the_readme_shows_the_lines_as_they_are_printed() {
+        let readme = include_str!("../../../../README.md");
+        let placeholders = Credentials {
+            base_url: "http://127.0.0.1:8080".to_owned(),
+            operator_token: "qp_op_…".to_owned(),
+            v1: V1Credentials { merchant_id: 1, api_key: "qp_test_sk_…".to_owned() },
+            v2: V2Credentials { merchant_id: 2, hmac_secret: "qp_hmac_…".to_owned() },
+        };
+        for line in lines(&placeholders).iter().take(3) {
+            assert!(readme.contains(&line.command), "the README lacks:\n{}", line.command);
+        }
+    }
+}

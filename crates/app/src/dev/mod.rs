@@ -1,0 +1,125 @@
+//! What `--dev` makes: a merchant on each version with test balances, a member of staff, and the file that keeps their
+//! credentials. The database holds only hashes and sealed secrets, so a later start prints what the file says.
+
+mod lines;
+
+use anyhow::{Context, Result};
+use quipu_kernel::{Currency, Environment, Minor, Tenant};
+use quipu_merchants::{
+    Actor, ApiVersion, Directory, NewApiKey, NewMerchant, RateLimits, ReturnUrls, Role, Scopes,
+};
+use quipu_signing::ApiKey;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{data_folder::DataFolder, wire::Foundation};
+
+pub(crate) use self::lines::message;
+
+const FILE: &str = "dev-credentials.json";
+/// What each demo merchant begins with in each currency, in minor units.
+const FUNDS: i64 = 100_000_000;
+/// The six currencies of balance queries, and that of partner payouts.
+const CURRENCIES: [Currency; 7] =
+    [Currency::ARS, Currency::AUD, Currency::GEL, Currency::LKR, Currency::MXN, Currency::TRY, Currency::UYU];
+
+/// Everything a demo can be called with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Credentials {
+    base_url: String,
+    operator_token: String,
+    v1: V1Credentials,
+    v2: V2Credentials,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct V1Credentials {
+    merchant_id: i64,
+    api_key: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct V2Credentials {
+    merchant_id: i64,
+    hmac_secret: String,
+}
+
+/// The credentials of the demo, which is made unless the data folder knows one that still works; the file then names
+/// `base_url`.
+pub(crate) async fn credentials(
+    foundation: &Foundation,
+    folder: &DataFolder,
+    base_url: &str,
+) -> Result<Credentials> {
+    let mut credentials = match working(foundation, folder).await? {
+        Some(credentials) => credentials,
+        None => make(foundation).await.context("the demo cannot be made")?,
+    };
+    base_url.clone_into(&mut credentials.base_url);
+    folder.write_private(FILE, serde_json::to_string_pretty(&credentials)?.as_bytes())?;
+    Ok(credentials)
+}
+
+/// What the file says, if this database and this master key still know it.
+async fn working(foundation: &Foundation, folder: &DataFolder) -> Result<Option<Credentials>> {
+    let Some(text) = folder.read(FILE)? else { return Ok(None) };
+    let Ok(credentials) = serde_json::from_str::<Credentials>(&text) else { return Ok(None) };
+    let Ok(key) = ApiKey::parse(&credentials.v1.api_key) else { return Ok(None) };
+    for hash in key.hashes(&foundation.keyring) {
+        if foundation.store.api_key_by_hash(&hash).await?.is_some() {
+            return Ok(Some(credentials));
+        }
+    }
+    Ok(None)
+}
+
+async fn make(foundation: &Foundation) -> Result<Credentials> {
+    let onboarding = foundation.onboarding();
+    let v1 = merchant(foundation, "Demo merchant (v1)", ApiVersion::V1).await?;
+    let new = NewApiKey {
+        tenant: v1,
+        name: "Demo key".to_owned(),
+        scopes: Scopes::all(),
+        rate_limits: RateLimits::default(),
+        expires_at: None,
+    };
+    let key = onboarding.issue_api_key(new, actor()).await?;
+    let v2 = merchant(foundation, "Demo merchant (v2)", ApiVersion::V2).await?;
+    let credential = onboarding.issue_credential(v2, actor()).await?;
+    let operator = onboarding.create_operator("Demo operator".to_owned(), Role::Admin, actor()).await?;
+    Ok(Credentials {
+        base_url: String::new(),
+        operator_token: operator.secret.expose().to_owned(),
+        v1: V1Credentials { merchant_id: v1.merchant().0, api_key: key.secret.expose().to_owned() },
+        v2: V2Credentials {
+            merchant_id: v2.merchant().0,
+            hmac_secret: credential.secret.expose().to_owned(),
+        },
+    })
+}
+
+/// A merchant with test balances in every currency.
+async fn merchant(foundation: &Foundation, name: &str, api_version: ApiVersion) -> Result<Tenant> {
+    let new = NewMerchant { name: name.to_owned(), api_version, return_urls: ReturnUrls::default() };
+    let (merchant, _) = foundation.onboarding().create_merchant(new, actor()).await?;
+    let tenant = Tenant::new(merchant.id, Environment::Test);
+    for currency in CURRENCIES {
+        fund(foundation, tenant, currency).await?;
+    }
+    Ok(tenant)
+}
+
+async fn fund(foundation: &Foundation, tenant: Tenant, currency: Currency) -> Result<()> {
+    let amount = Minor::new(FUNDS)?;
+    let now = foundation.clock.now();
+    let audit = foundation.onboarding().audit(now, actor(), "balance.adjust", tenant.merchant());
+    let after = json!({
+        "environment": tenant.environment(), "currency": currency, "amount": amount, "reason": "demo",
+    });
+    let audit = audit.changing(Value::Null, after);
+    Ok(foundation.adjust().run(tenant, currency, amount, audit).await?)
+}
+
+fn actor() -> Actor {
+    Actor { id: "shell".to_owned(), name: "quipu serve --dev".to_owned() }
+}

@@ -1,0 +1,18 @@
+//! Log lines, on standard error; standard output belongs to what commands print.
+
+use anyhow::{Result, anyhow};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, Settings};
+
+/// Starts logging. `usual` is the format where none is configured.
+pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<()> {
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(&settings.log_level))
+        .with_writer(std::io::stderr);
+    let started = match settings.log_format.unwrap_or(usual) {
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
+        LogFormat::Text => lines.try_init(),
+    };
+    started.map_err(|error| anyhow!("logging cannot be started: {error}"))
+}

@@ -1,0 +1,91 @@
+//! `/metrics` for Prometheus, on an address of its own.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context, Result, anyhow};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::workers::StopSignal;
+
+/// Upper bounds of latency buckets, in seconds.
+const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
+/// A scraper sends a short request at once, and reads the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longer requests are nobody's who only wants to read metrics.
+const LONGEST_REQUEST: usize = 8 * 1024;
+
+/// Begins to collect. Must be called once, before anything is measured.
+pub(crate) fn collect() -> Result<PrometheusHandle> {
+    PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+        .and_then(PrometheusBuilder::install_recorder)
+        .map_err(|error| anyhow!("metrics cannot be collected: {error}"))
+}
+
+/// Where metrics are served, bound before anything is answered.
+pub(crate) struct Metrics {
+    listener: TcpListener,
+    collected: PrometheusHandle,
+}
+
+impl Metrics {
+    pub(crate) async fn bind(address: SocketAddr, collected: PrometheusHandle) -> Result<Self> {
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
+        tracing::info!(listen = %listener.local_addr()?, "metrics are served");
+        Ok(Self { listener, collected })
+    }
+
+    /// Serves until told to stop. One connection is answered after the other: there is one scraper.
+    pub(crate) async fn run(self, mut stop: StopSignal) {
+        loop {
+            // Samples are put into buckets here, also while nobody scrapes.
+            self.collected.run_upkeep();
+            tokio::select! {
+                () = stop.given() => return,
+                () = tokio::time::sleep(PATIENCE) => {}
+                accepted = self.listener.accept() => {
+                    if let Ok((connection, _)) = accepted {
+                        let answered = tokio::time::timeout(PATIENCE, self.answer(connection)).await;
+                        if let Ok(Err(error)) = answered {
+                            tracing::debug!(%error, "a scrape was cut off");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn answer(&self, mut connection: TcpStream) -> std::io::Result<()> {
+        let request = read_head(&mut connection).await?;
+        let (status, body) = if request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?")
+        {
+            ("200 OK", self.collected.render())
+        } else {
+            ("404 Not Found", "metrics are at /metrics\n".to_owned())
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n",
+            body.len()
+        );
+        connection.write_all(head.as_bytes()).await?;
+        connection.write_all(body.as_bytes()).await?;
+        connection.shutdown().await
+    }
+}
+
+/// Reads up to the empty line that ends a request's head.
+async fn read_head(connection: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(1024);
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST_REQUEST {
+        if connection.read_buf(&mut head).await? == 0 {
+            break;
+        }
+    }
+    Ok(head)
+}

@@ -1,0 +1,173 @@
+//! `quipu serve`: from the configuration to a drained process.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use metrics_exporter_prometheus::PrometheusHandle;
+use quipu_http::{HttpSettings, KeyUses, Limits, Services};
+use quipu_payments::DueQueue;
+
+use crate::{
+    config::{LogFormat, Settings},
+    data_folder::DataFolder,
+    dev, logging,
+    master_key::{self, Start},
+    metrics::{self, Metrics},
+    readiness::Parts,
+    signals::Signals,
+    wire::{self, Foundation, UseCases},
+    workers::{Prune, Settle, Workers},
+};
+
+/// How long a process that was told to end may take.
+const DRAIN: Duration = Duration::from_secs(29);
+
+/// Serves until a signal, and answers the exit status.
+pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
+    logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    let collected = metrics::collect()?;
+    let folder = DataFolder::open(&settings.data_dir)?;
+    let start = if dev { Start::Development } else { Start::Production };
+    let keyring = master_key::keyring(settings, &folder, start)?;
+    let embedded = settings.database_url.expose().starts_with("sqlite:");
+    let _lock = if embedded { Some(folder.lock_for_serving()?) } else { None };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let foundation = Foundation::lay(settings, keyring).await?;
+        prepare_schema(&foundation, embedded || dev).await?;
+        let metrics = bind_metrics(settings, collected, dev).await?;
+        serve(settings, &folder, foundation, metrics, dev).await
+    })
+}
+
+/// An embedded database belongs to this process and is migrated with it. A shared one is migrated by a command, so that
+/// somebody decides when; nodes of the old version may still be running on it.
+async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
+    if migrate {
+        for migration in foundation.store.migrate().await.context("the database cannot be migrated")? {
+            tracing::info!(migration, "migration applied");
+        }
+    } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
+        bail!("the database lacks migrations: run `quipu migrate` first");
+    }
+    Ok(())
+}
+
+/// In production nothing starts unobserved; a demo does, when its usual port is taken.
+async fn bind_metrics(
+    settings: &Settings,
+    collected: PrometheusHandle,
+    dev: bool,
+) -> Result<Option<Metrics>> {
+    match Metrics::bind(settings.metrics_listen, collected).await {
+        Ok(metrics) => Ok(Some(metrics)),
+        Err(error) if dev => {
+            tracing::warn!("{error:#}; metrics are not served");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn serve(
+    settings: &Settings,
+    folder: &DataFolder,
+    foundation: Foundation,
+    metrics: Option<Metrics>,
+    dev: bool,
+) -> Result<ExitCode> {
+    let listener = TcpListener::bind(settings.listen)
+        .with_context(|| format!("{} cannot be listened on", settings.listen))?;
+    let base_url = format!("http://{}", reachable(listener.local_addr()?));
+    let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
+    let use_cases = UseCases::over(&foundation, settings, &public_url);
+    let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
+    let readiness = Parts {
+        store: foundation.store.clone(),
+        shared_limiter: settings.redis_url.is_some().then(|| Arc::clone(&limiter)),
+    };
+    let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
+
+    let mut workers = Workers::new();
+    let queue: Arc<dyn DueQueue> = Arc::new(foundation.store.clone());
+    let settle = Settle {
+        queue: Arc::clone(&queue),
+        settle: Arc::clone(&use_cases.settle),
+        clock: Arc::clone(&foundation.clock),
+    };
+    workers.start(|stop| settle.run(stop));
+    let prune = Prune { queue, clock: Arc::clone(&foundation.clock) };
+    workers.start(|stop| prune.run(stop));
+    if let Some(metrics) = metrics {
+        workers.start(|stop| metrics.run(stop));
+    }
+
+    let key_uses = Arc::new(KeyUses::new(foundation.directory()));
+    let services = Services {
+        create: use_cases.create,
+        cancel: use_cases.cancel,
+        adjust: use_cases.adjust,
+        rails: use_cases.rails,
+        payments: foundation.payments(),
+        ledger: Arc::new(foundation.store.clone()),
+        directory: foundation.directory(),
+        commit: foundation.commit(),
+        limiter,
+        keyring: Arc::clone(&foundation.keyring),
+        entropy: Arc::clone(&foundation.entropy),
+        clock: Arc::clone(&foundation.clock),
+        readiness: Arc::new(readiness),
+        key_uses: Arc::clone(&key_uses),
+    };
+    // Asked for before the first call is answered, so that no signal after that ends the process undrained.
+    let mut signals = Signals::listen()?;
+    let server = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
+    tracing::info!(listen = base_url, public_url, "serving");
+    if let Some(demo) = demo {
+        print!("{}", dev::message(&demo));
+    }
+    let handle = server.handle();
+    let server = tokio::spawn(server);
+    signals.first().await;
+    tracing::info!("draining");
+    let drain = async {
+        handle.stop(true).await;
+        let served = server.await;
+        workers.stop().await;
+        key_uses.flush().await;
+        foundation.store.close().await;
+        served
+    };
+    match tokio::time::timeout(DRAIN, drain).await {
+        Ok(served) => served.context("the server ended early")?.context("the server failed")?,
+        Err(_) => bail!("not everything could be finished within {} s", DRAIN.as_secs()),
+    }
+    tracing::info!("drained");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn http_settings(settings: &Settings, public_url: String) -> HttpSettings {
+    let limits = settings.limits;
+    let limits = Limits {
+        payment_create_per_minute: limits.payment_create_per_minute,
+        payment_create_per_10s: limits.payment_create_per_10s,
+        standard_per_minute: limits.standard_per_minute,
+        unauthenticated_per_minute: limits.unauthenticated_per_minute,
+    };
+    HttpSettings { limits, ..HttpSettings::new(public_url) }
+}
+
+/// The address in a form that can be called: everywhere means here.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}

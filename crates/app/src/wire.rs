@@ -1,0 +1,118 @@
+//! Puts the parts together: one store behind all ports, the rails, the use cases.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use quipu_http::KeyringMinter;
+use quipu_kernel::{Clock, Entropy, SystemClock};
+use quipu_limits::{LocalLimiter, RedisLimiter};
+use quipu_merchants::{Directory, Onboarding, RateLimiter};
+use quipu_payments::{
+    AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rail, Rails, SettlePayment,
+};
+use quipu_rails::{Manual, Simulator};
+use quipu_signing::{Keyring, SystemEntropy};
+use quipu_store::{Store, StoreSettings};
+
+use crate::config::Settings;
+
+/// What every command needs: the database, the keys, the time of day and randomness.
+#[derive(Clone)]
+pub(crate) struct Foundation {
+    pub(crate) store: Store,
+    pub(crate) keyring: Arc<Keyring>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+impl Foundation {
+    /// Opens the database; must be called on the runtime that is to carry its work.
+    pub(crate) async fn lay(settings: &Settings, keyring: Keyring) -> Result<Self> {
+        Ok(Self {
+            store: open_store(settings).await?,
+            keyring: Arc::new(keyring),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+        })
+    }
+
+    pub(crate) fn directory(&self) -> Arc<dyn Directory> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn commit(&self) -> Arc<dyn Commit> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn payments(&self) -> Arc<dyn PaymentReads> {
+        Arc::new(self.store.clone())
+    }
+
+    /// The operator's verbs on merchants, keys and staff.
+    pub(crate) fn onboarding(&self) -> Onboarding {
+        let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        let minter = KeyringMinter::new(Arc::clone(&self.keyring), Arc::clone(&entropy));
+        Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
+    }
+
+    pub(crate) fn adjust(&self) -> AdjustBalance {
+        AdjustBalance::new(self.commit(), Arc::clone(&self.clock))
+    }
+}
+
+/// Opens the configured database without migrating it.
+pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
+    let runtime = tokio::runtime::Handle::current();
+    let database = StoreSettings::new(settings.database_url.expose());
+    Store::open(database, Arc::new(SystemClock), runtime).await.context("the database cannot be opened")
+}
+
+/// The use cases that move payments.
+pub(crate) struct UseCases {
+    pub(crate) rails: Arc<Rails>,
+    pub(crate) create: Arc<CreatePayment>,
+    pub(crate) cancel: Arc<CancelPayment>,
+    pub(crate) settle: Arc<SettlePayment>,
+    pub(crate) adjust: Arc<AdjustBalance>,
+}
+
+impl UseCases {
+    /// Over the configured rails; links for payers begin with `public_url`.
+    pub(crate) fn over(foundation: &Foundation, settings: &Settings, public_url: &str) -> Self {
+        let clock = || Arc::clone(&foundation.clock);
+        let entropy = || Arc::clone(&foundation.entropy);
+        let simulator = Simulator::new(settings.simulator_delay, public_url, clock());
+        let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
+        let rails = Arc::new(Rails::new(rails));
+        let (commit, payments) = (foundation.commit(), foundation.payments());
+        let create = CreatePayment::new(
+            Arc::clone(&commit),
+            Arc::clone(&payments),
+            foundation.directory(),
+            Arc::clone(&rails),
+            clock(),
+            entropy(),
+        )
+        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after);
+        let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
+        let settle = SettlePayment::new(commit, payments, Arc::clone(&rails), clock(), entropy());
+        Self {
+            rails,
+            create: Arc::new(create),
+            cancel: Arc::new(cancel),
+            settle: Arc::new(settle),
+            adjust: Arc::new(foundation.adjust()),
+        }
+    }
+}
+
+/// Limits in memory, or in Redis where one is configured.
+pub(crate) async fn limiter(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Arc<dyn RateLimiter>> {
+    match &settings.redis_url {
+        None => Ok(Arc::new(LocalLimiter::new(clock))),
+        Some(url) => {
+            let limiter = RedisLimiter::connect(url.expose(), RedisLimiter::PATIENCE, clock).await;
+            Ok(Arc::new(limiter.context("redis_url")?))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What runs beside the calls of merchants. A worker survives every error, and stops between two pieces of work.
+
+mod prune;
+mod settle;
+
+use std::time::Duration;
+
+use tokio::{
+    sync::watch,
+    task::{JoinError, JoinSet},
+};
+
+pub(crate) use self::{prune::Prune, settle::Settle};
+
+/// Told to every worker when the process is to end.
+#[derive(Clone)]
+pub(crate) struct StopSignal(watch::Receiver<bool>);
+
+impl StopSignal {
+    fn is_given(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Completes when the signal is given.
+    pub(crate) async fn given(&mut self) {
+        // A sender that is gone gives no other signal any more.
+        let _ = self.0.wait_for(|stop| *stop).await;
+    }
+}
+
+/// The running workers.
+pub(crate) struct Workers {
+    stop: watch::Sender<bool>,
+    running: JoinSet<()>,
+}
+
+impl Workers {
+    /// None yet.
+    pub(crate) fn new() -> Self {
+        Self { stop: watch::Sender::new(false), running: JoinSet::new() }
+    }
+
+    /// Starts one.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        worker: impl FnOnce(StopSignal) -> F,
+    ) {
+        self.running.spawn(worker(StopSignal(self.stop.subscribe())));
+    }
+
+    /// Gives the signal and waits until each has finished what it had begun.
+    pub(crate) async fn stop(mut self) {
+        self.stop.send_replace(true);
+        while let Some(ended) = self.running.join_next().await {
+            log_panic("a worker", &ended);
+        }
+    }
+}
+
+/// A task that panicked has told its story already; this says which one it was.
+fn log_panic(what: &str, ended: &Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "{what} ended early");
+    }
+}
+
+/// How long to wait after so many failures in a row: twice as long each time, half a minute at most.
+fn back_off(failures: u32) -> Duration {
+    Duration::from_millis(250 << failures.min(7)).min(Duration::from_secs(30))
+}

@@ -1,0 +1,102 @@
+//! Takes payments on whose time has come: hands withdrawals to their rails, asks rails, lets payments expire.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_kernel::{Clock, Timestamp};
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::{DueQueue, Payment, SettlePayment};
+use tokio::task::JoinSet;
+
+use super::{StopSignal, back_off, log_panic};
+
+/// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
+const LEASE: Duration = Duration::from_secs(60);
+/// How long attending to one payment may take. A call that takes longer is given up while the lease still holds, so that
+/// nobody else attends to the payment meanwhile.
+const PATIENCE: Duration = Duration::from_secs(30);
+const _: () = assert!(PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
+
+/// Payments claimed in one commit.
+const BATCH: usize = 256;
+/// Payments attended to at once. They are many, because what they commit at the same time shares one flush to disk.
+const AT_ONCE: usize = 1_024;
+/// How long to sleep if nothing wakes the worker: what another node committed makes no sound here.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+/// How long to wait where something is due that somebody else has claimed.
+const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
+
+/// The worker that settles.
+pub(crate) struct Settle {
+    pub(crate) queue: Arc<dyn DueQueue>,
+    pub(crate) settle: Arc<SettlePayment>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Settle {
+    /// Works until it is told to stop, then finishes what it has claimed.
+    pub(crate) async fn run(self, mut stop: StopSignal) {
+        let mut attending = JoinSet::new();
+        let mut failures = 0;
+        while !stop.is_given() {
+            match self.round(&mut attending).await {
+                Ok(pause) => {
+                    failures = 0;
+                    tokio::select! {
+                        () = stop.given() => {}
+                        () = self.queue.changed() => {}
+                        () = tokio::time::sleep(pause) => {}
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "due payments could not be claimed");
+                    let _ = tokio::time::timeout(back_off(failures), stop.given()).await;
+                    failures += 1;
+                }
+            }
+        }
+        while let Some(ended) = attending.join_next().await {
+            log_panic("attending to a payment", &ended);
+        }
+    }
+
+    /// Claims what is due, as far as there is room, and answers how long nothing else will be.
+    async fn round(&self, attending: &mut JoinSet<()>) -> Result<Duration, StoreUnavailable> {
+        while let Some(ended) = attending.try_join_next() {
+            log_panic("attending to a payment", &ended);
+        }
+        if attending.len() + BATCH > AT_ONCE
+            && let Some(ended) = attending.join_next().await
+        {
+            log_panic("attending to a payment", &ended);
+            return Ok(Duration::ZERO);
+        }
+        let now = self.clock.now();
+        let Some(next) = self.queue.next_due().await? else { return Ok(LONGEST_SLEEP) };
+        if next > now {
+            return Ok(next.since(now).min(LONGEST_SLEEP));
+        }
+        let claimed = self.claim(now).await?;
+        if claimed.is_empty() {
+            return Ok(CLAIMED_ELSEWHERE);
+        }
+        for payment in claimed {
+            attending.spawn(attend(Arc::clone(&self.settle), payment));
+        }
+        Ok(Duration::ZERO)
+    }
+
+    async fn claim(&self, now: Timestamp) -> Result<Vec<Payment>, StoreUnavailable> {
+        let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);
+        self.queue.claim(now, now.plus(LEASE), limit).await
+    }
+}
+
+/// What fails here stays claimed until its lease ends, and is then due again.
+async fn attend(settle: Arc<SettlePayment>, payment: Payment) {
+    let id = payment.id().clone();
+    match tokio::time::timeout(PATIENCE, settle.attend(payment)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(payment = %id, %error, "a due payment was not taken on"),
+        Err(_) => tracing::warn!(payment = %id, "a due payment took too long"),
+    }
+}

@@ -1,0 +1,214 @@
+//! Rate limits as the interface promises them (specification, "Limits").
+//!
+//! A [`Budget`] says how many requests of one kind a subject (a key, a credential, a rail, an address) may make in each of
+//! its [`Window`]s. A [`RateLimiter`] counts them and answers a [`Verdict`], which the response headers repeat.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use async_trait::async_trait;
+
+/// At most so many requests in any so many consecutive seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    limit: u32,
+    seconds: u32,
+}
+
+impl Window {
+    /// The longest window there is, an hour: a subject's history is kept for this long and no longer.
+    pub const MAX_SECONDS: u32 = 3600;
+
+    /// At most `limit` requests in any `seconds` (1 to [`Window::MAX_SECONDS`], else the nearest of these).
+    pub const fn new(limit: u32, seconds: u32) -> Self {
+        let seconds = match seconds {
+            0 => 1,
+            Self::MAX_SECONDS.. => Self::MAX_SECONDS,
+            _ => seconds,
+        };
+        Self { limit, seconds }
+    }
+
+    /// At most `limit` requests in any minute.
+    pub const fn per_minute(limit: u32) -> Self {
+        Self::new(limit, 60)
+    }
+
+    /// The most requests it admits.
+    pub const fn limit(self) -> u32 {
+        self.limit
+    }
+
+    /// Its length in seconds.
+    pub const fn seconds(self) -> u32 {
+        self.seconds
+    }
+
+    /// The part of one of `nodes` that share the window without talking to each other: at least one request, so that a
+    /// small limit does not shut a subject out.
+    pub const fn share(self, nodes: u32) -> Self {
+        let nodes = if nodes == 0 { 1 } else { nodes };
+        let part = self.limit / nodes;
+        let limit = if part == 0 && self.limit > 0 { 1 } else { part };
+        Self { limit, ..self }
+    }
+}
+
+/// What is being limited. Each kind is counted apart from the others, even for one subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BudgetKind {
+    /// Payment creation, per API key or HMAC credential.
+    PaymentCreation,
+    /// Everything else a merchant calls, per API key or HMAC credential.
+    Standard,
+    /// Callbacks of a payment provider, per rail.
+    Callbacks,
+    /// Failed authentication, per client address.
+    Unauthenticated,
+    /// Hosted pages and file transfers, per client address.
+    Pages,
+}
+
+impl BudgetKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] =
+        [Self::PaymentCreation, Self::Standard, Self::Callbacks, Self::Unauthenticated, Self::Pages];
+
+    /// A name for keys, logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PaymentCreation => "payment_creation",
+            Self::Standard => "standard",
+            Self::Callbacks => "callbacks",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Pages => "pages",
+        }
+    }
+}
+
+/// One or two windows that all must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    kind: BudgetKind,
+    first: Window,
+    second: Option<Window>,
+}
+
+impl Budget {
+    /// A budget of one window.
+    pub const fn single(kind: BudgetKind, window: Window) -> Self {
+        Self { kind, first: window, second: None }
+    }
+
+    /// A budget of two windows, both of which must hold.
+    pub const fn double(kind: BudgetKind, first: Window, second: Window) -> Self {
+        Self { kind, first, second: Some(second) }
+    }
+
+    /// What it limits.
+    pub const fn kind(self) -> BudgetKind {
+        self.kind
+    }
+
+    /// Its windows.
+    pub fn windows(self) -> impl Iterator<Item = Window> + Clone {
+        std::iter::once(self.first).chain(self.second)
+    }
+
+    /// The length of its longest window in seconds.
+    pub fn longest_seconds(self) -> u32 {
+        self.windows().map(Window::seconds).max().unwrap_or(1)
+    }
+
+    /// The budget of one of `nodes` that share it without talking to each other (see [`Window::share`]).
+    pub fn share(self, nodes: u32) -> Self {
+        let second = self.second.map(|window| window.share(nodes));
+        Self { first: self.first.share(nodes), second, ..self }
+    }
+}
+
+/// The answer to one request. Of two windows it speaks of the one with less left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the request may proceed. A refused request is not counted.
+    pub allowed: bool,
+    /// `X-RateLimit-Limit`: the window's limit.
+    pub limit: u32,
+    /// `X-RateLimit-Remaining`: how many more requests the window admits now.
+    pub remaining: u32,
+    /// `X-RateLimit-Reset`: when the oldest second that counts leaves the window, in Unix seconds.
+    pub reset_epoch_seconds: i64,
+    /// `Retry-After`: after how many seconds a refused request would pass, if none came between. 0 if it was allowed.
+    pub retry_after_seconds: u32,
+}
+
+/// A verdict that is there at once, or on its way. Awaiting one that is there costs nothing.
+#[must_use = "the request is limited by what this resolves to"]
+pub enum Decision<'a> {
+    /// Decided in memory.
+    Ready(Verdict),
+    /// Being asked for elsewhere.
+    Waiting(Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>),
+}
+
+impl Future for Decision<'_> {
+    type Output = Verdict;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Verdict> {
+        match self.get_mut() {
+            Self::Ready(verdict) => Poll::Ready(*verdict),
+            Self::Waiting(future) => future.as_mut().poll(context),
+        }
+    }
+}
+
+impl std::fmt::Debug for Decision<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ready(verdict) => verdict.fmt(f),
+            Self::Waiting(_) => f.write_str("Waiting"),
+        }
+    }
+}
+
+/// The limiter counts by itself only, because what it shares with other nodes is out of reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the shared rate limits cannot be reached")]
+pub struct LimitsNotShared;
+
+/// Counts requests against budgets.
+///
+/// The contract, which every implementation keeps: in any window of a budget, wherever it begins, no more requests of a
+/// subject are allowed than the window's limit. Time is counted in whole seconds, and a second counts until all of it
+/// has left the window. A refused request consumes nothing. The limits are those of the budget passed in, so a
+/// changed limit applies to what was counted before. A limiter always decides: if it has lost its memory or its
+/// peers, by what it still knows.
+#[async_trait]
+pub trait RateLimiter: Send + Sync {
+    /// Counts one request of `subject`, if every window of `budget` has room for it. Subjects are short texts without
+    /// secrets, unique within the kind of the budget: a key's identifier, an address.
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a>;
+
+    /// Whether limits hold across all nodes at present, for the readiness check.
+    async fn probe(&self) -> Result<(), LimitsNotShared>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_part_and_never_nothing() {
+        let shares = [(5000, 2), (5000, 3), (3, 5), (0, 5), (7, 0)]
+            .map(|(limit, nodes)| Window::per_minute(limit).share(nodes).limit());
+        assert_eq!(shares, [2500, 1666, 1, 0, 7]);
+    }
+
+    #[test]
+    fn windows_last_from_a_second_to_an_hour() {
+        assert_eq!([0, 1, 60, 9999].map(|seconds| Window::new(1, seconds).seconds()), [1, 1, 60, 3600]);
+    }
+}

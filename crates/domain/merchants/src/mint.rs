@@ -1,0 +1,39 @@
+//! Making keys and secrets, as a port: this crate decides who gets one, and never knows how one is made.
+
+use quipu_kernel::{Environment, MerchantId, Secret};
+
+/// A new key or token, with what is kept of it.
+#[derive(Debug, Clone)]
+pub struct MintedKey {
+    /// The text, for the one answer that shows it.
+    pub text: Secret,
+    /// The keyed hash it is found by.
+    pub hash: String,
+    /// Its last four characters.
+    pub last_four: String,
+}
+
+/// A new secret that must be recovered to be used, with the form in which it is kept.
+#[derive(Debug, Clone)]
+pub struct MintedSecret {
+    /// The text, for the one answer that shows it.
+    pub text: Secret,
+    /// The text sealed, bound to the row it belongs to.
+    pub sealed: String,
+}
+
+/// Makes keys and secrets.
+pub trait Minter: Send + Sync {
+    /// An API key for one environment.
+    fn api_key(&self, environment: Environment) -> MintedKey;
+
+    /// The secret of the v2 credential of this identifier, sealed under
+    /// [`HmacCredential::seal_context`](crate::HmacCredential::seal_context).
+    fn hmac_secret(&self, credential_id: &str) -> MintedSecret;
+
+    /// A merchant's `default_webhook_secret`, sealed under [`Merchant::seal_context`](crate::Merchant::seal_context).
+    fn webhook_secret(&self, merchant: MerchantId, environment: Environment) -> MintedSecret;
+
+    /// A token for a member of staff.
+    fn operator_token(&self) -> MintedKey;
+}

@@ -1,0 +1,335 @@
+//! Onboarding: what the operator does for merchants, over its interface and from the shell alike.
+//!
+//! Each verb builds the records and the line of the audit log, and hands both to the [`Directory`] in one call. What
+//! must be shown once (keys, secrets) is in the answer and nowhere else.
+
+use std::sync::Arc;
+
+use quipu_kernel::{Clock, Entropy, Environment, IdSource, MerchantId, Secret, Tenant, Timestamp};
+use serde_json::{Value, json};
+use uuid::Builder;
+
+use crate::{
+    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Directory, DirectoryError, HmacCredential, Merchant,
+    MerchantStatus, Minter, Operator, RateLimits, ReturnUrls, Role, Route, Scopes,
+};
+
+/// A merchant to be onboarded.
+#[derive(Debug, Clone)]
+pub struct NewMerchant {
+    /// Its name, 1 to 255 characters.
+    pub name: String,
+    /// The interface it will use.
+    pub api_version: ApiVersion,
+    /// The default for payments that bring none of their own.
+    pub return_urls: ReturnUrls,
+}
+
+/// What changes of a merchant; absent members stay as they are.
+#[derive(Debug, Clone, Default)]
+pub struct MerchantPatch {
+    /// A new name, 1 to 255 characters.
+    pub name: Option<String>,
+    /// Suspend it, or let it act again.
+    pub status: Option<MerchantStatus>,
+    /// New defaults, both members at once.
+    pub return_urls: Option<ReturnUrls>,
+}
+
+/// An API key to be issued.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// Whose key, and for which environment.
+    pub tenant: Tenant,
+    /// A label for people, at most 255 characters.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// Its own limits, where they differ from the configured ones.
+    pub rate_limits: RateLimits,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A record with the secret text that is shown once.
+#[derive(Debug, Clone)]
+pub struct Issued<T> {
+    /// What is kept.
+    pub record: T,
+    /// What is shown once.
+    pub secret: Secret,
+}
+
+/// The operator's verbs on the directory of merchants.
+pub struct Onboarding {
+    directory: Arc<dyn Directory>,
+    minter: Arc<dyn Minter>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    numbers: IdSource,
+}
+
+impl Onboarding {
+    /// The verbs over these ports.
+    pub fn new(
+        directory: Arc<dyn Directory>,
+        minter: Arc<dyn Minter>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self { directory, minter, clock, entropy, numbers: IdSource::default() }
+    }
+
+    /// Adds a merchant with the routes of [`Route::of_new_merchant`]; answers its `default_webhook_secret` of the test
+    /// and of the live environment, in that order.
+    pub async fn create_merchant(
+        &self,
+        new: NewMerchant,
+        actor: Actor,
+    ) -> Result<(Merchant, [Secret; 2]), DirectoryError> {
+        let at = self.clock.now();
+        let id = MerchantId(self.numbers.next(at, self.entropy.as_ref()));
+        let secrets = Environment::ALL.map(|environment| self.minter.webhook_secret(id, environment));
+        let [test, live] = secrets;
+        let merchant = Merchant {
+            id,
+            name: new.name,
+            api_version: new.api_version,
+            status: MerchantStatus::Active,
+            return_urls: new.return_urls,
+            sealed_webhook_secrets: [test.sealed, live.sealed],
+            created_at: at,
+        };
+        let audit = self.audit(at, actor, "merchant.create", id).changing(Value::Null, shown(&merchant));
+        self.directory.add_merchant(merchant.clone(), Route::of_new_merchant(), audit).await?;
+        Ok((merchant, [test.text, live.text]))
+    }
+
+    /// Changes a merchant's name, status or return URLs.
+    pub async fn change_merchant(
+        &self,
+        id: MerchantId,
+        patch: MerchantPatch,
+        actor: Actor,
+    ) -> Result<Merchant, DirectoryError> {
+        let before = self.existing(id).await?;
+        let mut merchant = before.clone();
+        merchant.name = patch.name.unwrap_or(merchant.name);
+        merchant.status = patch.status.unwrap_or(merchant.status);
+        merchant.return_urls = patch.return_urls.unwrap_or(merchant.return_urls);
+        let audit = self.audit(self.clock.now(), actor, "merchant.update", id);
+        let audit = audit.changing(shown(&before), shown(&merchant));
+        self.directory.update_merchant(merchant.clone(), audit).await?;
+        Ok(merchant)
+    }
+
+    /// Gives a merchant a new `default_webhook_secret` in one environment.
+    pub async fn rotate_webhook_secret(
+        &self,
+        tenant: Tenant,
+        actor: Actor,
+    ) -> Result<Secret, DirectoryError> {
+        let (id, environment) = (tenant.merchant(), tenant.environment());
+        let mut merchant = self.existing(id).await?;
+        let minted = self.minter.webhook_secret(id, environment);
+        let slot = usize::from(environment == Environment::Live);
+        merchant.sealed_webhook_secrets[slot] = minted.sealed;
+        let audit = self.audit(self.clock.now(), actor, "merchant.rotate_webhook_secret", id);
+        let audit = audit.changing(Value::Null, json!({ "environment": environment }));
+        self.directory.update_merchant(merchant, audit).await?;
+        Ok(minted.text)
+    }
+
+    /// Issues an API key.
+    pub async fn issue_api_key(
+        &self,
+        new: NewApiKey,
+        actor: Actor,
+    ) -> Result<Issued<ApiKeyRecord>, DirectoryError> {
+        let at = self.clock.now();
+        let minted = self.minter.api_key(new.tenant.environment());
+        let record = ApiKeyRecord {
+            key_id: self.uuid(),
+            tenant: new.tenant,
+            name: new.name,
+            hash: minted.hash,
+            last_four: minted.last_four,
+            scopes: new.scopes,
+            rate_limits: new.rate_limits,
+            expires_at: new.expires_at,
+            revoked_at: None,
+            last_used_at: None,
+            created_at: at,
+        };
+        let after = json!({
+            "environment": record.tenant.environment(),
+            "name": record.name,
+            "scopes": record.scopes.to_text(),
+            "rate_limits": record.rate_limits,
+            "expires_at": record.expires_at,
+            "last_four": record.last_four,
+        });
+        let audit = self.audit(at, actor, "api_key.issue", record.tenant.merchant());
+        let audit = audit.about(format!("api_key/{}", record.key_id)).changing(Value::Null, after);
+        self.directory.add_api_key(record.clone(), audit).await?;
+        Ok(Issued { record, secret: minted.text })
+    }
+
+    /// Revokes an API key, and with it every bearer token made by it.
+    pub async fn revoke_api_key(
+        &self,
+        merchant: MerchantId,
+        key_id: &str,
+        actor: Actor,
+    ) -> Result<(), DirectoryError> {
+        let at = self.clock.now();
+        let audit = self.revocation(at, actor, "api_key", merchant, key_id);
+        self.directory.revoke_api_key(merchant, key_id, at, audit).await
+    }
+
+    /// Issues a v2 credential, the second beside an active one at most.
+    pub async fn issue_credential(
+        &self,
+        tenant: Tenant,
+        actor: Actor,
+    ) -> Result<Issued<HmacCredential>, DirectoryError> {
+        self.existing(tenant.merchant()).await?;
+        let at = self.clock.now();
+        let issued = self.new_credential(tenant, at);
+        let audit = self.audit(at, actor, "hmac_credential.issue", tenant.merchant());
+        let audit = audit
+            .about(format!("hmac_credential/{}", issued.record.credential_id))
+            .changing(Value::Null, json!({ "environment": tenant.environment() }));
+        self.directory.add_credential(issued.record.clone(), audit).await?;
+        Ok(issued)
+    }
+
+    /// Revokes a v2 credential, and with it every bearer token made by it.
+    pub async fn revoke_credential(
+        &self,
+        merchant: MerchantId,
+        credential_id: &str,
+        actor: Actor,
+    ) -> Result<(), DirectoryError> {
+        let at = self.clock.now();
+        let audit = self.revocation(at, actor, "hmac_credential", merchant, credential_id);
+        self.directory.revoke_credential(merchant, credential_id, at, audit).await
+    }
+
+    /// Moves a merchant to another version of the interface: its API keys and credentials end, and for v2 each
+    /// environment gets a credential. `Conflict` if it is on that version already.
+    pub async fn switch(
+        &self,
+        id: MerchantId,
+        version: ApiVersion,
+        actor: Actor,
+    ) -> Result<Vec<Issued<HmacCredential>>, DirectoryError> {
+        let before = self.existing(id).await?;
+        if before.api_version == version {
+            return Err(DirectoryError::Conflict("the merchant is on this version already"));
+        }
+        let at = self.clock.now();
+        let issued: Vec<_> = match version {
+            ApiVersion::V1 => Vec::new(),
+            ApiVersion::V2 => {
+                let tenants = Environment::ALL.map(|environment| Tenant::new(id, environment));
+                tenants.into_iter().map(|tenant| self.new_credential(tenant, at)).collect()
+            }
+        };
+        let merchant = Merchant { api_version: version, ..before.clone() };
+        let audit = self.audit(at, actor, "merchant.switch", id).changing(shown(&before), shown(&merchant));
+        let records = issued.iter().map(|issued| issued.record.clone()).collect();
+        self.directory.switch_version(merchant, records, at, audit).await?;
+        Ok(issued)
+    }
+
+    /// Replaces all routes of a merchant.
+    pub async fn put_routes(
+        &self,
+        merchant: MerchantId,
+        routes: Vec<Route>,
+        actor: Actor,
+    ) -> Result<(), DirectoryError> {
+        self.existing(merchant).await?;
+        let before = self.directory.routes(merchant).await?;
+        let audit = self.audit(self.clock.now(), actor, "routes.replace", merchant);
+        let audit = audit.changing(json!(&before[..]), json!(routes));
+        self.directory.replace_routes(merchant, routes, audit).await
+    }
+
+    /// Adds a member of staff and answers the token once.
+    pub async fn create_operator(
+        &self,
+        name: String,
+        role: Role,
+        actor: Actor,
+    ) -> Result<Issued<Operator>, DirectoryError> {
+        let at = self.clock.now();
+        let minted = self.minter.operator_token();
+        let operator = Operator {
+            operator_id: self.uuid(),
+            name,
+            role,
+            token_hash: minted.hash,
+            revoked_at: None,
+            created_at: at,
+        };
+        let after = json!({ "name": operator.name, "role": role.as_str() });
+        let mut audit = self.audit(at, actor, "operator.create", MerchantId(0));
+        audit.merchant_id = None;
+        let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
+        self.directory.add_operator(operator.clone(), audit).await?;
+        Ok(Issued { record: operator, secret: minted.text })
+    }
+
+    /// A line of the audit log about a merchant, for changes that other crates make.
+    pub fn audit(&self, at: Timestamp, actor: Actor, action: &str, merchant: MerchantId) -> AuditRecord {
+        AuditRecord::new(self.entropy.as_ref(), at, actor, action, merchant)
+    }
+
+    fn revocation(
+        &self,
+        at: Timestamp,
+        actor: Actor,
+        what: &str,
+        merchant: MerchantId,
+        id: &str,
+    ) -> AuditRecord {
+        let audit = self.audit(at, actor, &format!("{what}.revoke"), merchant);
+        audit.about(format!("{what}/{id}")).changing(Value::Null, json!({ "revoked_at": at }))
+    }
+
+    fn new_credential(&self, tenant: Tenant, at: Timestamp) -> Issued<HmacCredential> {
+        let credential_id = self.uuid();
+        let minted = self.minter.hmac_secret(&credential_id);
+        let record = HmacCredential {
+            credential_id,
+            tenant,
+            sealed_secret: minted.sealed,
+            rate_limits: RateLimits::default(),
+            revoked_at: None,
+            created_at: at,
+        };
+        Issued { record, secret: minted.text }
+    }
+
+    async fn existing(&self, id: MerchantId) -> Result<Merchant, DirectoryError> {
+        self.directory.merchant(id).await?.ok_or(DirectoryError::NotFound)
+    }
+
+    fn uuid(&self) -> String {
+        let mut random = [0; 16];
+        self.entropy.fill(&mut random);
+        Builder::from_random_bytes(random).into_uuid().to_string()
+    }
+}
+
+/// A merchant as the audit log shows it.
+fn shown(merchant: &Merchant) -> Value {
+    json!({
+        "name": merchant.name,
+        "api_version": merchant.api_version,
+        "status": merchant.status,
+        "return_urls": merchant.return_urls,
+    })
+}

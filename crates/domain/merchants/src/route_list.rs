@@ -1,0 +1,210 @@
+//! Reading a list of routes from the operator.
+
+use std::collections::BTreeSet;
+
+use quipu_kernel::{Amount, Currency, Environment, Fields, Minor, Problems};
+use serde_json::Value;
+
+use crate::{AccountCheck, Direction, Method, Route, RouteKey};
+
+/// The most routes a merchant may have.
+const MOST: usize = 500;
+const MEMBERS: [&str; 15] = [
+    "environment",
+    "currency",
+    "method",
+    "direction",
+    "partner",
+    "enabled",
+    "rail",
+    "min_amount",
+    "max_amount",
+    "fee_bps",
+    "fee_fixed",
+    "expires_in",
+    "required_payout_fields",
+    "account_check",
+    "instructions",
+];
+/// The members of `payout` that a route may ask for.
+const PAYOUT_FIELDS: [&str; 8] = [
+    "recipient_name",
+    "bank_account",
+    "bank_code",
+    "account_type",
+    "beneficiary_tax_id",
+    "payid",
+    "payid_type",
+    "bsb",
+];
+
+/// Reads `{"routes": […]}`, collecting everything that is wrong: unknown members, values out of range, rails that
+/// `knows_rail` does not know, two routes for one key.
+pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<Vec<Route>, Problems> {
+    Fields::of_body(body)?;
+    let Some(items) = body.get("routes").and_then(Value::as_array) else {
+        return Err(Problems::of("routes", "must be an array of routes"));
+    };
+    if items.len() > MOST {
+        return Err(Problems::of("routes", format_args!("must have at most {MOST} items")));
+    }
+    let mut problems = Problems::new();
+    let mut keys = BTreeSet::new();
+    let mut routes = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let mut own = Problems::new();
+        if let Some(route) = parse_route(item, &knows_rail, &mut own) {
+            if !keys.insert(route.key()) {
+                own.add(
+                    "key",
+                    "repeats that of another route (environment, currency, method, direction, partner)",
+                );
+            }
+            routes.push(route);
+        }
+        for message in own.into_messages() {
+            let (field, what) = message.split_once(' ').unwrap_or((&message, ""));
+            problems.add(&format!("routes[{index}].{field}"), what);
+        }
+    }
+    if problems.is_empty() { Ok(routes) } else { Err(problems) }
+}
+
+fn parse_route(item: &Value, knows_rail: impl Fn(&str) -> bool, problems: &mut Problems) -> Option<Route> {
+    let Ok(fields) = Fields::of_body(item) else {
+        problems.add("value", "must be an object");
+        return None;
+    };
+    fields.refuse_unknown(&MEMBERS, problems);
+    let key = parse_key(&fields, problems);
+    let rail = fields.required_text("rail", 64, problems);
+    if rail.is_some_and(|rail| !knows_rail(rail)) {
+        problems.add("rail", "is not a configured rail");
+    }
+    let mut route = Route::plain(key?, rail?);
+    route.enabled = fields.boolean("enabled", problems).unwrap_or(true);
+    read_money(&fields, &mut route, problems);
+    read_rules(&fields, &mut route, problems);
+    Some(route)
+}
+
+fn parse_key(fields: &Fields<'_>, problems: &mut Problems) -> Option<RouteKey> {
+    let environment = fields.required_parsed::<Environment>("environment", problems);
+    let currency = fields.required_parsed::<Currency>("currency", problems);
+    let method = fields.required_parsed::<Method>("method", problems);
+    let direction = fields.required_parsed::<Direction>("direction", problems);
+    let partner = fields.boolean("partner", problems).unwrap_or(false);
+    if partner && (method != Some(Method::BankTransfer) || direction != Some(Direction::Withdrawal)) {
+        problems.add("partner", "is only for withdrawals by bank_transfer");
+    }
+    if method == Some(Method::RedirectPay) && direction == Some(Direction::Withdrawal) {
+        problems.add("direction", "must be deposit for redirectpay");
+    }
+    Some(RouteKey {
+        environment: environment?,
+        currency: currency?,
+        method: method?,
+        direction: direction?,
+        partner,
+    })
+}
+
+fn read_money(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
+    let mut amount = |name: &str| {
+        let units = fields.integer(name, problems)?;
+        Amount::new(units).map_err(|_| problems.add(name, "must be from 1 to 2^53 - 1")).ok()
+    };
+    route.min_amount = amount("min_amount").unwrap_or(route.min_amount);
+    route.max_amount = amount("max_amount");
+    if route.max_amount.is_some_and(|max| max < route.min_amount) {
+        problems.add("max_amount", "must not be below min_amount");
+    }
+    if let Some(bps) = fields.integer("fee_bps", problems) {
+        match u16::try_from(bps) {
+            Ok(bps) if bps <= 10_000 => route.fee_bps = bps,
+            _ => problems.add("fee_bps", "must be from 0 to 10000"),
+        }
+    }
+    if let Some(units) = fields.integer("fee_fixed", problems) {
+        match Minor::new(units) {
+            Ok(fee) if !fee.is_negative() => route.fee_fixed = fee,
+            _ => problems.add("fee_fixed", "must be from 0 to 2^53 - 1"),
+        }
+    }
+}
+
+fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
+    if let Some(seconds) = fields.integer("expires_in", problems) {
+        // A year: nobody waits longer for a transfer, and sums with any instant stay in range.
+        match u32::try_from(seconds) {
+            Ok(seconds @ 1..=31_536_000) => route.expires_in = Some(seconds),
+            _ => problems.add("expires_in", "must be from 1 to 31536000 seconds"),
+        }
+    }
+    for name in fields.texts("required_payout_fields", PAYOUT_FIELDS.len(), problems).unwrap_or_default() {
+        if PAYOUT_FIELDS.contains(&name) {
+            route.required_payout_fields.push(name.to_owned());
+        } else {
+            let known = PAYOUT_FIELDS.join(", ");
+            problems.add("required_payout_fields", format_args!("must be among {known}"));
+        }
+    }
+    route.account_check = match fields.text("account_check", 16, problems) {
+        None | Some("format") => AccountCheck::Format,
+        Some("enforce") => AccountCheck::Enforce,
+        Some(_) => {
+            problems.add("account_check", "must be one of format, enforce");
+            AccountCheck::Format
+        }
+    };
+    if let Some(value) = fields.value("instructions") {
+        match value.as_object() {
+            Some(members) => route.instructions.clone_from(members),
+            None => problems.add("instructions", "must be an object"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(body: &Value) -> Result<Vec<Route>, Vec<String>> {
+        parse_routes(body, |rail| rail == "simulator").map_err(Problems::into_messages)
+    }
+
+    #[test]
+    fn what_is_shown_can_be_sent_back() {
+        let routes = Route::of_new_merchant();
+        assert_eq!(parse(&json!({ "routes": routes })), Ok(routes));
+    }
+
+    #[test]
+    fn every_problem_names_its_route_and_field() {
+        let good = json!({"environment": "test", "currency": "MXN", "method": "spei", "direction": "deposit", "rail": "simulator"});
+        let mut bad = good.clone();
+        bad["rail"] = json!("magic");
+        bad["fee_bps"] = json!(10_001);
+        bad["max_amount"] = json!(0);
+        bad["colour"] = json!("red");
+        let problems = parse(&json!({ "routes": [good, bad, 7] })).expect_err("bad");
+        let expected = [
+            "routes[1].colour is not a known member",
+            "routes[1].rail is not a configured rail",
+            "routes[1].max_amount must be from 1 to 2^53 - 1",
+            "routes[1].fee_bps must be from 0 to 10000",
+            "routes[1].key repeats that of another route (environment, currency, method, direction, partner)",
+            "routes[2].value must be an object",
+        ];
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn a_body_without_a_list_is_one_problem() {
+        for body in [json!([]), json!({}), json!({ "routes": {} })] {
+            assert_eq!(parse(&body).expect_err("bad").len(), 1);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a move of the transition table changes.
+
+use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
+use quipu_ledger::Transaction;
+use quipu_merchants::Direction;
+use quipu_webhooks::EventName;
+
+use crate::{Changes, Due, Failure, Payment, PaymentChange, State, Status, Terms, Trigger, payload};
+
+/// The circumstances of a move.
+pub struct Happening<'a> {
+    /// When.
+    pub at: Timestamp,
+    /// Where the identifiers of its events come from.
+    pub entropy: &'a dyn Entropy,
+    /// Why, for a move that ends badly. `EXPIRED` and `PAYOUT_RETURNED` come by themselves.
+    pub failure: Option<Failure>,
+    /// What is due afterwards.
+    pub due: Option<Due>,
+    /// How much went back, for a refund.
+    pub refund: Option<Amount>,
+}
+
+impl<'a> Happening<'a> {
+    /// Something that happened at `at`, with nothing more to say of it.
+    pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
+        Self { at, entropy, failure: None, due: None, refund: None }
+    }
+}
+
+/// Why a trigger changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotMoved {
+    /// The table has no such move.
+    #[error("a payment that is {} does not move by {trigger:?}", .status.as_str())]
+    NoSuchMove {
+        /// Where the payment stands.
+        status: Status,
+        /// What happened.
+        trigger: Trigger,
+    },
+    /// The refund is not what the trigger says: a part, or all that is left.
+    #[error("the refund does not fit what is left of the payment")]
+    RefundMismatch,
+    /// A sum would leave the range of amounts.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+}
+
+impl Payment {
+    /// What `trigger` changes: the payment one version on, its postings and its events.
+    pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changes, NotMoved> {
+        let from = self.status();
+        let next = from.after(self.situation(), trigger);
+        let next = next.ok_or(NotMoved::NoSuchMove { status: from, trigger })?;
+        let Happening { at, entropy, failure, due, refund } = happening;
+        let (terms, mut state) = self.into_parts();
+        let from_version = state.version;
+
+        state.refund_by(&terms, trigger, refund)?;
+        let postings = postings(&terms, &state, trigger, refund)?;
+        state.status = next;
+        state.version += 1;
+        state.updated_at = at;
+        state.due = due;
+        state.failure = failure_after(trigger, failure);
+        if next == Status::Completed {
+            state.completed_at = Some(at);
+            state.late = trigger == Trigger::ArriveLate;
+        }
+
+        let payment = Self::restore(terms, state);
+        let mut changes = Changes::new(payment.terms().tenant, at);
+        changes.transactions.extend(postings);
+        changes.events = payload::events(&payment, Some(from), events_of(&payment), entropy);
+        changes.payment = Some(PaymentChange::Moved { from, from_version, payment: Box::new(payment) });
+        Ok(changes)
+    }
+
+    /// Changes only what is due, which is no change of status and tells nobody anything.
+    pub(crate) fn postpone(self, at: Timestamp, due: Option<Due>) -> Changes {
+        let (from, from_version) = (self.state().status, self.state().version);
+        let (terms, mut state) = self.into_parts();
+        state.due = due;
+        let mut changes = Changes::new(terms.tenant, at);
+        let payment = Box::new(Self::restore(terms, state));
+        changes.payment = Some(PaymentChange::Moved { from, from_version, payment });
+        changes
+    }
+}
+
+impl State {
+    /// Counts what goes back.
+    fn refund_by(&mut self, terms: &Terms, trigger: Trigger, refund: Option<Amount>) -> Result<(), NotMoved> {
+        let whole = self.received_amount.unwrap_or(terms.amount).minor();
+        match trigger {
+            Trigger::RefundPart | Trigger::RefundRest => {
+                let refund = refund.ok_or(NotMoved::RefundMismatch)?;
+                let sum = self.refunded_amount.checked_add(refund.minor())?;
+                let fits = if trigger == Trigger::RefundRest { sum == whole } else { sum < whole };
+                if !fits {
+                    return Err(NotMoved::RefundMismatch);
+                }
+                self.refunded_amount = sum;
+            }
+            Trigger::Return => self.refunded_amount = terms.amount.minor(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The money that a move of the table moves.
+fn postings(
+    terms: &Terms,
+    state: &State,
+    trigger: Trigger,
+    refund: Option<Amount>,
+) -> Result<Option<Transaction>, OutOfRange> {
+    let (currency, amount, fee): (_, _, Minor) = (terms.currency, terms.amount, state.fee);
+    let transaction = match (terms.kind.direction(), trigger) {
+        (Direction::Deposit, Trigger::Confirm | Trigger::ArriveLate) => {
+            Transaction::deposit_completed(currency, state.received_amount.unwrap_or(amount), fee)?
+        }
+        (Direction::Deposit, Trigger::RefundPart | Trigger::RefundRest) => match refund {
+            Some(refund) => Transaction::refund(currency, refund),
+            None => return Ok(None),
+        },
+        (Direction::Withdrawal, Trigger::Confirm) => {
+            Transaction::withdrawal_completed(currency, amount, fee)?
+        }
+        (Direction::Withdrawal, Trigger::Fail | Trigger::Cancel | Trigger::Expire) => {
+            Transaction::withdrawal_released(currency, amount, fee)?
+        }
+        (Direction::Withdrawal, Trigger::Return) => Transaction::withdrawal_returned(currency, amount),
+        _ => return Ok(None),
+    };
+    Ok(Some(transaction))
+}
+
+/// Why the payment did not succeed, where it did not. Money that arrives late takes an earlier failure back.
+fn failure_after(trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
+    let named = |code: &str, message: &str| Failure { code: code.to_owned(), message: message.to_owned() };
+    match trigger {
+        Trigger::Expire => Some(named("EXPIRED", "the payment was not paid in time")),
+        Trigger::Return => {
+            let message = given.map(|failure| failure.message);
+            let message = message.as_deref().unwrap_or("the bank sent the payout back");
+            Some(named("PAYOUT_RETURNED", message))
+        }
+        Trigger::Fail => Some(given.unwrap_or_else(|| named("FAILED", "the payment failed"))),
+        Trigger::Cancel | Trigger::GiveUp => given,
+        Trigger::Submit
+        | Trigger::Confirm
+        | Trigger::ArriveLate
+        | Trigger::RefundPart
+        | Trigger::RefundRest => None,
+    }
+}
+
+/// The events that tell of the status a payment has just taken.
+fn events_of(payment: &Payment) -> &'static [EventName] {
+    use EventName::{
+        PaymentCancelled, PaymentCompleted, PaymentFailed, PaymentProcessing, PaymentRefunded,
+        PayoutCompleted, PayoutFailed,
+    };
+    let withdrawal = payment.terms().kind.direction() == Direction::Withdrawal;
+    match (payment.status(), withdrawal) {
+        // No payment returns to `pending`; a table that let it would have to name the event.
+        (Status::Pending, _) => &[],
+        (Status::Processing, _) => &[PaymentProcessing],
+        (Status::Completed, false) => &[PaymentCompleted],
+        (Status::Completed, true) => &[PaymentCompleted, PayoutCompleted],
+        (Status::Failed | Status::Expired, false) => &[PaymentFailed],
+        (Status::Failed | Status::Expired, true) => &[PaymentFailed, PayoutFailed],
+        (Status::Cancelled, false) => &[PaymentCancelled],
+        (Status::Cancelled, true) => &[PaymentCancelled, PayoutFailed],
+        (Status::Refunded | Status::PartialRefund, false) => &[PaymentRefunded],
+        (Status::Refunded | Status::PartialRefund, true) => &[PaymentRefunded, PayoutFailed],
+    }
+}

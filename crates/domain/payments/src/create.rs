@@ -1,0 +1,173 @@
+//! Creating a payment.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_kernel::{Clock, Entropy, IdSource, Tenant};
+use quipu_ledger::{LedgerReads, PostingError};
+use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
+
+use crate::{
+    Answer, Changes, Commit, CommitError, CreateError, Draft, IdempotencyRecord, Nonce, Payment,
+    PaymentReads, Rails, Refusal,
+    decide::{Bounds, Decision},
+    once::RunningKeys,
+};
+
+/// A request to create a payment, from whom it comes, and what its signature used up.
+#[derive(Debug, Clone)]
+pub struct Creation {
+    /// Whose payment.
+    pub tenant: Tenant,
+    /// The request.
+    pub draft: Draft,
+    /// The merchant's return URLs, for members the request does not give.
+    pub default_return_urls: ReturnUrls,
+    /// The nonce of a verified v2 signature.
+    pub nonce: Option<Nonce>,
+}
+
+/// Creates payments. Cheap to share: every member is a port.
+///
+/// The nonce of a request is burnt whatever comes of it: in the payment's own commit if it comes to one, else in a commit of
+/// its own. A nonce that was used before wins over every other refusal, so that nobody learns anything from a
+/// replayed signature.
+pub struct CreatePayment {
+    pub(crate) commit: Arc<dyn Commit>,
+    pub(crate) reads: Arc<dyn PaymentReads>,
+    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) rails: Arc<Rails>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) customer_ids: IdSource,
+    pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) ledger: Option<Arc<dyn LedgerReads>>,
+    pub(crate) running: RunningKeys,
+}
+
+/// What came of one attempt to create a payment.
+pub(crate) enum Attempt {
+    /// The payment, and the answer that was kept with it.
+    Created(Box<Payment>, Option<Answer>),
+    /// A refusal, and the nonce if no commit has burnt it yet.
+    Refused(CreateError, Option<Nonce>),
+    /// An answer has been kept under the key meanwhile. The nonce is burnt.
+    KeyUsed,
+}
+
+impl CreatePayment {
+    /// The use case over these ports.
+    pub fn new(
+        commit: Arc<dyn Commit>,
+        reads: Arc<dyn PaymentReads>,
+        directory: Arc<dyn Directory>,
+        rails: Arc<Rails>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self {
+            commit,
+            reads,
+            directory,
+            rails,
+            clock,
+            entropy,
+            customer_ids: IdSource::default(),
+            redirectpay_cancel_after: Duration::from_hours(24),
+            ledger: None,
+            running: RunningKeys::default(),
+        }
+    }
+
+    /// The same, with another `redirectpay.cancel_after` than 24 hours.
+    pub fn with_redirectpay_cancel_after(mut self, period: Duration) -> Self {
+        self.redirectpay_cancel_after = period;
+        self
+    }
+
+    /// The same, refusing at once a deposit so great that the balance read here could not hold it.
+    pub fn with_ledger(mut self, ledger: Arc<dyn LedgerReads>) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// Creates a payment and answers it as it was committed. Whatever comes of it, the nonce is burnt.
+    pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
+        let tenant = creation.tenant;
+        match self.attempt(creation, None).await {
+            Attempt::Created(payment, _) => Ok(*payment),
+            Attempt::Refused(error, nonce) => {
+                self.burn_left(tenant, nonce).await?;
+                Err(error)
+            }
+            Attempt::KeyUsed => Err(broken("a commit without a key was refused for its key")),
+        }
+    }
+
+    /// Burns the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.
+    pub async fn burn(&self, tenant: Tenant, nonce: Nonce) -> Result<(), CreateError> {
+        let mut changes = Changes::new(tenant, self.clock.now());
+        changes.nonce = Some(nonce);
+        match self.commit.commit(changes).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
+            Err(CommitError::Store(error)) => Err(error.into()),
+            Err(CommitError::Refused(_)) => Err(broken("a nonce alone was refused for something else")),
+        }
+    }
+
+    pub(crate) async fn burn_left(&self, tenant: Tenant, nonce: Option<Nonce>) -> Result<(), CreateError> {
+        match nonce {
+            Some(nonce) => self.burn(tenant, nonce).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Decides and commits once.
+    pub(crate) async fn attempt(
+        &self,
+        creation: Creation,
+        idempotency: Option<IdempotencyRecord>,
+    ) -> Attempt {
+        let Creation { tenant, draft, default_return_urls, nonce } = creation;
+        let Decision { mut changes, bounds } = match self.decide(tenant, draft, default_return_urls).await {
+            Ok(decision) => decision,
+            Err(error) => return Attempt::Refused(error, nonce),
+        };
+        changes.nonce = nonce;
+        changes.idempotency = idempotency;
+        if let (Some(record), Some(crate::PaymentChange::Created(payment))) =
+            (&mut changes.idempotency, &changes.payment)
+        {
+            record.payment_id = Some(payment.id().clone());
+        }
+        match self.commit.commit(changes).await {
+            Ok(committed) => match committed.payment {
+                Some(payment) => Attempt::Created(payment, committed.answer),
+                None => Attempt::Refused(broken("a creation was committed without its payment"), None),
+            },
+            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Attempt::KeyUsed,
+            Err(CommitError::Refused(refusal)) => Attempt::Refused(bounds.explain(refusal), None),
+            Err(CommitError::Store(error)) => Attempt::Refused(error.into(), None),
+        }
+    }
+}
+
+impl Bounds {
+    /// What a merchant is told of a refused commit.
+    fn explain(self, refusal: Refusal) -> CreateError {
+        match refusal {
+            Refusal::ReferenceTaken { holder } => CreateError::DuplicateReference { holder },
+            Refusal::Posting(PostingError::InsufficientFunds) => CreateError::InsufficientBalance,
+            Refusal::Posting(PostingError::OutOfRange) => self.exceeded(),
+            Refusal::NonceUsed => CreateError::NonceUsed,
+            Refusal::Posting(PostingError::FrozenShort) | Refusal::Stale | Refusal::IdempotencyKeyUsed => {
+                broken("a creation was refused for what no creation does")
+            }
+        }
+    }
+}
+
+/// The store broke its contract, or this crate its own.
+pub(crate) fn broken(what: &str) -> CreateError {
+    CreateError::Store(StoreUnavailable::Failed(what.to_owned()))
+}

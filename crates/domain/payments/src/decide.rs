@@ -1,0 +1,288 @@
+//! What a new payment is, decided by the merchant's routes before anything is written.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_kernel::{Amount, CustomerId, Environment, Minor, PaymentId, Problems, Tenant, Timestamp};
+use quipu_ledger::Transaction;
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_webhooks::EventName;
+
+use crate::{
+    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Instructions,
+    Issued, Payment, PaymentChange, PaymentType, Rail, State, Status, Terms, address::is_https,
+    customer::NamedCustomer, payload,
+};
+
+/// The amounts that a route admits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    min: Amount,
+    max: Option<Amount>,
+}
+
+impl Bounds {
+    pub(crate) const fn of(route: &Route) -> Self {
+        Self { min: route.min_amount, max: route.max_amount }
+    }
+
+    pub(crate) fn admit(self, amount: Amount) -> bool {
+        self.min <= amount && self.max.is_none_or(|max| amount <= max)
+    }
+
+    pub(crate) const fn exceeded(self) -> CreateError {
+        CreateError::AmountOutOfRange { min: self.min, max: self.max }
+    }
+}
+
+/// A decided creation.
+pub(crate) struct Decision {
+    pub(crate) changes: Changes,
+    /// For the words of a refusal that only the commit can give.
+    pub(crate) bounds: Bounds,
+}
+
+impl CreatePayment {
+    /// Decides what is to be committed. Only what the request names is read: beside the routes a customer or a
+    /// beneficiary, and only those.
+    pub(crate) async fn decide(
+        &self,
+        tenant: Tenant,
+        mut draft: Draft,
+        default_return_urls: ReturnUrls,
+    ) -> Result<Decision, CreateError> {
+        let mut problems = Problems::new();
+        judge_webhook(&draft, tenant.environment(), &mut problems);
+        self.fill_destination(tenant, &mut draft, &mut problems).await?;
+        let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
+        let routes = self.directory.routes(tenant.merchant()).await?;
+        let route = match choose_route(&routes, route_key(&draft, tenant.environment())) {
+            Ok(route) => route,
+            Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
+            Err(error) => return Err(error),
+        };
+        if let Some(payout) = &draft.payout {
+            payout.judge_by(route, &mut problems);
+        }
+        if !problems.is_empty() {
+            return Err(CreateError::Invalid(problems));
+        }
+        let bounds = Bounds::of(route);
+        let fee = bear_fee(&draft, route).ok_or_else(|| bounds.exceeded())?;
+        let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
+
+        let is_deposit = draft.kind.direction() == Direction::Deposit;
+        if is_deposit && !self.has_headroom(tenant, &draft, fee).await? {
+            return Err(bounds.exceeded());
+        }
+        let now = self.clock.now();
+        let (customer_id, claim) = if let Some(id) = known_customer {
+            (id, CustomerClaim::Known)
+        } else {
+            let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
+            (id, CustomerClaim::MatchOrCreate(id))
+        };
+        let freeze = || Transaction::withdrawal_created(draft.currency, draft.amount, fee);
+        let held = if is_deposit { None } else { Some(freeze().map_err(|_| bounds.exceeded())?) };
+        let making = Making { tenant, now, customer_id, fee, default_return_urls };
+        let payment = self.make(draft, making, route, rail);
+        let mut changes = Changes::new(tenant, now);
+        changes.events = payload::events(&payment, None, created_events(&payment), &*self.entropy);
+        changes.payment = Some(PaymentChange::Created(Box::new(payment)));
+        changes.customer = Some(claim);
+        changes.transactions.extend(held);
+        Ok(Decision { changes, bounds })
+    }
+}
+
+/// What a payment is made of beside its draft.
+struct Making {
+    tenant: Tenant,
+    now: Timestamp,
+    customer_id: CustomerId,
+    fee: Minor,
+    default_return_urls: ReturnUrls,
+}
+
+/// Deposits below this many minor units are accepted without asking for the balance: only what is within reach of
+/// 2^53 − 1 by itself is worth a read. Should a completion overflow all the same, the ledger refuses it.
+const GREAT: i64 = 1 << 40;
+
+impl CreatePayment {
+    /// Whether the balance could hold this deposit, as far as is known now.
+    async fn has_headroom(&self, tenant: Tenant, draft: &Draft, fee: Minor) -> Result<bool, CreateError> {
+        let Some(ledger) = self.ledger.as_ref().filter(|_| draft.amount.get() >= GREAT) else {
+            return Ok(true);
+        };
+        let balance = ledger.balance(tenant, draft.currency).await;
+        let balance = balance.map_err(|error| StoreUnavailable::Failed(error.0))?;
+        let arrival = Transaction::deposit_completed(draft.currency, draft.amount, fee);
+        Ok(arrival.is_ok_and(|arrival| balance.after(&arrival).is_ok()))
+    }
+
+    /// Keeps the account of a saved beneficiary inside the destination.
+    async fn fill_destination(
+        &self,
+        tenant: Tenant,
+        draft: &mut Draft,
+        problems: &mut Problems,
+    ) -> Result<(), CreateError> {
+        let destination = draft.payout.as_mut().and_then(|payout| payout.partner_destination.as_mut());
+        let Some((destination, (kind, id))) =
+            destination.and_then(|named| named.saved().map(|saved| (named, saved)))
+        else {
+            return Ok(());
+        };
+        match self.directory.beneficiary(tenant, kind, id).await? {
+            Some(beneficiary) => destination.fill(beneficiary),
+            None => problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary"),
+        }
+        Ok(())
+    }
+
+    /// Completes the customer by what is known of them, if the request names one.
+    async fn fill_customer(
+        &self,
+        tenant: Tenant,
+        named: &mut NamedCustomer,
+        problems: &mut Problems,
+    ) -> Result<Option<CustomerId>, CreateError> {
+        let Some(id) = named.id else { return Ok(None) };
+        match self.reads.customer(tenant, id).await? {
+            Some(known) => {
+                named.email = named.email.take().or(known.email);
+                named.phone = named.phone.take().or(known.phone);
+                named.name = named.name.take().or(known.name);
+            }
+            None => problems.add("customer_id", "names no customer"),
+        }
+        Ok(Some(id))
+    }
+
+    /// The payment with its rail's instructions.
+    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> Payment {
+        let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
+        let expires_at = self.period(&draft, route).map(|period| now.plus(period));
+        let terms = Terms {
+            id: PaymentId::new(now, &*self.entropy),
+            tenant,
+            kind: draft.kind,
+            method: draft.method,
+            currency: draft.currency,
+            amount: draft.amount,
+            merchant_reference: draft.merchant_reference,
+            customer: Customer {
+                id: customer_id,
+                email: draft.customer.email,
+                phone: draft.customer.phone,
+                name: draft.customer.name,
+            },
+            rail: route.rail.clone(),
+            created_at: now,
+            expires_at,
+            description: draft.description,
+            note: draft.note,
+            external_id: draft.external_id,
+            traffic_type: draft.traffic_type,
+            webhook: draft.webhook,
+            return_urls: ReturnUrls {
+                success_url: draft.return_urls.success_url.or(defaults.success_url),
+                cancel_url: draft.return_urls.cancel_url.or(defaults.cancel_url),
+            },
+            redirect_scheme: draft.redirect_scheme,
+        };
+        let state = State {
+            status: Status::first(draft.kind),
+            version: 1,
+            fee,
+            refunded_amount: Minor::ZERO,
+            received_amount: None,
+            late: false,
+            failure: None,
+            payout: draft.payout,
+            instructions: Instructions::default(),
+            due: None,
+            completed_at: None,
+            updated_at: now,
+        };
+        let payment = Payment::restore(terms, state);
+        let issued = rail.issue(&payment, route);
+        payment.with(issued)
+    }
+
+    /// How long it waits: a deposit for its money, a withdrawal without a recipient for its page.
+    fn period(&self, draft: &Draft, route: &Route) -> Option<Duration> {
+        let unfilled = draft.kind == PaymentType::WithdrawalPp && draft.payout.is_none();
+        if draft.kind.direction() == Direction::Withdrawal && !unfilled {
+            return None;
+        }
+        if draft.method == Method::RedirectPay {
+            return Some(self.redirectpay_cancel_after);
+        }
+        let hours = match draft.method {
+            _ if unfilled => 72,
+            Method::Cash | Method::CashStore => 72,
+            Method::Card | Method::Crypto => 1,
+            Method::BankTransfer | Method::Spei | Method::PayId | Method::RedirectPay => 24,
+        };
+        let of_route = route.expires_in.map(|seconds| Duration::from_secs(seconds.into()));
+        Some(of_route.unwrap_or(Duration::from_hours(hours)))
+    }
+}
+
+impl Payment {
+    /// The new payment with what its rail issued.
+    fn with(self, issued: Issued) -> Self {
+        let (mut terms, mut state) = self.into_parts();
+        terms.expires_at = terms.expires_at.and(issued.expires_at).or(terms.expires_at);
+        state.instructions = issued.instructions;
+        let expiry = terms.expires_at.map(|at| Due { at, action: DueAction::Expire });
+        let has_nowhere_to_go = terms.kind == PaymentType::WithdrawalPp && state.payout.is_none();
+        state.due = if has_nowhere_to_go { expiry } else { Due::earlier(issued.due, expiry) };
+        Self::restore(terms, state)
+    }
+}
+
+/// In `live`, a payment's events travel only by https.
+fn judge_webhook(draft: &Draft, environment: Environment, problems: &mut Problems) {
+    let plain = draft.webhook.as_ref().is_some_and(|webhook| !is_https(&webhook.url));
+    if plain && environment == Environment::Live {
+        problems.add("webhook_url", "must be an https URL in the live environment");
+    }
+}
+
+fn route_key(draft: &Draft, environment: Environment) -> RouteKey {
+    RouteKey {
+        environment,
+        currency: draft.currency,
+        method: draft.method,
+        direction: draft.kind.direction(),
+        partner: draft.is_partner(),
+    }
+}
+
+/// The enabled route of this key, or why there is none.
+pub(crate) fn choose_route(routes: &[Route], key: RouteKey) -> Result<&Route, CreateError> {
+    if let Some(route) = routes.iter().find(|route| route.enabled && route.key() == key) {
+        return Ok(route);
+    }
+    let in_currency = |route: &Route| route.environment == key.environment && route.currency == key.currency;
+    Err(match key.partner {
+        true => CreateError::PartnerPayoutNotReady,
+        false if routes.iter().any(in_currency) => CreateError::MethodNotAvailable,
+        false => CreateError::CurrencyNotEnabled(key.currency),
+    })
+}
+
+/// The fee, if the route admits the amount and a deposit leaves something after its fee.
+fn bear_fee(draft: &Draft, route: &Route) -> Option<Minor> {
+    let fee = route.fee(draft.amount).ok().filter(|_| Bounds::of(route).admit(draft.amount))?;
+    let borne = draft.kind.direction() == Direction::Withdrawal || fee <= draft.amount.minor();
+    borne.then_some(fee)
+}
+
+fn created_events(payment: &Payment) -> &'static [EventName] {
+    match payment.terms().kind.direction() {
+        Direction::Deposit => &[EventName::PaymentCreated],
+        Direction::Withdrawal => &[EventName::PaymentCreated, EventName::PayoutCreated],
+    }
+}

@@ -1,0 +1,231 @@
+//! A create request, read whole.
+//!
+//! [`Draft::parse`] judges everything that the request alone can show. What depends on the merchant (its routes, its
+//! customers and beneficiaries, its environment) is judged where the payment is made.
+
+use quipu_kernel::{Amount, Currency, Fields, MAX_MINOR, Problems};
+use quipu_merchants::{Direction, Method, ReturnUrls};
+use quipu_webhooks::EventName;
+use serde_json::Value;
+
+use crate::{
+    InRequestWebhook, PaymentType, Payout, RedirectScheme, TrafficType, address::is_web_url,
+    customer::NamedCustomer,
+};
+
+/// A valid create request (specification, "Payment create request"): nothing that the request alone can show to be
+/// wrong with it is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub(crate) amount: Amount,
+    pub(crate) currency: Currency,
+    pub(crate) method: Method,
+    pub(crate) kind: PaymentType,
+    pub(crate) merchant_reference: String,
+    pub(crate) customer: NamedCustomer,
+    pub(crate) payout: Option<Payout>,
+    pub(crate) webhook: Option<InRequestWebhook>,
+    pub(crate) traffic_type: Option<TrafficType>,
+    pub(crate) redirect_scheme: Option<RedirectScheme>,
+    pub(crate) return_urls: ReturnUrls,
+    pub(crate) description: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) external_id: Option<String>,
+}
+
+impl Draft {
+    /// Reads a request's body, or says everything that is wrong with it. Unknown members at the top level, in `customer`
+    /// and in `return_urls` are ignored; `null` is the same as leaving a member out.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let p = &mut problems;
+        let amount = read_amount(&fields, p);
+        let currency = fields.required_parsed("currency", p);
+        let method = fields.required_parsed("method", p);
+        let kind = fields.required_parsed("type", p);
+        let merchant_reference = fields.required_text("merchant_reference", 255, p);
+        let customer = NamedCustomer::read(&fields, p);
+        let way = Way { kind, method, currency, partner: names_partner(&fields) };
+        way.judge(p);
+        let payout = way.read_payout(&fields, p);
+        let webhook = read_webhook(&fields, p);
+        let traffic_type = fields.parsed("traffic_type", p);
+        let redirect_scheme = read_redirect_scheme(&fields, method, p);
+        let return_urls = read_return_urls(&fields, p);
+        let description = fields.long_text("description", 500, p);
+        let note = fields.long_text("note", 500, p);
+        let external_id = fields.text("external_id", 255, p);
+
+        let whole = || {
+            Some(Self {
+                amount: amount?,
+                currency: currency?,
+                method: method?,
+                kind: kind?,
+                merchant_reference: merchant_reference?.to_owned(),
+                customer: customer?,
+                payout,
+                webhook,
+                traffic_type,
+                redirect_scheme,
+                return_urls,
+                description: description.map(str::to_owned),
+                note: note.map(str::to_owned),
+                external_id: external_id.map(str::to_owned),
+            })
+        };
+        if problems.is_empty() { whole().ok_or(problems) } else { Err(problems) }
+    }
+
+    /// Whether it goes to a partner destination.
+    pub(crate) fn is_partner(&self) -> bool {
+        self.payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
+    }
+}
+
+/// Which way the money is to go, as far as the request could be read: the members whose pairings have rules.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) kind: Option<PaymentType>,
+    pub(crate) method: Option<Method>,
+    pub(crate) currency: Option<Currency>,
+    /// Whether it has a partner destination.
+    pub(crate) partner: bool,
+}
+
+/// The currencies of bank transfers without a partner destination.
+const BANK_TRANSFER_CURRENCIES: [Currency; 3] = [Currency::ARS, Currency::UYU, Currency::AUD];
+
+impl Way {
+    /// Notes pairings of method, currency and type that no merchant has.
+    pub(crate) fn judge(self, problems: &mut Problems) {
+        let withdrawal = self.kind.map(|kind| kind.direction() == Direction::Withdrawal);
+        if self.partner && self.method.is_some_and(|method| method != Method::BankTransfer) {
+            problems.add("method", "must be bank_transfer for a partner destination");
+            return;
+        }
+        let Some(method) = self.method else { return };
+        if method == Method::RedirectPay && withdrawal == Some(true) {
+            problems.add("type", "must be deposit or deposit_pp for method redirectpay");
+        }
+        let Some(currency) = self.currency else { return };
+        let (fits, rule) = match method {
+            Method::Spei => (currency == Currency::MXN, "must be MXN for method spei"),
+            Method::PayId => (currency == Currency::AUD, "must be AUD for method payid"),
+            Method::RedirectPay => (currency == Currency::LKR, "must be LKR for method redirectpay"),
+            Method::BankTransfer => (
+                self.partner || BANK_TRANSFER_CURRENCIES.contains(&currency),
+                "must be one of ARS, UYU, AUD for method bank_transfer without a partner destination",
+            ),
+            Method::CashStore | Method::Card | Method::Cash | Method::Crypto => (true, ""),
+        };
+        if !fits {
+            problems.add("currency", rule);
+        }
+    }
+
+    /// Reads `payout`, which a withdrawal needs, a hosted withdrawal may have and a deposit must not.
+    pub(crate) fn read_payout(self, body: &Fields<'_>, problems: &mut Problems) -> Option<Payout> {
+        let deposit = self.kind.is_some_and(|kind| kind.direction() == Direction::Deposit);
+        if deposit && body.has("payout") {
+            problems.add("payout", "must not be sent on a deposit");
+            return None;
+        }
+        let payout = if body.has("payout") {
+            let fields = body.object("payout", problems)?;
+            let before = problems.messages().len();
+            let payout = Payout::read(&fields, self.method, self.currency, problems);
+            if payout.is_none() && problems.messages().len() > before {
+                return None;
+            }
+            payout
+        } else {
+            None
+        };
+        if payout.is_none() && self.kind == Some(PaymentType::Withdrawal) {
+            problems.add("payout", "is required for a withdrawal and must name its recipient");
+        }
+        payout
+    }
+}
+
+/// Whether the request has a partner destination, be it right or wrong.
+pub(crate) fn names_partner(body: &Fields<'_>) -> bool {
+    let destination = body.value("payout").and_then(|payout| payout.get("partnerDestination"));
+    destination.is_some_and(|destination| !destination.is_null())
+}
+
+fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
+    if !body.has("amount") {
+        problems.add("amount", "is required");
+    }
+    let units = body.integer("amount", problems)?;
+    match Amount::new(units) {
+        Ok(amount) => return Some(amount),
+        Err(_) if units < 1 => problems.add("amount", "must be at least 1"),
+        Err(_) => problems.add("amount", format_args!("must be at most {MAX_MINOR}")),
+    }
+    None
+}
+
+/// The longest URL, in characters.
+const MAX_URL: usize = 2048;
+
+fn read_url(fields: &Fields<'_>, name: &str, problems: &mut Problems) -> Option<String> {
+    let url = fields.text(name, MAX_URL, problems)?;
+    if !is_web_url(url) {
+        problems.add(&fields.path(name), "must be an http or https URL");
+        return None;
+    }
+    Some(url.to_owned())
+}
+
+/// `webhook_events` says something only beside `webhook_url`, but is judged in any case.
+fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
+    let url = read_url(body, "webhook_url", problems);
+    let events =
+        if body.has("webhook_events") { read_events(body, problems)? } else { EventName::DEFAULTS.to_vec() };
+    Some(InRequestWebhook { url: url?, events })
+}
+
+fn read_events(body: &Fields<'_>, problems: &mut Problems) -> Option<Vec<EventName>> {
+    let texts = body.texts("webhook_events", 100, problems)?;
+    let mut events = Vec::with_capacity(EventName::ALL.len().min(texts.len()));
+    for text in &texts {
+        match text.parse::<EventName>() {
+            Ok(event) if events.contains(&event) => {}
+            Ok(event) => events.push(event),
+            Err(_) => {
+                problems.add("webhook_events", "must be known event names, such as payment.completed");
+                return None;
+            }
+        }
+    }
+    if events.is_empty() {
+        problems.add("webhook_events", "must name at least one event");
+        return None;
+    }
+    Some(events)
+}
+
+fn read_redirect_scheme(
+    body: &Fields<'_>,
+    method: Option<Method>,
+    problems: &mut Problems,
+) -> Option<RedirectScheme> {
+    if body.has("redirectpay") && method.is_some_and(|method| method != Method::RedirectPay) {
+        problems.add("redirectpay", "is only for method redirectpay");
+    }
+    let fields = body.object("redirectpay", problems)?;
+    fields.refuse_unknown(&["payment_method"], problems);
+    fields.parsed("payment_method", problems)
+}
+
+fn read_return_urls(body: &Fields<'_>, problems: &mut Problems) -> ReturnUrls {
+    let Some(fields) = body.object("return_urls", problems) else { return ReturnUrls::default() };
+    ReturnUrls {
+        success_url: read_url(&fields, "success_url", problems),
+        cancel_url: read_url(&fields, "cancel_url", problems),
+    }
+}

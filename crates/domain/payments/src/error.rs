@@ -1,0 +1,124 @@
+//! Why the use cases of this crate refuse.
+
+use quipu_kernel::{Amount, Currency, PaymentId, Problems};
+use quipu_merchants::StoreUnavailable;
+
+use crate::Status;
+
+/// Why no payment was created.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CreateError {
+    /// The request breaks rules, each of them named with its field.
+    #[error("the request is not valid")]
+    Invalid(Problems),
+    /// The merchant has no route at all in this currency.
+    #[error("currency {0} is not enabled")]
+    CurrencyNotEnabled(Currency),
+    /// The merchant has no enabled route for this method, currency and direction.
+    #[error("the method is not available in this currency")]
+    MethodNotAvailable,
+    /// The amount is outside the route's bounds, or a balance could not hold it.
+    #[error("the amount is out of range: {}", bounds(*.min, *.max))]
+    AmountOutOfRange {
+        /// The least amount of the route.
+        min: Amount,
+        /// The greatest amount of the route.
+        max: Option<Amount>,
+    },
+    /// There is no enabled partner route in this currency.
+    #[error("the partner payout route is not enabled for this currency")]
+    PartnerPayoutNotReady,
+    /// The available balance does not cover amount and fee.
+    #[error("the available balance does not cover the amount and its fee")]
+    InsufficientBalance,
+    /// Another payment of the tenant holds the reference.
+    #[error("merchant_reference is already used by another payment")]
+    DuplicateReference {
+        /// That payment.
+        holder: PaymentId,
+    },
+    /// The first request under the same key is still running.
+    #[error("the first request with this idempotency key is still running")]
+    IdempotencyKeyInUse,
+    /// The key was used with another body.
+    #[error("the idempotency key was used with another request body")]
+    IdempotencyKeyMismatch,
+    /// The nonce was used before.
+    #[error("the nonce has been used")]
+    NonceUsed,
+    /// The store failed. After `Failed` the payment may exist all the same.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+impl CreateError {
+    /// The `error_code` of the answer.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "VALIDATION_FAILED",
+            Self::CurrencyNotEnabled(_) => "CURRENCY_NOT_ENABLED",
+            Self::MethodNotAvailable => "METHOD_NOT_AVAILABLE",
+            Self::AmountOutOfRange { .. } => "AMOUNT_OUT_OF_RANGE",
+            Self::PartnerPayoutNotReady => "PARTNER_PAYOUT_NOT_READY",
+            Self::InsufficientBalance => "INSUFFICIENT_BALANCE",
+            Self::DuplicateReference { .. } => "DUPLICATE_MERCHANT_REFERENCE",
+            Self::IdempotencyKeyInUse => "IDEMPOTENCY_KEY_IN_USE",
+            Self::IdempotencyKeyMismatch => "IDEMPOTENCY_KEY_MISMATCH",
+            Self::NonceUsed => "NONCE_REUSED",
+            Self::Store(StoreUnavailable::Overloaded) => "OVERLOADED",
+            Self::Store(StoreUnavailable::Failed(_)) => "INTERNAL_ERROR",
+        }
+    }
+
+    /// Whether a repeat under the same idempotency key is to get this answer again: it is a decision about the
+    /// merchant's state, and not about the request's form or credentials.
+    pub(crate) const fn is_kept(&self) -> bool {
+        matches!(
+            self,
+            Self::CurrencyNotEnabled(_)
+                | Self::MethodNotAvailable
+                | Self::AmountOutOfRange { .. }
+                | Self::PartnerPayoutNotReady
+                | Self::InsufficientBalance
+                | Self::DuplicateReference { .. }
+        )
+    }
+}
+
+fn bounds(min: Amount, max: Option<Amount>) -> String {
+    match max {
+        Some(max) => format!("it must be from {min} to {max}"),
+        None => format!("it must be at least {min}, and no balance may exceed 2^53 - 1"),
+    }
+}
+
+/// Why a payment was not cancelled.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CancelError {
+    /// The tenant has no such payment.
+    #[error("there is no such payment")]
+    NotFound,
+    /// Its status does not allow it (`PAYMENT_ALREADY_PROCESSED`).
+    #[error("the payment is {} and can no longer be cancelled", .0.as_str())]
+    AlreadyProcessed(Status),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// Why a balance was not adjusted.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AdjustError {
+    /// Less is available than would be taken.
+    #[error("the available balance does not cover the adjustment")]
+    InsufficientBalance,
+    /// A balance would go beyond 2^53 − 1 minor units.
+    #[error("a balance would go beyond 2^53 - 1 minor units")]
+    OutOfRange,
+    /// An adjustment by nothing.
+    #[error("an adjustment must not be zero")]
+    Zero,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}

@@ -1,0 +1,225 @@
+//! Which methods a merchant may use, and whether one would do.
+
+use quipu_kernel::{Amount, Currency, Environment, Fields, Problems};
+use quipu_merchants::{Direction, Method, Route, RouteKey};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    PaymentType, Payout,
+    decide::{Bounds, choose_route},
+    draft::{Way, names_partner},
+    payout::always_needed,
+};
+
+/// One method as the list of methods shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MethodRow {
+    /// The method.
+    pub method: Method,
+    /// In which currency.
+    pub currency: Currency,
+    /// For which type of payment.
+    #[serde(rename = "type")]
+    pub kind: PaymentType,
+    /// Whether it takes a partner destination.
+    pub partner: bool,
+    /// Least amount, in minor units.
+    pub min_amount: Amount,
+    /// Greatest amount, in minor units.
+    pub max_amount: Option<Amount>,
+    /// The members of `payout` that it always needs; none for a deposit.
+    pub required_payout_fields: Vec<String>,
+}
+
+/// The methods of an environment: one row for each enabled route and type, so that a deposit route gives `deposit` and
+/// `deposit_pp`.
+pub fn available_methods(environment: Environment, routes: &[Route]) -> Vec<MethodRow> {
+    let mut rows = Vec::new();
+    for route in routes.iter().filter(|route| route.enabled && route.environment == environment) {
+        let kinds = PaymentType::ALL.into_iter().filter(|kind| kind.direction() == route.direction);
+        rows.extend(kinds.map(|kind| MethodRow::of(route, kind)));
+    }
+    rows
+}
+
+impl MethodRow {
+    fn of(route: &Route, kind: PaymentType) -> Self {
+        Self {
+            method: route.method,
+            currency: route.currency,
+            kind,
+            partner: route.partner,
+            min_amount: route.min_amount,
+            max_amount: route.max_amount,
+            required_payout_fields: required_payout_fields(route),
+        }
+    }
+}
+
+/// What the method always needs, then what the route asks for beyond.
+fn required_payout_fields(route: &Route) -> Vec<String> {
+    let own: &[&str] = match (route.direction, route.partner) {
+        (Direction::Deposit, _) => return Vec::new(),
+        (Direction::Withdrawal, true) => &["partnerDestination"],
+        (Direction::Withdrawal, false) => always_needed(route.method, route.currency),
+    };
+    let mut fields: Vec<String> = own.iter().map(|&name| name.to_owned()).collect();
+    for name in &route.required_payout_fields {
+        if !fields.contains(name) {
+            fields.push(name.clone());
+        }
+    }
+    fields
+}
+
+/// A question whether a payment of some form could be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodQuestion {
+    method: String,
+    currency: String,
+    kind: String,
+    amount: Option<i64>,
+    /// The whole body, for its `payout`.
+    body: Value,
+}
+
+impl MethodQuestion {
+    /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Problems are only those of the form: what
+    /// the question asks for may well not exist.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let mut text = |name| fields.required_text(name, 255, &mut problems).map(str::to_owned);
+        let (method, currency, kind) = (text("method"), text("currency"), text("type"));
+        let amount = fields.integer("amount", &mut problems);
+        fields.object("payout", &mut problems);
+        let whole =
+            || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body: body.clone() });
+        if problems.is_empty() { whole().ok_or(problems) } else { Err(problems) }
+    }
+}
+
+/// One reason against a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MethodFinding {
+    /// The `error_code` that a creation would answer.
+    pub code: &'static str,
+    /// The same for a person.
+    pub message: String,
+}
+
+impl MethodFinding {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+const INVALID: &str = "VALIDATION_FAILED";
+
+/// Everything that speaks against a payment as asked; nothing if it could be created.
+pub fn judge_method(
+    question: &MethodQuestion,
+    environment: Environment,
+    routes: &[Route],
+) -> Vec<MethodFinding> {
+    let mut findings = Vec::new();
+    let method = question.method.parse::<Method>();
+    let currency = question.currency.parse::<Currency>();
+    let kind = question.kind.parse::<PaymentType>();
+    if let Err(error) = &method {
+        findings.push(MethodFinding::new("METHOD_NOT_AVAILABLE", format!("method {error}")));
+    }
+    if let Err(error) = &currency {
+        findings.push(MethodFinding::new("CURRENCY_NOT_ENABLED", format!("currency {error}")));
+    }
+    if let Err(error) = &kind {
+        findings.push(MethodFinding::new(INVALID, format!("type {error}")));
+    }
+    if question.amount.is_some_and(|amount| Amount::new(amount).is_err()) {
+        findings.push(MethodFinding::new("AMOUNT_OUT_OF_RANGE", "amount must be from 1 to 9007199254740991"));
+    }
+    if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
+        question.judge_route(Asked { method, currency, kind }, environment, routes, &mut findings);
+    }
+    findings
+}
+
+/// What is asked for, where it exists.
+#[derive(Clone, Copy)]
+struct Asked {
+    method: Method,
+    currency: Currency,
+    kind: PaymentType,
+}
+
+impl Asked {
+    /// Bank transfers in a currency that has none of its own are payouts to partners, even where the question does not say
+    /// where to.
+    fn means_partner(self) -> bool {
+        let way =
+            Way { kind: None, method: Some(self.method), currency: Some(self.currency), partner: false };
+        let mut without = Problems::new();
+        way.judge(&mut without);
+        self.method == Method::BankTransfer
+            && self.kind.direction() == Direction::Withdrawal
+            && !without.is_empty()
+    }
+}
+
+impl MethodQuestion {
+    fn judge_route(
+        &self,
+        asked: Asked,
+        environment: Environment,
+        routes: &[Route],
+        findings: &mut Vec<MethodFinding>,
+    ) {
+        let mut problems = Problems::new();
+        let mut payout = None;
+        let mut partner = asked.means_partner();
+        if let Ok(body) = Fields::of_body(&self.body) {
+            let given = body.has("payout");
+            partner = if given { names_partner(&body) } else { partner };
+            let Asked { method, currency, kind } = asked;
+            let way = Way { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
+            way.judge(&mut problems);
+            payout = given.then(|| way.read_payout(&body, &mut problems)).flatten();
+        }
+        let key = RouteKey {
+            environment,
+            currency: asked.currency,
+            method: asked.method,
+            direction: asked.kind.direction(),
+            partner,
+        };
+        let invalid = !problems.is_empty();
+        match choose_route(routes, key) {
+            Ok(route) => self.judge_terms(route, payout.as_ref(), &mut problems, findings),
+            // A pairing that nobody has needs no second reason.
+            Err(_) if invalid => {}
+            Err(error) => findings.push(MethodFinding::new(error.code(), error.to_string())),
+        }
+        let messages = problems.into_messages().into_iter();
+        findings.extend(messages.map(|message| MethodFinding::new(INVALID, message)));
+    }
+
+    fn judge_terms(
+        &self,
+        route: &Route,
+        payout: Option<&Payout>,
+        problems: &mut Problems,
+        findings: &mut Vec<MethodFinding>,
+    ) {
+        if let Some(payout) = payout {
+            payout.judge_by(route, problems);
+        }
+        let bounds = Bounds::of(route);
+        if let Some(Ok(amount)) = self.amount.map(Amount::new)
+            && !bounds.admit(amount)
+        {
+            let error = bounds.exceeded();
+            findings.push(MethodFinding::new(error.code(), error.to_string()));
+        }
+    }
+}

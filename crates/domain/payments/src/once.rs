@@ -1,0 +1,174 @@
+//! Creating a payment once, however often it is asked for under one key.
+//!
+//! The actors: [`RunningKeys`] knows which keys this node is working on; the kept answer says what became of a key that
+//! somebody finished with; the commit, finally, refuses a key that another node finished with meanwhile, so that two
+//! nodes never create two payments under one key.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use quipu_kernel::Tenant;
+use quipu_merchants::StoreUnavailable;
+
+use crate::{
+    Answer, AnswerForm, Audience, Changes, CommitError, CreateError, CreatePayment, Creation, IdempotencyKey,
+    IdempotencyRecord, KeptAnswer, Nonce, Refusal,
+    create::{Attempt, broken},
+};
+
+/// How an answer to a creation is written, opened and kept: the edge's part in an idempotent creation.
+pub trait CreationForm: AnswerForm {
+    /// The answer to a refusal, as it is sent.
+    fn refused(&self, error: &CreateError) -> Answer;
+
+    /// An answer as it was kept, opened again; `None` if the seal is broken.
+    fn open(&self, status: u16, sealed: &str) -> Option<Answer>;
+
+    /// The same form as the store sees it.
+    fn as_answer_form(self: Arc<Self>) -> Arc<dyn AnswerForm>;
+}
+
+/// That a creation is to happen only once, under the merchant's name for it.
+#[derive(Clone)]
+pub struct Once {
+    /// The merchant's `Idempotency-Key`.
+    pub key: IdempotencyKey,
+    /// Hex of SHA-256 over the request's raw body.
+    pub body_hash: String,
+    /// How answers are written and kept.
+    pub form: Arc<dyn CreationForm>,
+}
+
+/// An answer, first or repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The answer, byte for byte.
+    pub answer: Answer,
+    /// Whether it had been given before.
+    pub replayed: bool,
+}
+
+/// How long an answer is kept.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+
+impl CreatePayment {
+    /// Creates a payment once: a repeat under the same key gets the first answer again, refusals for business reasons
+    /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`
+    /// and `Store`.
+    pub async fn run_once(&self, creation: Creation, once: Once) -> Result<Answered, CreateError> {
+        let tenant = creation.tenant;
+        let running = self.running.enter(tenant, &once.key);
+        let settled = match &running {
+            Ok(_) => self.repeat(tenant, &once).await.transpose(),
+            Err(error) => Some(Err(error.clone())),
+        };
+        if let Some(answer) = settled {
+            self.burn_left(tenant, creation.nonce).await?;
+            return answer;
+        }
+        let record = self.record(&once, KeptAnswer::FromPayment(Arc::clone(&once.form).as_answer_form()));
+        match self.attempt(creation, Some(record)).await {
+            Attempt::Created(payment, kept) => {
+                let answer = kept.unwrap_or_else(|| once.form.created(&payment));
+                Ok(Answered { answer, replayed: false })
+            }
+            Attempt::KeyUsed => self.repeat_used(tenant, &once).await,
+            Attempt::Refused(error, nonce) if error.is_kept() => {
+                self.keep(tenant, &once, &error, nonce).await
+            }
+            Attempt::Refused(error, nonce) => {
+                self.burn_left(tenant, nonce).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The answer given before under this key, if there is one.
+    async fn repeat(&self, tenant: Tenant, once: &Once) -> Result<Option<Answered>, CreateError> {
+        let now = self.clock.now();
+        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &once.key, now).await?;
+        let Some((body_hash, status, sealed)) = kept else { return Ok(None) };
+        if body_hash != once.body_hash {
+            return Err(CreateError::IdempotencyKeyMismatch);
+        }
+        let opened = once.form.open(status, &sealed);
+        let answer = opened.ok_or_else(|| broken("a kept answer could not be opened"))?;
+        Ok(Some(Answered { answer, replayed: true }))
+    }
+
+    /// The answer under a key that a commit found used.
+    async fn repeat_used(&self, tenant: Tenant, once: &Once) -> Result<Answered, CreateError> {
+        let kept = self.repeat(tenant, once).await?;
+        kept.ok_or_else(|| broken("a used key has no kept answer"))
+    }
+
+    /// Keeps a refusal, so that a repeat gets it again even if the same request would succeed by then.
+    async fn keep(
+        &self,
+        tenant: Tenant,
+        once: &Once,
+        error: &CreateError,
+        nonce: Option<Nonce>,
+    ) -> Result<Answered, CreateError> {
+        let answer = once.form.refused(error);
+        let sealed = KeptAnswer::Sealed { status: answer.status, body: once.form.sealed(&answer) };
+        let mut changes = Changes::new(tenant, self.clock.now());
+        changes.idempotency = Some(self.record(once, sealed));
+        changes.nonce = nonce;
+        match self.commit.commit(changes).await {
+            Ok(_) => Ok(Answered { answer, replayed: false }),
+            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => self.repeat_used(tenant, once).await,
+            Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
+            Err(CommitError::Refused(_)) => Err(broken("a kept answer was refused for something else")),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    fn record(&self, once: &Once, answer: KeptAnswer) -> IdempotencyRecord {
+        IdempotencyRecord {
+            audience: Audience::Merchant,
+            key: once.key.clone(),
+            body_hash: once.body_hash.clone(),
+            payment_id: None,
+            answer,
+            expires_at: self.clock.now().plus(KEPT_FOR),
+        }
+    }
+}
+
+/// The keys whose first request this node is working on.
+#[derive(Default)]
+pub(crate) struct RunningKeys(Mutex<HashSet<(Tenant, IdempotencyKey)>>);
+
+/// How many there may be at once; far more than the requests that a node works on at once.
+const MOST_RUNNING: usize = 1 << 16;
+
+impl RunningKeys {
+    /// Notes that work on a key has begun; it ends when the answer is dropped, however that comes about.
+    fn enter(&self, tenant: Tenant, key: &IdempotencyKey) -> Result<Running<'_>, CreateError> {
+        let entry = (tenant, key.clone());
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.contains(&entry) {
+            return Err(CreateError::IdempotencyKeyInUse);
+        }
+        if keys.len() >= MOST_RUNNING {
+            return Err(StoreUnavailable::Overloaded.into());
+        }
+        keys.insert(entry.clone());
+        Ok(Running { keys: self, entry })
+    }
+}
+
+struct Running<'a> {
+    keys: &'a RunningKeys,
+    entry: (Tenant, IdempotencyKey),
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.entry);
+    }
+}

@@ -1,0 +1,32 @@
+//! The rails there are, by name.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::Rail;
+
+/// The configured rails, found by the names that routes use.
+#[derive(Clone, Default)]
+pub struct Rails(BTreeMap<String, Arc<dyn Rail>>);
+
+impl Rails {
+    /// These rails; of two with one name the later counts.
+    pub fn new(rails: Vec<Arc<dyn Rail>>) -> Self {
+        Self(rails.into_iter().map(|rail| (rail.name().to_owned(), rail)).collect())
+    }
+
+    /// The rail of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Rail>> {
+        self.0.get(name)
+    }
+
+    /// Whether there is a rail of this name.
+    pub fn knows(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+}
+
+impl std::fmt::Debug for Rails {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}

@@ -1,0 +1,311 @@
+//! Creating payments: the choice of the route, the money, the customer, the nonce.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use quipu_kernel::{Currency, CustomerId, Environment, MAX_MINOR, Tenant};
+use quipu_merchants::{AccountCheck, Direction, Method, ReturnUrls, Route};
+use serde_json::{Value, json};
+
+use super::world::{
+    START, TENANT, World, amount, bank, creation, deposit, minor, ready, route, with, withdrawal,
+};
+use crate::{CreateError, Customer, CustomerClaim, Due, DueAction, Issued, Nonce, Status, Trigger};
+
+fn refused(world: &World, body: &Value) -> CreateError {
+    ready(world.create.run(creation(body))).expect_err("refused")
+}
+
+fn nonce(value: &str) -> Nonce {
+    Nonce { value: value.to_owned(), expires_at: START }
+}
+
+#[test]
+fn a_deposit_waits_for_its_money_until_it_expires() {
+    let world = World::new();
+    let payment = world.created(&deposit());
+    let expires_at = START.plus(Duration::from_hours(24));
+    assert_eq!((payment.status(), payment.state().version), (Status::Processing, 1));
+    assert_eq!(payment.terms().expires_at, Some(expires_at));
+    assert_eq!(payment.state().due, Some(Due { at: expires_at, action: DueAction::Expire }));
+    let rows = world.store.rows();
+    assert!(rows.commits.len() == 1 && rows.commits[0].transactions.is_empty());
+}
+
+#[test]
+fn a_withdrawal_freezes_amount_and_fee() {
+    let world = World::new();
+    let mut dear = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    (dear.fee_bps, dear.fee_fixed) = (100, minor(7));
+    world.store.set_routes(vec![dear]);
+    world.fund(Currency::MXN, 50_507);
+    let payment = world.created(&withdrawal());
+    assert_eq!(
+        (payment.status(), payment.state().fee, payment.terms().expires_at),
+        (Status::Pending, minor(507), None)
+    );
+    let balance = world.store.balance_of(TENANT, Currency::MXN);
+    assert_eq!((balance.available.get(), balance.frozen.get()), (0, 50_507));
+    let another = with(withdrawal(), &json!({"merchant_reference": "out-2", "amount": 1}));
+    assert!(matches!(refused(&world, &another), CreateError::InsufficientBalance));
+}
+
+#[test]
+fn the_route_decides_what_is_refused() {
+    let world = World::new();
+    let mut bounded = route(Method::Spei, Currency::MXN, Direction::Deposit, false);
+    (bounded.min_amount, bounded.max_amount) = (amount(10), Some(amount(20)));
+    let mut disabled = route(Method::Cash, Currency::UYU, Direction::Deposit, false);
+    disabled.enabled = false;
+    let mut live = route(Method::Cash, Currency::TRY, Direction::Deposit, false);
+    live.environment = Environment::Live;
+    let mut lost = route(Method::Card, Currency::MXN, Direction::Deposit, false);
+    lost.rail = "unheard-of".to_owned();
+    let partner = route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
+    let plain = route(Method::BankTransfer, Currency::ARS, Direction::Withdrawal, false);
+    world.store.set_routes(vec![bounded, disabled, live, lost, partner, plain]);
+    let code = |members: Value| refused(&world, &with(deposit(), &members)).code();
+    assert_eq!(code(json!({"method": "cash", "currency": "USD"})), "CURRENCY_NOT_ENABLED");
+    assert_eq!(code(json!({"method": "cash", "currency": "TRY"})), "CURRENCY_NOT_ENABLED");
+    assert_eq!(code(json!({"method": "cash", "currency": "UYU"})), "METHOD_NOT_AVAILABLE");
+    assert_eq!(code(json!({"method": "cash", "currency": "MXN"})), "METHOD_NOT_AVAILABLE");
+    assert_eq!(code(json!({"method": "card", "currency": "MXN"})), "METHOD_NOT_AVAILABLE");
+    assert_eq!(code(json!({"amount": 9})), "AMOUNT_OUT_OF_RANGE");
+    assert_eq!(code(json!({"amount": 21})), "AMOUNT_OUT_OF_RANGE");
+    let wallet = json!({"partnerDestination": {"kind": "wallet", "scheme": "phone", "value": "99555123"}});
+    for currency in ["ARS", "USD"] {
+        let members = json!({"method": "bank_transfer", "currency": currency, "payout": wallet});
+        assert_eq!(refused(&world, &with(withdrawal(), &members)).code(), "PARTNER_PAYOUT_NOT_READY");
+    }
+    assert!(world.store.rows().commits.is_empty());
+    for accepted in [10, 20] {
+        world.created(&with(
+            deposit(),
+            &json!({"amount": accepted, "merchant_reference": format!("r{accepted}")}),
+        ));
+    }
+}
+
+#[test]
+fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
+    let world = World::new();
+    let mut strict = route(Method::BankTransfer, Currency::ARS, Direction::Withdrawal, false);
+    strict.required_payout_fields = vec!["bank_code".to_owned(), "beneficiary_tax_id".to_owned()];
+    strict.account_check = AccountCheck::Enforce;
+    let mut payid = route(Method::PayId, Currency::AUD, Direction::Withdrawal, false);
+    payid.account_check = AccountCheck::Enforce;
+    let mut spei = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    spei.account_check = AccountCheck::Enforce;
+    let mut partner = route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
+    partner.account_check = AccountCheck::Enforce;
+    world.store.set_routes(vec![strict, payid, spei, partner]);
+    let messages = |members: Value| match refused(&world, &with(withdrawal(), &members)) {
+        CreateError::Invalid(problems) => problems.into_messages(),
+        other => panic!("{other}"),
+    };
+    let payout = json!({"recipient_name": "A", "bank_account": "2850590940090418135202", "bank_code": "7"});
+    assert_eq!(
+        messages(json!({"method": "bank_transfer", "currency": "ARS", "payout": payout})),
+        [
+            "payout.beneficiary_tax_id is required",
+            "payout.bank_account must be a CBU or CVU with right check digits, or an alias"
+        ]
+    );
+    let payout = json!({"payid": "51824753557", "payid_type": "abn"});
+    assert_eq!(
+        messages(json!({"method": "payid", "currency": "AUD", "payout": payout})),
+        ["payout.payid must be an ABN with right check digits"]
+    );
+    let payout = json!({"bank_account": "032180000118359710"});
+    assert_eq!(
+        messages(json!({"payout": payout})),
+        ["payout.bank_account must be a CLABE with a right check digit"]
+    );
+    let bank = json!({
+        "iban": "GE28NB0000000101904917", "swift": "BAGAGE22", "beneficiaryName": "N", "beneficiaryBank": "B", "address": "T",
+    });
+    let payout = json!({"partnerDestination": {"kind": "bank", "bank": bank}});
+    assert_eq!(
+        messages(json!({"method": "bank_transfer", "currency": "GEL", "payout": payout})),
+        ["payout.partnerDestination.bank.iban must have right check digits"]
+    );
+    let saved = json!({"partnerDestination": {"kind": "bank", "ibanAccountId": "3"}});
+    assert_eq!(
+        messages(json!({"method": "bank_transfer", "currency": "GEL", "payout": saved, "customer_id": 5})),
+        [
+            "payout.partnerDestination.ibanAccountId names no saved beneficiary",
+            "customer_id names no customer"
+        ]
+    );
+}
+
+#[test]
+fn each_method_has_its_expiry_and_the_route_another() {
+    let world = World::new();
+    let deposit_of = |method, currency| route(method, currency, Direction::Deposit, false);
+    let mut short = deposit_of(Method::BankTransfer, Currency::UYU);
+    short.expires_in = Some(90);
+    let mut redirect = deposit_of(Method::RedirectPay, Currency::LKR);
+    redirect.expires_in = Some(90);
+    let mut routes = vec![short, redirect, route(Method::Spei, Currency::MXN, Direction::Withdrawal, false)];
+    for method in [Method::Spei, Method::Cash, Method::CashStore, Method::Card, Method::Crypto] {
+        routes.push(deposit_of(method, Currency::MXN));
+    }
+    world.store.set_routes(routes);
+    world.fund(Currency::MXN, 1_000_000);
+    let hours = |hours| Some(START.plus(Duration::from_hours(hours)));
+    for (members, expected) in [
+        (json!({"method": "spei"}), hours(24)),
+        (json!({"method": "cash"}), hours(72)),
+        (json!({"method": "cashstore"}), hours(72)),
+        (json!({"method": "card"}), hours(1)),
+        (json!({"method": "crypto"}), hours(1)),
+        (json!({"method": "bank_transfer", "currency": "UYU"}), Some(START.plus(Duration::from_secs(90)))),
+        (json!({"method": "redirectpay", "currency": "LKR"}), hours(24)),
+        (json!({"type": "withdrawal_pp", "payout": null}), hours(72)),
+        (json!({"type": "withdrawal_pp", "payout": {"bank_account": "032180000118359719"}}), None),
+    ] {
+        let body = with(with(deposit(), &members), &json!({"merchant_reference": members.to_string()}));
+        assert_eq!(world.created(&body).terms().expires_at, expected, "{members}");
+    }
+}
+
+#[test]
+fn redirectpay_is_given_up_when_its_own_period_says() {
+    let mut world = World::new();
+    world.create = world.create.with_redirectpay_cancel_after(Duration::from_secs(5));
+    let payment = world.created(&with(deposit(), &json!({"method": "redirectpay", "currency": "LKR"})));
+    let at = START.plus(Duration::from_secs(5));
+    assert_eq!(payment.state().due, Some(Due { at, action: DueAction::Expire }));
+}
+
+#[test]
+fn the_rail_says_what_comes_first() {
+    let ask = Due { at: START.plus(Duration::from_secs(2)), action: DueAction::Ask };
+    let mut rail = bank();
+    rail.expect_issue().returning(move |_, _| Issued { due: Some(ask), ..Issued::default() });
+    let world = World::with_rail(rail);
+    world.fund(Currency::MXN, 1_000_000);
+    assert_eq!(world.created(&deposit()).state().due, Some(ask));
+    assert_eq!(world.created(&withdrawal()).state().due, Some(ask));
+    let unfilled = json!({"type": "withdrawal_pp", "payout": null, "merchant_reference": "out-2"});
+    let due = world.created(&with(withdrawal(), &unfilled)).state().due.expect("an expiry");
+    assert_eq!(due.action, DueAction::Expire, "nothing is submitted without a recipient");
+}
+
+#[test]
+fn a_named_customer_must_exist_and_completes_the_request() {
+    let world = World::new();
+    let known = Customer {
+        id: CustomerId(5),
+        email: Some("old@example.com".to_owned()),
+        phone: Some("+52 1".to_owned()),
+        name: None,
+    };
+    world.store.rows().customers.insert(CustomerId(5), known);
+    let payment = world.created(&with(deposit(), &json!({"customer_id": 5})));
+    let customer = &payment.terms().customer;
+    assert_eq!((customer.id, customer.phone.as_deref()), (CustomerId(5), Some("+52 1")));
+    assert_eq!(customer.email.as_deref(), Some("ana@example.com"), "the request's own word counts");
+    assert_eq!(world.store.rows().commits[0].customer, Some(CustomerClaim::Known));
+    let other = world.created(&with(deposit(), &json!({"merchant_reference": "order-2"})));
+    let claim = world.store.rows().commits[1].customer;
+    assert_eq!(claim, Some(CustomerClaim::MatchOrCreate(other.terms().customer.id)));
+}
+
+#[test]
+fn a_reference_is_free_again_after_a_bad_end() {
+    let world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    let first = world.created(&withdrawal());
+    match refused(&world, &withdrawal()) {
+        CreateError::DuplicateReference { holder } => assert_eq!(&holder, first.id()),
+        other => panic!("{other}"),
+    }
+    let how = crate::Happening::new(START, &*world.entropy);
+    let cancelled = first.apply(Trigger::Cancel, how).expect("a move");
+    ready(crate::Commit::commit(&*world.store, cancelled)).expect("cancelled");
+    world.created(&withdrawal());
+}
+
+#[test]
+fn no_payment_takes_a_balance_beyond_its_range() {
+    let mut world = World::new();
+    world.create = world.create.with_ledger(world.store.clone());
+    world.fund(Currency::MXN, MAX_MINOR);
+    assert_eq!(
+        refused(&world, &with(deposit(), &json!({"amount": MAX_MINOR}))).code(),
+        "AMOUNT_OUT_OF_RANGE"
+    );
+    let mut dear = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    dear.fee_fixed = minor(1);
+    let mut deposits = route(Method::Spei, Currency::MXN, Direction::Deposit, false);
+    deposits.fee_fixed = minor(100);
+    world.store.set_routes(vec![dear, deposits]);
+    assert_eq!(
+        refused(&world, &with(withdrawal(), &json!({"amount": MAX_MINOR}))).code(),
+        "AMOUNT_OUT_OF_RANGE"
+    );
+    assert_eq!(refused(&world, &with(deposit(), &json!({"amount": 99}))).code(), "AMOUNT_OUT_OF_RANGE");
+}
+
+#[test]
+fn live_webhooks_are_https_and_defaults_fill_return_urls() {
+    let world = World::new();
+    let mut routes = Route::of_new_merchant();
+    for route in &mut routes {
+        route.environment = Environment::Live;
+    }
+    world.store.set_routes(routes);
+    let mut creation = creation(&with(
+        deposit(),
+        &json!({"webhook_url": "http://a.example", "return_urls": {"success_url": "https://own.example"}}),
+    ));
+    creation.tenant = Tenant::new(TENANT.merchant(), Environment::Live);
+    creation.default_return_urls = ReturnUrls {
+        success_url: Some("https://default.example/ok".to_owned()),
+        cancel_url: Some("https://default.example/no".to_owned()),
+    };
+    match ready(world.create.run(creation.clone())) {
+        Err(CreateError::Invalid(problems)) => {
+            assert_eq!(problems.messages(), ["webhook_url must be an https URL in the live environment"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    creation.draft.webhook = None;
+    let payment = ready(world.create.run(creation)).expect("created");
+    let urls = &payment.terms().return_urls;
+    assert_eq!(urls.success_url.as_deref(), Some("https://own.example"));
+    assert_eq!(urls.cancel_url.as_deref(), Some("https://default.example/no"));
+}
+
+#[test]
+fn a_nonce_is_burnt_once_whatever_comes_of_it() {
+    let world = World::new();
+    let run = |body: &Value, value: &str| {
+        let mut creation = creation(body);
+        creation.nonce = Some(nonce(value));
+        ready(world.create.run(creation))
+    };
+    run(&deposit(), "first-nonce").expect("created");
+    assert_eq!(world.store.rows().commits.len(), 1, "in the payment's own commit");
+    let unknown = with(deposit(), &json!({"method": "cash", "currency": "USD"}));
+    let refusal = run(&unknown, "second-nonce").expect_err("no route");
+    assert_eq!(refusal.code(), "CURRENCY_NOT_ENABLED");
+    assert!(world.store.rows().commits[1].payment.is_none());
+    assert_eq!(run(&deposit(), "third-nonce").expect_err("duplicate").code(), "DUPLICATE_MERCHANT_REFERENCE");
+    for used in ["first-nonce", "second-nonce", "third-nonce"] {
+        for body in [deposit(), unknown.clone()] {
+            assert_eq!(run(&body, used).expect_err("replayed").code(), "NONCE_REUSED", "{used}");
+        }
+    }
+    let burn = || ready(world.create.burn(TENANT, nonce("fourth-nonce")));
+    burn().expect("fresh");
+    assert_eq!(burn().expect_err("used").code(), "NONCE_REUSED");
+}
+
+#[test]
+fn a_store_that_fails_is_named_as_such() {
+    let world = World::new();
+    world.store.fails.store(true, Ordering::Relaxed);
+    assert_eq!(refused(&world, &deposit()).code(), "INTERNAL_ERROR");
+}

@@ -1,0 +1,120 @@
+//! The directory of merchants as far as payments ask it: routes and saved beneficiaries.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_merchants::{
+    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
+    KeyEnvelope, Merchant, Operator, Route, StoreUnavailable,
+};
+
+use super::store::FakeStore;
+
+type Written = Result<(), DirectoryError>;
+type Read<T> = Result<T, StoreUnavailable>;
+
+const NOT_ASKED: &str = "payments do not ask for this";
+
+#[async_trait]
+impl Directory for FakeStore {
+    async fn routes(&self, _: MerchantId) -> Read<Arc<[Route]>> {
+        Ok(Arc::clone(&self.rows().routes))
+    }
+
+    async fn beneficiary(&self, tenant: Tenant, kind: BeneficiaryKind, id: i32) -> Read<Option<Beneficiary>> {
+        let rows = self.rows();
+        let wanted = |saved: &&Beneficiary| saved.tenant == tenant && saved.kind == kind && saved.id == id;
+        Ok(rows.beneficiaries.iter().find(wanted).cloned())
+    }
+
+    async fn add_merchant(&self, _: Merchant, _: Vec<Route>, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn update_merchant(&self, _: Merchant, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn merchant(&self, _: MerchantId) -> Read<Option<Merchant>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn merchants(&self, _: Page) -> Read<(Vec<Merchant>, u64)> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn add_api_key(&self, _: ApiKeyRecord, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn api_keys(&self, _: MerchantId) -> Read<Vec<ApiKeyRecord>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn revoke_api_key(&self, _: MerchantId, _: &str, _: Timestamp, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn api_key_by_hash(&self, _: &str) -> Read<Option<Arc<KeyEnvelope<ApiKeyRecord>>>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn api_key_by_id(&self, _: &str) -> Read<Option<Arc<KeyEnvelope<ApiKeyRecord>>>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn note_api_keys_used(&self, _: Vec<(String, Timestamp)>) -> Read<()> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn add_credential(&self, _: HmacCredential, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn credentials(&self, _: MerchantId) -> Read<Arc<[KeyEnvelope<HmacCredential>]>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn credential_by_id(&self, _: &str) -> Read<Option<Arc<KeyEnvelope<HmacCredential>>>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn revoke_credential(&self, _: MerchantId, _: &str, _: Timestamp, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn switch_version(
+        &self,
+        _: Merchant,
+        _: Vec<HmacCredential>,
+        _: Timestamp,
+        _: AuditRecord,
+    ) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn replace_routes(&self, _: MerchantId, _: Vec<Route>, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn add_beneficiary(&self, _: Beneficiary, _: AuditRecord) -> Result<i32, DirectoryError> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn beneficiaries(&self, _: MerchantId, _: Page) -> Read<(Vec<Beneficiary>, u64)> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn add_operator(&self, _: Operator, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn operator_by_hash(&self, _: &str) -> Read<Option<Arc<Operator>>> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn audit_log(&self, _: Option<MerchantId>, _: Page) -> Read<(Vec<AuditRecord>, u64)> {
+        unreachable!("{NOT_ASKED}")
+    }
+}

@@ -1,0 +1,167 @@
+//! What merchants are told and shown of a payment.
+
+use quipu_kernel::{Currency, EventId};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, Direction, Method};
+use serde_json::{Value, json};
+
+use super::world::{START, TENANT, World, deposit, minor, route, with, withdrawal};
+use crate::PaymentRecord;
+
+/// The payloads of everything that happened so far.
+fn told(world: &World) -> Vec<Value> {
+    let rows = world.store.rows();
+    rows.events.iter().map(|event| serde_json::from_str(&event.payload).expect("JSON")).collect()
+}
+
+#[test]
+fn a_new_deposit_is_told_of_in_the_decided_shape() {
+    let world = World::new();
+    let members = json!({"description": "two shoes", "external_id": "", "traffic_type": "vip"});
+    let payment = world.created(&with(deposit(), &members));
+    let events = told(&world);
+    assert_eq!(events.len(), 1);
+    let id = world.store.rows().events[0].id.clone();
+    assert!(EventId::as_str(&id).starts_with("evt_"));
+    assert_eq!(
+        events[0],
+        json!({
+            "id": id.as_str(), "type": "payment.created", "created_at": "2025-11-21T00:00:00.000Z", "merchant_id": 7,
+            "environment": "test",
+            "data": {
+                "status_version": 1,
+                "payment": {
+                    "transaction_id": payment.id().as_str(), "merchant_reference": "order-1", "type": "deposit",
+                    "method": "spei", "currency": "MXN", "amount": 100_000, "fee": 0, "net_amount": 100_000,
+                    "refunded_amount": 0, "status": "processing", "previous_status": null, "status_version": 1,
+                    "failure": null, "created_at": "2025-11-21T00:00:00.000Z",
+                    "updated_at": "2025-11-21T00:00:00.000Z",
+                    "customer_data": {
+                        "customer_email": "ana@example.com", "customer_name": "Ana", "reference": "order-1",
+                        "description": "two shoes", "expires_at": "2025-11-22T00:00:00.000Z",
+                        "requested_payment_type": "deposit", "commission": { "currency": "MXN", "total_minor": 0 },
+                    },
+                },
+            },
+        })
+    );
+}
+
+#[test]
+fn a_new_withdrawal_is_told_of_twice_with_its_payout() {
+    let world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    let payout = json!({
+        "bank_account": "032180000118359719", "recipient_name": "Ana", "beneficiary_tax_id": "not told",
+    });
+    world.created(&with(withdrawal(), &json!({"payout": payout})));
+    let events = told(&world);
+    let names: Vec<_> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(names, ["payment.created", "payout.created"]);
+    assert_ne!(events[0]["id"], events[1]["id"]);
+    assert_eq!(events[0]["data"], events[1]["data"]);
+    assert_eq!(
+        events[0]["data"]["payment"]["customer_data"]["payout"],
+        json!({"bank_account": "032180000118359719", "recipient_name": "Ana"})
+    );
+}
+
+fn partner_world() -> World {
+    let world = World::new();
+    world.store.set_routes(vec![route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true)]);
+    world.fund(Currency::GEL, 1_000_000);
+    world.store.rows().beneficiaries.push(Beneficiary {
+        id: 12,
+        tenant: TENANT,
+        kind: BeneficiaryKind::Sepa,
+        iban: "DE89370400440532013000".to_owned(),
+        swift: None,
+        beneficiary_name: "Nino".to_owned(),
+        beneficiary_bank: Some("Saved Bank".to_owned()),
+        address: None,
+        reference: None,
+        created_at: START,
+    });
+    world
+}
+
+fn partner(destination: &Value) -> Value {
+    let members =
+        json!({"method": "bank_transfer", "currency": "GEL", "payout": {"partnerDestination": destination}});
+    with(withdrawal(), &members)
+}
+
+#[test]
+fn a_bank_beneficiary_gives_its_iban_swift_and_names() {
+    let world = partner_world();
+    let bank = json!({
+        "iban": "GE29NB0000000101904917", "swift": "BAGAGE22", "beneficiaryName": "Nino", "beneficiaryBank": "BoG",
+        "address": "Tbilisi",
+    });
+    world.created(&partner(&json!({"kind": "bank", "bank": bank})));
+    assert_eq!(
+        told(&world)[0]["data"]["payment"]["customer_data"]["payout"],
+        json!({
+            "bank_code": "BAGAGE22", "bank_account": "GE29NB0000000101904917", "recipient_name": "Nino",
+            "bank_name": "BoG",
+        })
+    );
+}
+
+#[test]
+fn a_saved_beneficiary_is_told_of_by_its_account_and_shown_as_it_was_sent() {
+    let world = partner_world();
+    let sent = json!({"kind": "sepa", "ibanAccountId": "12"});
+    let payment = world.created(&partner(&sent));
+    assert_eq!(
+        told(&world)[0]["data"]["payment"]["customer_data"]["payout"],
+        json!({"bank_account": "DE89370400440532013000", "recipient_name": "Nino", "bank_name": "Saved Bank"})
+    );
+    let record = serde_json::to_value(PaymentRecord::of(&payment)).expect("JSON");
+    assert_eq!(record["payout"], json!({"partnerDestination": sent}));
+}
+
+#[test]
+fn a_wallet_has_nothing_on_the_whitelist() {
+    let world = partner_world();
+    world.created(&partner(&json!({"kind": "wallet", "scheme": "phone", "value": "99555123"})));
+    assert_eq!(told(&world)[0]["data"]["payment"]["customer_data"].get("payout"), None);
+}
+
+#[test]
+fn a_record_is_one_flat_object() {
+    let world = World::new();
+    let payment = world.created(&with(deposit(), &json!({"webhook_url": "https://a.example/h"})));
+    let record = serde_json::to_value(PaymentRecord::of(&payment)).expect("JSON");
+    assert_eq!(
+        record,
+        json!({
+            "transaction_id": payment.id().as_str(), "status": "processing", "amount": 100_000, "currency": "MXN",
+            "method": "spei", "type": "deposit", "merchant_reference": "order-1",
+            "created_at": "2025-11-21T00:00:00.000Z", "customer_id": payment.terms().customer.id.0,
+            "customer": {
+                "id": payment.terms().customer.id.0, "email": "ana@example.com", "phone": null, "name": "Ana",
+            },
+            "environment": "test", "fee": 0, "net_amount": 100_000, "refunded_amount": 0, "received_amount": null,
+            "late": false, "description": null, "note": null, "external_id": null, "status_version": 1,
+            "failure": null, "traffic_type": null, "webhook_url": "https://a.example/h",
+            "expires_at": "2025-11-22T00:00:00.000Z", "completed_at": null, "updated_at": "2025-11-21T00:00:00.000Z",
+            "return_urls": { "success_url": null, "cancel_url": null },
+        })
+    );
+}
+
+#[test]
+fn a_withdrawals_record_has_its_payout_and_what_the_recipient_gets() {
+    let world = World::new();
+    let mut dear = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    dear.fee_fixed = minor(25);
+    world.store.set_routes(vec![dear]);
+    world.fund(Currency::MXN, 1_000_000);
+    let payment = world.created(&with(withdrawal(), &json!({"type": "withdrawal_pp", "payout": null})));
+    let record = serde_json::to_value(PaymentRecord::of(&payment)).expect("JSON");
+    assert_eq!(
+        (&record["payout"], &record["fee"], &record["net_amount"]),
+        (&json!(null), &json!(25), &json!(50_000))
+    );
+    assert!(record.as_object().is_some_and(|members| members.contains_key("payout")));
+}

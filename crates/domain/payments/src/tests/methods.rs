@@ -1,0 +1,111 @@
+//! The list of methods, and the question whether one would do.
+
+use quipu_kernel::{Currency, Environment};
+use quipu_merchants::{Direction, Method, Route};
+use serde_json::{Value, json};
+
+use super::world::{amount, route};
+use crate::methods::{MethodQuestion, available_methods, judge_method};
+
+#[test]
+fn each_enabled_route_gives_a_row_for_each_type() {
+    let mut spei = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    spei.required_payout_fields = vec!["recipient_name".to_owned(), "bank_account".to_owned()];
+    spei.max_amount = Some(amount(500));
+    let mut disabled = route(Method::Cash, Currency::MXN, Direction::Deposit, false);
+    disabled.enabled = false;
+    let mut live = route(Method::Card, Currency::MXN, Direction::Deposit, false);
+    live.environment = Environment::Live;
+    let routes = [
+        route(Method::PayId, Currency::AUD, Direction::Deposit, false),
+        spei,
+        disabled,
+        live,
+        route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true),
+    ];
+    let rows = serde_json::to_value(available_methods(Environment::Test, &routes)).expect("JSON");
+    let row = |method: &str, currency: &str, kind: &str, partner: bool, max: Value, fields: Value| {
+        json!({
+            "method": method, "currency": currency, "type": kind, "partner": partner, "min_amount": 1,
+            "max_amount": max, "required_payout_fields": fields,
+        })
+    };
+    let spei_fields = json!(["bank_account", "recipient_name"]);
+    let partner_fields = json!(["partnerDestination"]);
+    assert_eq!(
+        rows,
+        json!([
+            row("payid", "AUD", "deposit", false, Value::Null, json!([])),
+            row("payid", "AUD", "deposit_pp", false, Value::Null, json!([])),
+            row("spei", "MXN", "withdrawal", false, json!(500), spei_fields.clone()),
+            row("spei", "MXN", "withdrawal_pp", false, json!(500), spei_fields),
+            row("bank_transfer", "GEL", "withdrawal", true, Value::Null, partner_fields.clone()),
+            row("bank_transfer", "GEL", "withdrawal_pp", true, Value::Null, partner_fields),
+        ])
+    );
+}
+
+fn codes(question: &Value, routes: &[Route]) -> Vec<&'static str> {
+    let question = MethodQuestion::parse(question).expect("of the right form");
+    judge_method(&question, Environment::Test, routes).into_iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn a_question_is_answered_by_what_speaks_against_it() {
+    let mut routes = Route::of_new_merchant();
+    routes[0].max_amount = Some(amount(100));
+    let ask = |method: &str, currency: &str, kind: &str| json!({"method": method, "currency": currency, "type": kind});
+    let with = |mut question: Value, name: &str, value: Value| {
+        question[name] = value;
+        question
+    };
+    let wallet = json!({"partnerDestination": {"kind": "wallet", "scheme": "phone", "value": "99555123"}});
+    for (question, expected) in [
+        (ask("spei", "MXN", "deposit"), &[][..]),
+        (ask("spei", "MXN", "withdrawal"), &[]),
+        (
+            with(ask("spei", "MXN", "withdrawal"), "payout", json!({"recipient_name": "A"})),
+            &["VALIDATION_FAILED"],
+        ),
+        (with(ask("spei", "MXN", "deposit"), "payout", json!({"bank_account": "1"})), &["VALIDATION_FAILED"]),
+        (ask("teleport", "MXN", "deposit"), &["METHOD_NOT_AVAILABLE"]),
+        (ask("spei", "pesos", "deposit"), &["CURRENCY_NOT_ENABLED"]),
+        (
+            ask("teleport", "pesos", "gift"),
+            &["METHOD_NOT_AVAILABLE", "CURRENCY_NOT_ENABLED", "VALIDATION_FAILED"],
+        ),
+        (ask("spei", "AUD", "deposit"), &["VALIDATION_FAILED"]),
+        (ask("cash", "MXN", "deposit"), &["METHOD_NOT_AVAILABLE"]),
+        (ask("cash", "USD", "deposit"), &["CURRENCY_NOT_ENABLED"]),
+        (ask("redirectpay", "LKR", "withdrawal"), &["VALIDATION_FAILED"]),
+        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(101)), &["AMOUNT_OUT_OF_RANGE"]),
+        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(0)), &["AMOUNT_OUT_OF_RANGE"]),
+        (with(ask("bank_transfer", "ARS", "deposit"), "amount", json!(100)), &[]),
+        (ask("bank_transfer", "GEL", "withdrawal"), &[]),
+        (ask("bank_transfer", "GEL", "deposit"), &["VALIDATION_FAILED"]),
+        (ask("bank_transfer", "USD", "withdrawal"), &["PARTNER_PAYOUT_NOT_READY"]),
+        (with(ask("bank_transfer", "GEL", "withdrawal"), "payout", wallet.clone()), &[]),
+        (with(ask("bank_transfer", "ARS", "withdrawal"), "payout", wallet), &["PARTNER_PAYOUT_NOT_READY"]),
+    ] {
+        assert_eq!(codes(&question, &routes), expected, "{question}");
+    }
+}
+
+#[test]
+fn only_the_form_of_a_question_can_be_wrong() {
+    for (question, problems) in [
+        (json!(5), &["body must be a JSON object"][..]),
+        (json!({}), &["method is required", "currency is required", "type is required"]),
+        (
+            json!({"method": 1, "currency": "MXN", "type": ""}),
+            &["method must be a string", "type must not be empty"],
+        ),
+        (
+            json!({"method": "spei", "currency": "MXN", "type": "deposit", "amount": 1.5, "payout": 1}),
+            &["amount must be an integer", "payout must be an object"],
+        ),
+    ] {
+        let messages = MethodQuestion::parse(&question).expect_err("of no form").into_messages();
+        assert_eq!(messages, problems, "{question}");
+    }
+}

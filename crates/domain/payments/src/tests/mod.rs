@@ -1,0 +1,17 @@
+//! The crate's rules, tested from its own door: requests in, changes out.
+//!
+//! [`store::FakeStore`] stands in for a store and judges every commit by the rules of the port and the ledger's own
+//! arithmetic; rails are mocks, since other people own them.
+
+mod cancel_and_adjust;
+mod create;
+mod directory;
+mod draft;
+mod events;
+mod methods;
+mod once;
+mod payout;
+mod settle;
+mod store;
+mod transitions;
+mod world;

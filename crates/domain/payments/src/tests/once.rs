@@ -1,0 +1,202 @@
+//! `Idempotency-Key`: one answer, however often it is asked for.
+
+use std::{
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Waker},
+};
+
+use quipu_kernel::Currency;
+use serde_json::{Value, json};
+
+use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
+use crate::{
+    Answer, AnswerForm, Answered, Audience, Changes, CreateError, IdempotencyRecord, KeptAnswer, Nonce,
+    Payment,
+    once::{CreationForm, Once},
+};
+
+/// Answers whose bodies name the payment or the refusal, sealed by being turned round.
+struct PlainForm;
+
+fn reversed(text: &str) -> String {
+    text.chars().rev().collect()
+}
+
+impl AnswerForm for PlainForm {
+    fn created(&self, payment: &Payment) -> Answer {
+        Answer { status: 200, body: payment.id().as_str().as_bytes().to_vec() }
+    }
+
+    fn sealed(&self, answer: &Answer) -> String {
+        reversed(std::str::from_utf8(&answer.body).expect("text"))
+    }
+}
+
+impl CreationForm for PlainForm {
+    fn refused(&self, error: &CreateError) -> Answer {
+        Answer { status: 400, body: error.code().as_bytes().to_vec() }
+    }
+
+    fn open(&self, status: u16, sealed: &str) -> Option<Answer> {
+        (sealed != "broken").then(|| Answer { status, body: reversed(sealed).into_bytes() })
+    }
+
+    fn as_answer_form(self: Arc<Self>) -> Arc<dyn AnswerForm> {
+        self
+    }
+}
+
+fn once(key: &str, body: &Value) -> Once {
+    Once { key: key.parse().expect("a key"), body_hash: body.to_string(), form: Arc::new(PlainForm) }
+}
+
+fn ask(world: &World, key: &str, body: &Value, nonce: Option<&str>) -> Result<Answered, CreateError> {
+    let mut creation = creation(body);
+    creation.nonce = nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START });
+    ready(world.create.run_once(creation, once(key, body)))
+}
+
+#[test]
+fn a_repeat_gets_the_first_answer_again() {
+    let world = World::new();
+    let first = ask(&world, "k", &deposit(), None).expect("created");
+    let again = ask(&world, "k", &deposit(), None).expect("repeated");
+    assert_eq!((first.replayed, again.replayed), (false, true));
+    assert_eq!(first.answer, again.answer);
+    assert_eq!(world.store.rows().payments.len(), 1);
+    let record = world.store.rows().commits[0].idempotency.clone().expect("a record");
+    assert_eq!(
+        record.payment_id.as_ref().map(quipu_kernel::PaymentId::as_str),
+        std::str::from_utf8(&first.answer.body).ok()
+    );
+}
+
+#[test]
+fn another_body_under_the_same_key_is_a_mismatch() {
+    let world = World::new();
+    ask(&world, "k", &deposit(), None).expect("created");
+    let other = with(deposit(), &json!({"amount": 5}));
+    let refusal = ask(&world, "k", &other, None).expect_err("mismatch");
+    assert!(matches!(refusal, CreateError::IdempotencyKeyMismatch));
+    ask(&world, "other", &with(other, &json!({"merchant_reference": "2"})), None).expect("another key");
+}
+
+#[test]
+fn refusals_for_business_reasons_are_kept_even_if_the_reason_goes_away() {
+    let world = World::new();
+    let poor = ask(&world, "k", &withdrawal(), None).expect("answered");
+    assert_eq!((poor.answer.body.as_slice(), poor.replayed), (&b"INSUFFICIENT_BALANCE"[..], false));
+    world.fund(Currency::MXN, 1_000_000);
+    let again = ask(&world, "k", &withdrawal(), None).expect("repeated");
+    assert_eq!((again.answer, again.replayed), (poor.answer, true));
+    let lost = with(deposit(), &json!({"method": "cash", "currency": "USD"}));
+    ask(&world, "l", &lost, None).expect("answered");
+    assert!(ask(&world, "l", &lost, None).expect("repeated").replayed);
+}
+
+#[test]
+fn what_is_wrong_with_the_request_is_not_kept() {
+    let world = World::new();
+    let body = with(deposit(), &json!({"customer_id": 5}));
+    for _ in 0..2 {
+        assert!(matches!(ask(&world, "k", &body, None), Err(CreateError::Invalid(_))));
+    }
+    assert!(world.store.rows().kept.is_empty());
+    world.store.fails.store(true, Ordering::Relaxed);
+    assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::Store(_))));
+}
+
+#[test]
+fn an_answer_is_kept_for_a_day() {
+    let world = World::new();
+    ask(&world, "k", &deposit(), None).expect("created");
+    world.clock.advance(24 * 3_600_000 - 1);
+    assert!(ask(&world, "k", &deposit(), None).expect("repeated").replayed);
+}
+
+#[test]
+fn a_first_request_still_running_keeps_others_away() {
+    let world = World::new();
+    world.store.holds.store(true, Ordering::Relaxed);
+    let body = deposit();
+    {
+        let mut first = pin!(world.create.run_once(creation(&body), once("k", &body)));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(first.as_mut().poll(&mut context).is_pending());
+        assert!(matches!(ask(&world, "k", &body, None), Err(CreateError::IdempotencyKeyInUse)));
+        world.store.holds.store(false, Ordering::Relaxed);
+        assert!(first.as_mut().poll(&mut context).is_ready());
+    }
+    assert!(ask(&world, "k", &body, None).expect("repeated").replayed);
+}
+
+#[test]
+fn a_request_that_was_dropped_leaves_its_key_free() {
+    let world = World::new();
+    world.store.holds.store(true, Ordering::Relaxed);
+    let body = deposit();
+    {
+        let mut first = pin!(world.create.run_once(creation(&body), once("k", &body)));
+        assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    world.store.holds.store(false, Ordering::Relaxed);
+    assert!(!ask(&world, "k", &body, None).expect("created").replayed);
+}
+
+/// What another node commits under the key `k` just before.
+fn intruder(body_hash: &str, sealed: &str) -> Changes {
+    let mut changes = Changes::new(TENANT, START);
+    changes.idempotency = Some(IdempotencyRecord {
+        audience: Audience::Merchant,
+        key: "k".parse().expect("a key"),
+        body_hash: body_hash.to_owned(),
+        payment_id: None,
+        answer: KeptAnswer::Sealed { status: 200, body: sealed.to_owned() },
+        expires_at: START.plus(std::time::Duration::from_hours(1)),
+    });
+    changes
+}
+
+#[test]
+fn a_key_that_another_node_used_meanwhile_is_looked_up() {
+    for body in [deposit(), withdrawal()] {
+        let world = World::new();
+        world.store.intrude(intruder(&body.to_string(), "srehto"));
+        let answered = ask(&world, "k", &body, Some("a-fresh-nonce")).expect("answered");
+        assert_eq!((answered.answer.body.as_slice(), answered.replayed), (&b"others"[..], true));
+        assert!(world.store.rows().payments.is_empty());
+        assert!(world.store.rows().nonces.contains("a-fresh-nonce"));
+    }
+    let world = World::new();
+    world.store.intrude(intruder("another body", "srehto"));
+    assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::IdempotencyKeyMismatch)));
+}
+
+#[test]
+fn a_broken_seal_is_a_failure_of_the_store() {
+    let world = World::new();
+    world.store.intrude(intruder(&deposit().to_string(), "broken"));
+    assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::Store(_))));
+}
+
+#[test]
+fn every_repeat_burns_its_own_nonce_and_a_used_one_wins() {
+    let world = World::new();
+    let lost = with(deposit(), &json!({"method": "cash", "currency": "USD"}));
+    let other = with(deposit(), &json!({"amount": 5}));
+    let burnt = |world: &World| world.store.rows().nonces.len();
+    ask(&world, "k", &deposit(), Some("nonce-1")).expect("created");
+    assert!(ask(&world, "k", &deposit(), Some("nonce-2")).expect("repeated").replayed);
+    assert!(matches!(ask(&world, "k", &other, Some("nonce-3")), Err(CreateError::IdempotencyKeyMismatch)));
+    ask(&world, "l", &lost, Some("nonce-4")).expect("kept");
+    ask(&world, "m", &deposit(), Some("nonce-5")).expect("a duplicate, kept");
+    assert_eq!(burnt(&world), 5);
+    for (key, body) in [("k", deposit()), ("k", other), ("l", lost), ("n", withdrawal())] {
+        for used in ["nonce-1", "nonce-2", "nonce-3", "nonce-4", "nonce-5"] {
+            let refusal = ask(&world, key, &body, Some(used)).expect_err("replayed");
+            assert!(matches!(refusal, CreateError::NonceUsed), "{key} {used}: {refusal}");
+        }
+    }
+    assert!(!world.store.rows().kept.contains_key("n"));
+}

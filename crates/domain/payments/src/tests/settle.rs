@@ -1,0 +1,206 @@
+//! Workers: submitting, asking, expiring.
+
+use std::{sync::Arc, time::Duration};
+
+use mockall::predicate::always;
+use quipu_kernel::{Currency, MAX_MINOR, PaymentId, Timestamp};
+use quipu_merchants::Method;
+use serde_json::json;
+
+use super::world::{MockBank, START, TENANT, World, bank, deposit, minor, ready, standing, with, withdrawal};
+use crate::{
+    Due, DueAction, Failure, Happening, Issued, Payment, PaymentChange, PaymentType, RailStatus, Rails,
+    SettlePayment, Status, Submission, Trigger,
+};
+
+fn later(seconds: u64) -> Timestamp {
+    START.plus(Duration::from_secs(seconds))
+}
+
+/// A rail on which everything is due at once, by this action.
+fn issuing(action: DueAction) -> MockBank {
+    let mut rail = bank();
+    let due = Some(Due { at: START, action });
+    rail.expect_issue().returning(move |_, _| Issued { due, ..Issued::default() });
+    rail
+}
+
+fn settle(world: &World) -> SettlePayment {
+    let store = world.store.clone();
+    SettlePayment::new(store.clone(), store, world.rails.clone(), world.clock.clone(), world.entropy.clone())
+}
+
+/// Attends to the payment as a worker that has just claimed it.
+fn attend(world: &World, id: &PaymentId) -> Payment {
+    ready(settle(world).attend(world.store.payment(id))).expect("attended");
+    world.store.payment(id)
+}
+
+fn withdrawal_on(rail: MockBank) -> (World, PaymentId) {
+    let world = World::with_rail(rail);
+    world.fund(Currency::MXN, 1_000_000);
+    let id = world.created(&withdrawal()).id().clone();
+    (world, id)
+}
+
+#[test]
+fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit()
+        .withf(|payment| payment.status() == Status::Processing && payment.state().version == 2)
+        .times(1)
+        .returning(|_| Submission::Taken(later(2)));
+    rail.expect_ask().with(always()).times(1).returning(|_| RailStatus::Completed);
+    let (world, id) = withdrawal_on(rail);
+    let submitted = attend(&world, &id);
+    assert_eq!(submitted.state().due, Some(Due { at: later(2), action: DueAction::Ask }));
+    let crash_guard = match &world.store.rows().commits[1].payment {
+        Some(PaymentChange::Moved { payment, .. }) => payment.state().due,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(crash_guard, Some(Due { at: later(60), action: DueAction::Submit }));
+    let completed = attend(&world, &id);
+    assert_eq!((completed.status(), completed.state().version), (Status::Completed, 3));
+    let balance = world.store.balance_of(TENANT, Currency::MXN);
+    assert_eq!((balance.frozen.get(), balance.withdrawal.get()), (0, 50_000));
+}
+
+#[test]
+fn a_submission_that_a_crash_cut_off_is_made_again() {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().times(2).returning(|_| Submission::Taken(later(2)));
+    let (world, id) = withdrawal_on(rail);
+    let stale_claim = world.store.payment(&id);
+    attend(&world, &id);
+    let after_crash = match world.store.rows().commits[1].payment.clone() {
+        Some(PaymentChange::Moved { payment, .. }) => *payment,
+        other => panic!("{other:?}"),
+    };
+    world.store.add_payment(after_crash);
+    assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
+    ready(settle(&world).attend(stale_claim)).expect("a stale claim is a success");
+    assert_eq!(world.store.payment(&id).state().version, 2);
+}
+
+#[test]
+fn a_rejected_withdrawal_fails_and_its_money_is_free() {
+    let mut rail = issuing(DueAction::Submit);
+    let failure = Failure { code: "NO_ACCOUNT".to_owned(), message: "no such account".to_owned() };
+    let rejected = failure.clone();
+    rail.expect_submit().returning(move |_| Submission::Rejected(rejected.clone()));
+    let (world, id) = withdrawal_on(rail);
+    let failed = attend(&world, &id);
+    assert_eq!((failed.status(), failed.state().failure.as_ref()), (Status::Failed, Some(&failure)));
+    assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(1_000_000));
+}
+
+#[test]
+fn a_cancelled_withdrawal_is_not_submitted() {
+    let (world, id) = withdrawal_on(issuing(DueAction::Submit));
+    let claimed = world.store.payment(&id);
+    let how = Happening::new(START, &*world.entropy);
+    world.store.intrude(claimed.clone().apply(Trigger::Cancel, how).expect("a move"));
+    ready(settle(&world).attend(claimed)).expect("overtaken");
+    assert_eq!(world.store.payment(&id).status(), Status::Cancelled);
+}
+
+#[test]
+fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
+    let mut rail = issuing(DueAction::Ask);
+    rail.expect_ask().times(1).returning(|_| RailStatus::Pending(Some(later(10))));
+    rail.expect_ask().times(1).returning(|_| RailStatus::Pending(Some(later(1_000_000))));
+    rail.expect_ask().times(1).returning(|_| RailStatus::Pending(None));
+    let world = World::with_rail(rail);
+    let id = world.created(&deposit()).id().clone();
+    let expiry = Due { at: START.plus(Duration::from_hours(24)), action: DueAction::Expire };
+    assert_eq!(attend(&world, &id).state().due, Some(Due { at: later(10), action: DueAction::Ask }));
+    assert_eq!(attend(&world, &id).state().due, Some(expiry));
+    let asked = world.store.payment(&id).postpone(START, Some(Due { at: START, action: DueAction::Ask }));
+    ready(crate::Commit::commit(&*world.store, asked)).expect("due");
+    assert_eq!(attend(&world, &id).state().due, Some(expiry));
+    let expired = attend(&world, &id);
+    assert_eq!((expired.status(), expired.state().version, expired.state().due), (Status::Expired, 2, None));
+    assert_eq!(expired.state().failure.as_ref().map(|failure| failure.code.as_str()), Some("EXPIRED"));
+}
+
+#[test]
+fn a_withdrawal_in_flight_waits_for_word_without_end() {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().returning(|_| Submission::Taken(later(2)));
+    rail.expect_ask().returning(|_| RailStatus::Pending(None));
+    let (world, id) = withdrawal_on(rail);
+    attend(&world, &id);
+    let waiting = attend(&world, &id);
+    assert_eq!((waiting.status(), waiting.state().due), (Status::Processing, None));
+    assert_eq!(attend(&world, &id), waiting, "nothing due, nothing done");
+}
+
+#[test]
+fn an_unresolved_redirectpay_deposit_is_cancelled_not_expired() {
+    let world = World::new();
+    let id =
+        world.created(&with(deposit(), &json!({"method": "redirectpay", "currency": "LKR"}))).id().clone();
+    let cancelled = attend(&world, &id);
+    assert_eq!(cancelled.status(), Status::Cancelled);
+    let rows = world.store.rows();
+    assert_eq!(rows.events.last().map(|event| event.name.as_str()), Some("payment.cancelled"));
+}
+
+#[test]
+fn a_page_without_a_recipient_expires_and_frees_its_money() {
+    let world = World::new();
+    world.fund(Currency::MXN, 50_000);
+    let unfilled = json!({"type": "withdrawal_pp", "payout": null});
+    let id = world.created(&with(withdrawal(), &unfilled)).id().clone();
+    assert_eq!(attend(&world, &id).status(), Status::Expired);
+    assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(50_000));
+}
+
+#[test]
+fn money_that_arrived_is_not_forgotten_because_an_expiry_came_first() {
+    let mut rail = issuing(DueAction::Ask);
+    rail.expect_ask().returning(|_| RailStatus::Completed);
+    let world = World::with_rail(rail);
+    let claimed = world.created(&deposit());
+    let id = claimed.id().clone();
+    let how = Happening::new(START, &*world.entropy);
+    world.store.intrude(claimed.apply(Trigger::Expire, how).expect("a move"));
+    let completed = attend(&world, &id);
+    assert_eq!((completed.status(), completed.state().late), (Status::Completed, true));
+    assert_eq!(completed.state().version, 3);
+}
+
+#[test]
+fn an_outcome_that_the_ledger_cannot_take_is_tried_again_later() {
+    let mut rail = issuing(DueAction::Ask);
+    rail.expect_ask().returning(|_| RailStatus::Completed);
+    let world = World::with_rail(rail);
+    world.fund(Currency::MXN, MAX_MINOR);
+    let id = world.created(&deposit()).id().clone();
+    let waiting = attend(&world, &id);
+    assert_eq!(waiting.status(), Status::Processing);
+    assert_eq!(waiting.state().due, Some(Due { at: later(3_600), action: DueAction::Ask }));
+}
+
+#[test]
+fn what_is_due_without_meaning_is_due_no_more() {
+    let world = World::new();
+    let due = Some(Due { at: START, action: DueAction::Expire });
+    let completed = standing(PaymentType::Deposit, Method::Spei, Status::Completed, false);
+    let odd = match completed.postpone(START, due).payment {
+        Some(PaymentChange::Moved { payment, .. }) => *payment,
+        other => panic!("{other:?}"),
+    };
+    let id = odd.id().clone();
+    world.store.add_payment(odd);
+    let left = attend(&world, &id);
+    assert_eq!((left.status(), left.state().due, left.state().version), (Status::Completed, None, 1));
+}
+
+#[test]
+fn a_rail_that_is_gone_is_an_error_that_repeats() {
+    let (mut world, id) = withdrawal_on(issuing(DueAction::Submit));
+    world.rails = Arc::new(Rails::default());
+    assert!(ready(settle(&world).attend(world.store.payment(&id))).is_err());
+    assert_eq!(world.store.payment(&id).status(), Status::Pending);
+}

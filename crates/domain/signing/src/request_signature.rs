@@ -1,0 +1,364 @@
+//! Signed requests of version 2 (specification, "HMAC signing (v2)").
+//!
+//! A [`SignatureHeaders`] holds what was sent. [`SignatureClaim::parse`] judges everything that needs no secret; the
+//! claim over a certain method, path and body is a [`SignedRequest`]; and that is verified under each of the
+//! merchant's secrets in turn. The nonce counts as used only once that has succeeded, so that nobody without the secret
+//! can burn another's nonces.
+
+use quipu_kernel::{MerchantId, Secret, Timestamp};
+use ring::hmac;
+
+use crate::sha256_hex;
+
+/// How far a timestamp may be from the server's time, in seconds, either way and included.
+const WINDOW_SECONDS: u64 = 300;
+const NONCE_LENGTH: std::ops::RangeInclusive<usize> = 8..=128;
+const SIGNATURE_PREFIX: &str = "hmac_sha256=";
+
+/// The five headers as they came, `None` where one is missing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignatureHeaders<'a> {
+    /// `X-Merchant-Id`.
+    pub merchant_id: Option<&'a str>,
+    /// `X-Timestamp`.
+    pub timestamp: Option<&'a str>,
+    /// `X-Nonce`.
+    pub nonce: Option<&'a str>,
+    /// `X-Signature-Version`.
+    pub version: Option<&'a str>,
+    /// `X-Signature`.
+    pub signature: Option<&'a str>,
+}
+
+/// Why a signed request is refused, by the error codes of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureProblem {
+    /// `SIGNATURE_MISSING`: the named header is not there.
+    #[error("header {0} is required")]
+    Missing(&'static str),
+    /// `SIGNATURE_INVALID`: a header has not the form it must have.
+    #[error("header {header} must be {expected}")]
+    Malformed {
+        /// Which header.
+        header: &'static str,
+        /// What it must be, in words.
+        expected: &'static str,
+    },
+    /// `SIGNATURE_INVALID`: the signature is not that of this request under this secret.
+    #[error("the signature does not match the request")]
+    Mismatch,
+    /// `TIMESTAMP_OUT_OF_WINDOW`: not a time in whole seconds within 300 seconds of the server's.
+    #[error("X-Timestamp must be Unix time in whole seconds, within 300 seconds of the server's time")]
+    TimestampOutOfWindow,
+}
+
+/// What the headers of a request claim, in the right form and of the right time, but not yet verified.
+#[derive(Debug, Clone, Copy)]
+pub struct SignatureClaim<'a> {
+    merchant: MerchantId,
+    timestamp: &'a str,
+    nonce: &'a str,
+    signature: [u8; 32],
+}
+
+impl<'a> SignatureClaim<'a> {
+    /// Reads the headers of a request that arrived at `now`.
+    pub fn parse(headers: &SignatureHeaders<'a>, now: Timestamp) -> Result<Self, SignatureProblem> {
+        let required = |name, value: Option<&'a str>| value.ok_or(SignatureProblem::Missing(name));
+        let merchant_id = required("X-Merchant-Id", headers.merchant_id)?;
+        let timestamp = required("X-Timestamp", headers.timestamp)?;
+        let nonce = required("X-Nonce", headers.nonce)?;
+        let version = required("X-Signature-Version", headers.version)?;
+        let signature = required("X-Signature", headers.signature)?;
+
+        if version != "v1" {
+            return Err(malformed("X-Signature-Version", "v1"));
+        }
+        let merchant = whole_number(merchant_id).and_then(|id| i64::try_from(id).ok());
+        let merchant = merchant.ok_or(malformed("X-Merchant-Id", "a merchant id, in digits"))?;
+        if !is_nonce(nonce) {
+            return Err(malformed(
+                "X-Nonce",
+                r#"8 to 128 printable ASCII characters without spaces and without "./""#,
+            ));
+        }
+        let signature = parse_signature(signature)
+            .ok_or(malformed("X-Signature", "hmac_sha256= and 64 lowercase hexadecimal digits"))?;
+        let sent = whole_number(timestamp).and_then(|seconds| i64::try_from(seconds).ok());
+        if sent.is_none_or(|seconds| seconds.abs_diff(now.seconds()) > WINDOW_SECONDS) {
+            return Err(SignatureProblem::TimestampOutOfWindow);
+        }
+        Ok(Self { merchant: MerchantId(merchant), timestamp, nonce, signature })
+    }
+
+    /// The merchant who is said to have sent it. The right secret must be one of theirs.
+    pub fn merchant(&self) -> MerchantId {
+        self.merchant
+    }
+
+    /// The nonce, unique per merchant within the window.
+    pub fn nonce(&self) -> &'a str {
+        self.nonce
+    }
+
+    /// The claim over a request: its method in capitals, its path and query exactly as sent, its raw body. For a `GET`
+    /// the body counts as empty.
+    pub fn over(&self, method: &str, path_with_query: &str, body: &[u8]) -> SignedRequest {
+        let canonical = canonical_string(self.timestamp, self.nonce, method, path_with_query, body);
+        SignedRequest { canonical, signature: self.signature }
+    }
+}
+
+/// A request together with the signature that is claimed for it.
+#[derive(Debug, Clone)]
+pub struct SignedRequest {
+    canonical: String,
+    signature: [u8; 32],
+}
+
+impl SignedRequest {
+    /// Whether `secret` made the signature, in constant time.
+    pub fn verify(&self, secret: &Secret) -> Result<(), SignatureProblem> {
+        hmac::verify(&signing_key(secret), self.canonical.as_bytes(), &self.signature)
+            .map_err(|_| SignatureProblem::Mismatch)
+    }
+}
+
+/// The value of `X-Signature` for a request: what a merchant computes.
+pub fn sign_request(
+    secret: &Secret,
+    timestamp: &str,
+    nonce: &str,
+    method: &str,
+    path_with_query: &str,
+    body: &[u8],
+) -> String {
+    let canonical = canonical_string(timestamp, nonce, method, path_with_query, body);
+    let tag = hmac::sign(&signing_key(secret), canonical.as_bytes());
+    format!("{SIGNATURE_PREFIX}{}", hex::encode(tag))
+}
+
+fn canonical_string(
+    timestamp: &str,
+    nonce: &str,
+    method: &str,
+    path_with_query: &str,
+    body: &[u8],
+) -> String {
+    let body = if method == "GET" { &[] } else { body };
+    format!("v1.{timestamp}.{nonce}.{method}.{path_with_query}.{}", sha256_hex(body))
+}
+
+fn signing_key(secret: &Secret) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes())
+}
+
+/// Paths begin with a slash, so a nonce that holds `./` could be told from the rest of the canonical string in more
+/// than one way: a captured signature would then fit a second request, under a nonce not yet used.
+fn is_nonce(text: &str) -> bool {
+    NONCE_LENGTH.contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+        && !text.contains("./")
+}
+
+fn parse_signature(text: &str) -> Option<[u8; 32]> {
+    let digits = text.strip_prefix(SIGNATURE_PREFIX)?;
+    let lowercase = !digits.bytes().any(|byte| byte.is_ascii_uppercase());
+    let mut signature = [0; 32];
+    (lowercase && hex::decode_to_slice(digits, &mut signature).is_ok()).then_some(signature)
+}
+
+fn whole_number(text: &str) -> Option<u64> {
+    let digits_only = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits_only.then(|| text.parse().ok()).flatten()
+}
+
+fn malformed(header: &'static str, expected: &'static str) -> SignatureProblem {
+    SignatureProblem::Malformed { header, expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const VECTORS: &str = include_str!("../../../../tests/vectors/hmac_v2.json");
+    const NOW: Timestamp = Timestamp::from_millis(1_763_683_200_999);
+
+    fn secret() -> Secret {
+        Secret::new("qp_hmac_example_secret_0123456789")
+    }
+
+    fn signed(timestamp: &str, nonce: &str) -> String {
+        sign_request(&secret(), timestamp, nonce, "POST", "/api/v2/payments", b"{}")
+    }
+
+    fn headers<'a>(timestamp: &'a str, nonce: &'a str, signature: &'a str) -> SignatureHeaders<'a> {
+        SignatureHeaders {
+            merchant_id: Some("42"),
+            timestamp: Some(timestamp),
+            nonce: Some(nonce),
+            version: Some("v1"),
+            signature: Some(signature),
+        }
+    }
+
+    fn judge(headers: &SignatureHeaders<'_>) -> Result<(), SignatureProblem> {
+        SignatureClaim::parse(headers, NOW)?.over("POST", "/api/v2/payments", b"{}").verify(&secret())
+    }
+
+    #[test]
+    fn the_published_vectors_hold() {
+        let file: serde_json::Value = serde_json::from_str(VECTORS).expect("JSON");
+        let vectors = file["vectors"].as_array().expect("a list");
+        assert!(!vectors.is_empty());
+        for vector in vectors {
+            let text = |member: &str| vector[member].as_str().expect("a text");
+            let (secret, body) = (Secret::new(text("secret")), text("body").as_bytes());
+            let headers = headers(text("timestamp"), text("nonce"), text("signature"));
+            let claim = SignatureClaim::parse(&headers, NOW).expect("a claim");
+            let request = claim.over(text("method"), text("path_with_query"), body);
+            assert_eq!(request.canonical, text("canonical"));
+            assert_eq!(request.verify(&secret), Ok(()));
+            assert_eq!(request.verify(&Secret::new("another")), Err(SignatureProblem::Mismatch));
+            let again = sign_request(
+                &secret,
+                claim.timestamp,
+                claim.nonce,
+                text("method"),
+                text("path_with_query"),
+                body,
+            );
+            assert_eq!(again, text("signature"));
+        }
+    }
+
+    #[test]
+    fn a_change_anywhere_breaks_the_signature() {
+        let signature = signed("1763683200", "nonce-0001");
+        let headers = headers("1763683200", "nonce-0001", &signature);
+        let claim = SignatureClaim::parse(&headers, NOW).expect("a claim");
+        assert_eq!(claim.over("POST", "/api/v2/payments", b"{}").verify(&secret()), Ok(()));
+        let changed = [
+            claim.over("PUT", "/api/v2/payments", b"{}"),
+            claim.over("POST", "/api/v2/payments?", b"{}"),
+            claim.over("POST", "/api/v2/payments", b"{ }"),
+        ];
+        assert!(changed.iter().all(|request| request.verify(&secret()) == Err(SignatureProblem::Mismatch)));
+        assert_eq!(
+            judge(&SignatureHeaders { nonce: Some("nonce-0002"), ..headers }),
+            Err(SignatureProblem::Mismatch)
+        );
+    }
+
+    #[test]
+    fn each_missing_header_is_named() {
+        let signature = signed("1763683200", "nonce-0001");
+        let all = headers("1763683200", "nonce-0001", &signature);
+        let cases = [
+            ("X-Merchant-Id", SignatureHeaders { merchant_id: None, ..all }),
+            ("X-Timestamp", SignatureHeaders { timestamp: None, ..all }),
+            ("X-Nonce", SignatureHeaders { nonce: None, ..all }),
+            ("X-Signature-Version", SignatureHeaders { version: None, ..all }),
+            ("X-Signature", SignatureHeaders { signature: None, ..all }),
+        ];
+        for (name, headers) in cases {
+            assert_eq!(judge(&headers), Err(SignatureProblem::Missing(name)));
+        }
+    }
+
+    #[test]
+    fn timestamps_pass_up_to_300_seconds_either_way() {
+        let now = NOW.seconds();
+        for (offset, expected) in [
+            (0, Ok(())),
+            (300, Ok(())),
+            (-300, Ok(())),
+            (301, Err(SignatureProblem::TimestampOutOfWindow)),
+            (-301, Err(SignatureProblem::TimestampOutOfWindow)),
+        ] {
+            let timestamp = (now + offset).to_string();
+            let signature = signed(&timestamp, "nonce-0001");
+            assert_eq!(judge(&headers(&timestamp, "nonce-0001", &signature)), expected, "{offset}");
+        }
+        for timestamp in ["", "now", "1763683200.0", "-1", "+1763683200", " 1763683200", "1763683200000"] {
+            let signature = signed(timestamp, "nonce-0001");
+            let judged = judge(&headers(timestamp, "nonce-0001", &signature));
+            assert_eq!(judged, Err(SignatureProblem::TimestampOutOfWindow), "{timestamp:?}");
+        }
+    }
+
+    #[test]
+    fn nonces_are_8_to_128_printable_characters() {
+        let (longest, too_long) = ("n".repeat(128), "n".repeat(129));
+        for (nonce, passes) in [
+            ("12345678", true),
+            (longest.as_str(), true),
+            ("a.b/c~!.", true),
+            ("1234567", false),
+            (too_long.as_str(), false),
+            ("with space", false),
+            ("nöncenönce", false),
+            ("n.GET./api/v2/balance?x=", false),
+        ] {
+            let signature = signed("1763683200", nonce);
+            assert_eq!(judge(&headers("1763683200", nonce, &signature)).is_ok(), passes, "{nonce:?}");
+        }
+    }
+
+    #[test]
+    fn headers_of_another_form_are_invalid() {
+        let signature = signed("1763683200", "nonce-0001");
+        let all = headers("1763683200", "nonce-0001", &signature);
+        let (upper, cut) = (signature.to_uppercase(), &signature[..75]);
+        let digits = signature[12..].to_uppercase();
+        let mixed = format!("hmac_sha256={digits}");
+        let cases = [
+            SignatureHeaders { version: Some("v2"), ..all },
+            SignatureHeaders { merchant_id: Some("4x2"), ..all },
+            SignatureHeaders { merchant_id: Some("99999999999999999999"), ..all },
+            SignatureHeaders { signature: Some(&upper), ..all },
+            SignatureHeaders { signature: Some(&mixed), ..all },
+            SignatureHeaders { signature: Some(cut), ..all },
+            SignatureHeaders { signature: Some(&signature[12..]), ..all },
+            SignatureHeaders { signature: Some("hmac_sha256="), ..all },
+        ];
+        for headers in cases {
+            assert!(matches!(judge(&headers), Err(SignatureProblem::Malformed { .. })), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn the_body_of_a_get_counts_as_empty() {
+        let sign = |body: &[u8]| sign_request(&secret(), "1", "nonce-0001", "GET", "/api/v2/balance", body);
+        assert_eq!(sign(b"ignored"), sign(b""));
+    }
+
+    #[test]
+    fn a_captured_signature_fits_no_second_request_under_another_nonce() {
+        let (nonce, path) = ("nonce-0001", "/api/v2/balance?x=.GET./api/v2/balance");
+        let (longer, rest) = ("nonce-0001.GET./api/v2/balance?x=", "/api/v2/balance");
+        assert_eq!(
+            canonical_string("1", nonce, "GET", path, b""),
+            canonical_string("1", longer, "GET", rest, b"")
+        );
+        assert!(is_nonce(nonce) && !is_nonce(longer));
+    }
+
+    proptest! {
+        #[test]
+        fn any_headers_at_all_are_judged_without_a_panic(
+            merchant_id: Option<String>, timestamp: Option<String>, nonce: Option<String>, signature: Option<String>,
+        ) {
+            let headers = SignatureHeaders {
+                merchant_id: merchant_id.as_deref(),
+                timestamp: timestamp.as_deref(),
+                nonce: nonce.as_deref(),
+                version: Some("v1"),
+                signature: signature.as_deref(),
+            };
+            prop_assert!(judge(&headers).is_err());
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Signatures on webhook deliveries: Standard Webhooks 1.0, symmetric (decisions, "Webhooks").
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use quipu_kernel::{Entropy, Secret, Timestamp, Unrecognised};
+use ring::hmac;
+
+const PREFIX: &str = "whsec_";
+const GENERATED_BYTES: usize = 32;
+const ADMITTED_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// The secret of a webhook endpoint: `whsec_` and base64 (RFC 4648, with padding) of 24 to 64 bytes, 32 for those we make.
+/// The decoded bytes are the key.
+#[derive(Clone)]
+pub struct WebhookSecret {
+    text: Secret,
+    key: hmac::Key,
+}
+
+impl WebhookSecret {
+    /// A new secret of 32 bytes.
+    pub fn generate(entropy: &dyn Entropy) -> Self {
+        let mut bytes = [0; GENERATED_BYTES];
+        entropy.fill(&mut bytes);
+        Self::new(format!("{PREFIX}{}", STANDARD.encode(bytes)), &bytes)
+    }
+
+    /// Reads a secret that a merchant chose or the database held.
+    pub fn parse(text: &str) -> Result<Self, Unrecognised> {
+        let bytes = text.strip_prefix(PREFIX).and_then(|base64| STANDARD.decode(base64).ok());
+        let bytes = bytes.filter(|bytes| ADMITTED_BYTES.contains(&bytes.len()));
+        let bytes = bytes.ok_or(Unrecognised { expected: "whsec_ and base64 of 24 to 64 bytes" })?;
+        Ok(Self::new(text.to_owned(), &bytes))
+    }
+
+    /// The text, to be sealed, or shown in the one answer that shows it.
+    pub fn secret(&self) -> &Secret {
+        &self.text
+    }
+
+    /// The signature of one delivery attempt: `v1,` and the base64 HMAC-SHA256 of `{id}.{seconds}.{body}`, where `at`
+    /// is the time of the attempt, sent as `webhook-timestamp`.
+    pub fn sign(&self, webhook_id: &str, at: Timestamp, body: &[u8]) -> String {
+        format!("v1,{}", STANDARD.encode(self.tag(webhook_id, at.seconds(), body)))
+    }
+
+    /// The header `webhook-signature` under several secrets, the newest first: during a rotation a receiver accepts the
+    /// delivery by the one it has.
+    pub fn sign_with_all(secrets: &[Self], webhook_id: &str, at: Timestamp, body: &[u8]) -> String {
+        let signatures: Vec<_> = secrets.iter().map(|secret| secret.sign(webhook_id, at, body)).collect();
+        signatures.join(" ")
+    }
+
+    /// Whether one of the signatures in a `webhook-signature` header is this secret's, in constant time. `seconds` is
+    /// the header `webhook-timestamp`; that it is recent is for the receiver to check.
+    pub fn verify(&self, webhook_id: &str, seconds: i64, body: &[u8], header: &str) -> bool {
+        let message = message(webhook_id, seconds, body);
+        header.split(' ').filter_map(|signature| signature.strip_prefix("v1,")).any(|base64| {
+            STANDARD.decode(base64).is_ok_and(|tag| hmac::verify(&self.key, &message, &tag).is_ok())
+        })
+    }
+
+    fn tag(&self, webhook_id: &str, seconds: i64, body: &[u8]) -> hmac::Tag {
+        hmac::sign(&self.key, &message(webhook_id, seconds, body))
+    }
+
+    fn new(text: String, bytes: &[u8]) -> Self {
+        Self { text: Secret::new(text), key: hmac::Key::new(hmac::HMAC_SHA256, bytes) }
+    }
+}
+
+fn message(webhook_id: &str, seconds: i64, body: &[u8]) -> Vec<u8> {
+    [webhook_id.as_bytes(), b".", seconds.to_string().as_bytes(), b".", body].concat()
+}
+
+impl std::fmt::Debug for WebhookSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WebhookSecret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use standardwebhooks::Webhook;
+
+    use super::*;
+    use crate::SystemEntropy;
+
+    const VECTORS: &str = include_str!("../../../../tests/vectors/standard_webhooks.json");
+
+    #[test]
+    fn the_standards_own_vector_holds() {
+        let file: serde_json::Value = serde_json::from_str(VECTORS).expect("JSON");
+        let vectors = file["vectors"].as_array().expect("a list");
+        assert!(!vectors.is_empty());
+        for vector in vectors {
+            let text = |member: &str| vector[member].as_str().expect("a text");
+            let secret = WebhookSecret::parse(text("secret")).expect("a secret");
+            let seconds: i64 = text("webhook_timestamp").parse().expect("seconds");
+            let at = Timestamp::from_millis(seconds * 1000 + 999);
+            let (id, body) = (text("webhook_id"), text("body").as_bytes());
+            assert_eq!(secret.sign(id, at, body), text("webhook_signature"));
+            assert!(secret.verify(id, seconds, body, text("webhook_signature")));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_reference_library_makes_the_same_signature(id in "[a-z0-9_]{1,40}", seconds in 0_i64..1 << 40, body in ".*") {
+            let secret = WebhookSecret::generate(&SystemEntropy);
+            let theirs = Webhook::new(secret.secret().expose()).expect("a secret");
+            let signature = secret.sign(&id, Timestamp::from_millis(seconds * 1000), body.as_bytes());
+            prop_assert_eq!(&signature, &theirs.sign(&id, seconds, body.as_bytes()).expect("signs"));
+            prop_assert!(secret.verify(&id, seconds, body.as_bytes(), &signature));
+            prop_assert!(!secret.verify(&id, seconds + 1, body.as_bytes(), &signature));
+        }
+    }
+
+    #[test]
+    fn during_a_rotation_either_secret_verifies() {
+        let secrets = [WebhookSecret::generate(&SystemEntropy), WebhookSecret::generate(&SystemEntropy)];
+        let header = WebhookSecret::sign_with_all(&secrets, "evt_1", Timestamp::from_millis(5000), b"{}");
+        assert_eq!(header.split(' ').count(), 2);
+        assert!(secrets.iter().all(|secret| secret.verify("evt_1", 5, b"{}", &header)));
+        assert!(!WebhookSecret::generate(&SystemEntropy).verify("evt_1", 5, b"{}", &header));
+    }
+
+    #[test]
+    fn secrets_have_24_to_64_bytes_in_base64() {
+        let of_length = |length| format!("whsec_{}", STANDARD.encode(vec![1; length]));
+        for (length, passes) in [(23, false), (24, true), (32, true), (64, true), (65, false)] {
+            assert_eq!(WebhookSecret::parse(&of_length(length)).is_ok(), passes, "{length}");
+        }
+        for text in [
+            "",
+            "whsec_",
+            "whsec_****",
+            "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            of_length(32).trim_end_matches('='),
+        ] {
+            assert!(WebhookSecret::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_malformed_header_verifies() {
+        let secret = WebhookSecret::generate(&SystemEntropy);
+        for header in ["", "v1", "v1,", "v1,AAAA", "v2,AAAA v1,", "v1a,AAAA", "  "] {
+            assert!(!secret.verify("evt_1", 5, b"{}", header), "{header:?}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Which crate may depend on which: arrows point one way, from the kernel outwards to the application.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// For each domain crate all it may depend on, tests included: other domain crates below it, and libraries that compute but
+/// do no input or output.
+const DOMAIN: &[(&str, &[&str])] = &[
+    ("quipu-kernel", &[]),
+    // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
+    ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
+    ("quipu-merchants", &["quipu-kernel", "async-trait"]),
+    ("quipu-ledger", &["quipu-kernel", "async-trait"]),
+    ("quipu-webhooks", &["quipu-kernel"]),
+    (
+        "quipu-payments",
+        &[
+            "quipu-kernel",
+            "quipu-signing",
+            "quipu-merchants",
+            "quipu-ledger",
+            "quipu-webhooks",
+            "async-trait",
+            "url",
+        ],
+    ),
+];
+
+/// What every domain crate may use.
+const DOMAIN_COMMON: &[&str] = &["mockall", "proptest", "serde", "serde_json", "thiserror", "time"];
+
+/// Implementations of the domain's ports. None of them sees another.
+const ADAPTERS: &[&str] = &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits"];
+
+/// Names that have no business in a domain crate's source.
+const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Each package of the workspace with the names of its direct dependencies of every kind.
+fn workspace() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
+    let packages = metadata["packages"].as_array().expect("packages");
+    let dependencies = |package: &Value| {
+        package["dependencies"].as_array().expect("dependencies").iter().map(name).collect()
+    };
+    packages.iter().map(|package| (name(package), dependencies(package))).collect()
+}
+
+#[test]
+fn a_domain_crate_depends_only_on_what_its_list_allows() {
+    let workspace = workspace();
+    for (name, allowed) in DOMAIN {
+        for dependency in &workspace[*name] {
+            let allowed =
+                allowed.contains(&dependency.as_str()) || DOMAIN_COMMON.contains(&dependency.as_str());
+            assert!(allowed, "{name} must not depend on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_is_known_here() {
+    let known: BTreeSet<_> = DOMAIN
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(ADAPTERS.iter().copied())
+        .chain(["quipu", "quipu-tests"])
+        .collect();
+    let workspace = workspace();
+    let found: BTreeSet<_> = workspace.keys().map(String::as_str).collect();
+    assert_eq!(found, known, "a crate came or went: give it its place in this file and in deny.toml");
+}
+
+#[test]
+fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
+    for (name, dependencies) in workspace() {
+        // The suite compares its tables with the routes that are really served. The benchmark measures the store without HTTP in front of it, on payments that the simulator issued.
+        let may_see: &[&str] = match name.as_str() {
+            "quipu" => ADAPTERS,
+            "quipu-tests" => &["quipu-http", "quipu-store", "quipu-rails"],
+            _ => &[],
+        };
+        for adapter in ADAPTERS {
+            assert!(
+                !dependencies.contains(*adapter) || may_see.contains(adapter),
+                "{name} must not depend on {adapter}"
+            );
+        }
+        assert!(
+            name == "quipu" || !dependencies.contains("quipu"),
+            "{name} must not depend on the application"
+        );
+    }
+}
+
+#[test]
+fn errors_without_a_type_stay_in_the_application() {
+    for (name, dependencies) in workspace() {
+        assert!(name == "quipu" || !dependencies.contains("anyhow"), "{name} must not depend on anyhow");
+    }
+}
+
+#[test]
+fn no_domain_source_speaks_of_runtimes_databases_or_http_servers() {
+    let mut seen = 0;
+    for file in files(&root().join("crates/domain"), "rs") {
+        let source = std::fs::read_to_string(&file).expect("source is UTF-8");
+        let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for (number, line) in code.enumerate() {
+            let foreign = FOREIGN_TO_DOMAIN.iter().find(|name| line.contains(&format!("{name}::")));
+            assert!(foreign.is_none(), "{}:{}: {foreign:?} in a domain crate", file.display(), number + 1);
+        }
+        seen += 1;
+    }
+    assert!(seen > 10, "only {seen} files: is this still where the domain lives?");
+}
+
+#[test]
+fn documents_link_only_to_files_that_exist() {
+    let mut pages = files(&root().join("docs"), "md");
+    pages.extend(files(&root().join("crates"), "md"));
+    pages.extend(["README.md", "CONTRIBUTING.md", "tests/README.md"].map(|page| root().join(page)));
+    for page in pages {
+        let text =
+            std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        let folder = page.parent().expect("a file is in a folder");
+        for target in
+            text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
+        {
+            let file = target.split('#').next().expect("a first part");
+            let elsewhere = target.contains("://") || target.starts_with("mailto:") || file.is_empty();
+            let exists = elsewhere || folder.join(file).exists();
+            assert!(exists, "{} links to {target}, which is not there", page.display());
+        }
+    }
+}
+
+/// All files below a folder with this ending.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("a folder's entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            found.push(path);
+        }
+    }
+    found
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Sourced by the scripts beside it: finds programs, and installs Debian packages for those that are missing.
+#
+#   need PROGRAM PACKAGE   ends the run with advice if PROGRAM is neither there nor to be had
+
+# Debian keeps the PostgreSQL server programs out of PATH, in a folder for each major version.
+for folder in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V); do
+    PATH="$folder:$PATH"
+done
+export PATH
+
+bed_say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
+
+bed_fail() {
+    printf '\n*** %s\n' "$@" >&2
+    exit 1
+}
+
+bed_as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+bed_install() {
+    command -v apt-get >/dev/null || return 1
+    bed_as_root true 2>/dev/null || return 1
+    # A package's own service is not wanted: the bed starts private servers on free ports.
+    bed_as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -qq --no-install-recommends "$1" </dev/null >/dev/null && return
+    bed_as_root apt-get update -qq </dev/null || return 1
+    bed_as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -qq --no-install-recommends "$1" </dev/null >/dev/null
+}
+
+need() {
+    local program=$1 package=$2 folder
+    command -v "$program" >/dev/null && return
+    bed_say "installing $package (for $program)"
+    bed_install "$package" || bed_fail \
+        "'$program' is missing, and the Debian package '$package' could not be installed." \
+        "Install it yourself (apt-get install $package), or run this as root or with password-less sudo."
+    for folder in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V); do
+        case ":$PATH:" in *":$folder:"*) ;; *) PATH="$folder:$PATH" ;; esac
+    done
+    command -v "$program" >/dev/null || bed_fail "Package '$package' is installed, but '$program' is still not to be found."
+}

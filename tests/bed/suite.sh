@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The steps of `make test`, cheapest first. Run by with-servers.sh, which sets the servers' addresses.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/bed/install.sh
+
+: "${QUIPU_TEST_POSTGRES:?run this through tests/bed/with-servers.sh}" "${QUIPU_TEST_REDIS:?}"
+need cc build-essential
+# The documented lines and signers are run as a merchant would run them.
+need curl curl
+need openssl openssl
+need python3 python3
+need node nodejs
+need php php-cli
+
+step() {
+    bed_say "$*"
+    local begun=$SECONDS
+    "$@"
+    printf '    %s s\n' "$((SECONDS - begun))"
+}
+
+step cargo fmt --all --check
+step cargo clippy --workspace --all-targets --locked -- -D warnings
+# Built once here; the black-box tests start this binary and never build anything themselves.
+step cargo build --locked -p quipu
+export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
+step cargo test --workspace --locked --no-fail-fast
+RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
+if command -v cargo-deny >/dev/null; then
+    step cargo deny --locked --offline check bans licenses sources
+else
+    echo "cargo-deny is not installed: dependency rules are held by the architecture test here, in full by 'make deny'"
+fi
+bed_say "all of it passed in $SECONDS s"

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Runs a command with a private PostgreSQL and a private Redis beside it, and stops both whatever becomes of
+# the command: success, failure, Ctrl-C, or the death of this script.
+#
+#   with-servers.sh [--durable] [--interactive] COMMAND [ARGUMENT…]
+#
+#   --durable      PostgreSQL flushes every commit to disk, as in production (for measurements);
+#                  without it durability is off, which changes no answer and saves minutes
+#   --interactive  the command reads the terminal
+#
+# The command sees
+#   QUIPU_TEST_POSTGRES  postgres:// URL of a superuser, who makes one database for each test
+#   QUIPU_TEST_REDIS     redis:// URL
+# Both servers listen on loopback only, on ports that were free, with a password made for this run.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/bed/install.sh
+
+durable=no interactive=no
+while :; do
+    case "${1-}" in
+        --durable) durable=yes ;;
+        --interactive) interactive=yes ;;
+        *) break ;;
+    esac
+    shift
+done
+[ $# -gt 0 ] || bed_fail "with-servers.sh: no command given"
+
+need initdb postgresql
+need redis-server redis-server
+need setpriv util-linux
+
+# PostgreSQL refuses to run as root, so root lends it the user that Debian's package made.
+as_owner=(setpriv)
+if [ "$(id -u)" = 0 ]; then
+    owner=postgres
+    getent passwd "$owner" >/dev/null || { owner=quipu-test; getent passwd "$owner" >/dev/null || useradd --system "$owner"; }
+    as_owner=(setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups)
+fi
+
+bed=$(mktemp -d "${TMPDIR:-/tmp}/quipu-bed.XXXXXX")
+[ "$(id -u)" != 0 ] || chown "$owner" "$bed"
+
+stop() {
+    trap - EXIT INT TERM HUP
+    # The command first: its gateways hold connections to the servers.
+    if [ -n "${command_pid-}" ] && kill -0 "$command_pid" 2>/dev/null; then
+        kill -TERM -- "-$command_pid" 2>/dev/null || true
+        wait "$command_pid" 2>/dev/null || true
+    fi
+    [ -z "${redis_pid-}" ] || kill -TERM "$redis_pid" 2>/dev/null || true
+    # Immediate shutdown: nothing in this cluster is worth a checkpoint.
+    [ -z "${postgres_pid-}" ] || kill -QUIT "$postgres_pid" 2>/dev/null || true
+    wait 2>/dev/null || true
+    rm -rf "$bed"
+}
+trap 'stop' EXIT
+trap 'stop; exit 130' INT
+trap 'stop; exit 143' TERM HUP
+
+password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+free_port() {
+    local port
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+    done
+}
+# Another process may take the port between the look and the start; then the next one is tried.
+start() {
+    local name=$1 log=$2 ready=$3 attempt port pid i
+    shift 3
+    for attempt in 1 2 3 4 5; do
+        port=$(free_port)
+        "$@" "$port" >"$log" 2>&1 &
+        pid=$!
+        for i in $(seq 300); do
+            kill -0 "$pid" 2>/dev/null || break
+            if "$ready" "$port"; then
+                started_pid=$pid started_port=$port
+                return
+            fi
+            sleep 0.1
+        done
+        kill -KILL "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    cat "$log" >&2
+    bed_fail "$name did not start; its log is above."
+}
+
+# Own process groups, so that Ctrl-C reaches this script alone and the order of stopping is its own.
+set -m
+
+printf '%s' "$password" >"$bed/password"
+chmod 644 "$bed/password"
+(cd / && "${as_owner[@]}" initdb --pgdata="$bed/postgres" --username=quipu --pwfile="$bed/password" \
+    --auth=scram-sha-256 --locale=C --encoding=UTF8 --no-sync) >"$bed/initdb.log" 2>&1 ||
+    { cat "$bed/initdb.log" >&2; bed_fail "PostgreSQL's initdb failed; its log is above."; }
+settings=(-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 -c log_min_messages=warning)
+[ "$durable" = yes ] || settings+=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0)
+
+run_postgres() { cd / && exec "${as_owner[@]}" --pdeathsig QUIT postgres -D "$bed/postgres" "${settings[@]}" -p "$1"; }
+postgres_ready() { pg_isready -q -h 127.0.0.1 -p "$1" -t 1; }
+start PostgreSQL "$bed/postgres.log" postgres_ready run_postgres
+postgres_pid=$started_pid
+export QUIPU_TEST_POSTGRES="postgres://quipu:$password@127.0.0.1:$started_port/postgres"
+
+run_redis() {
+    exec setpriv --pdeathsig TERM redis-server --port "$1" --bind 127.0.0.1 --requirepass "$password" \
+        --save '' --appendonly no --dir "$bed"
+}
+redis_ready() { REDISCLI_AUTH=$password redis-cli -h 127.0.0.1 -p "$1" ping 2>/dev/null | grep -q PONG; }
+start Redis "$bed/redis.log" redis_ready run_redis
+redis_pid=$started_pid
+export QUIPU_TEST_REDIS="redis://:$password@127.0.0.1:$started_port/0"
+
+bed_say "PostgreSQL $(postgres --version | grep -oE '[0-9.]+' | head -1) and Redis run for this command only"
+status=0
+if [ "$interactive" = yes ]; then
+    set +m
+    "$@" || status=$?
+else
+    setpriv --pdeathsig TERM "$@" </dev/null &
+    command_pid=$!
+    wait "$command_pid" || status=$?
+fi
+exit "$status"

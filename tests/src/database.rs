@@ -1,0 +1,92 @@
+//! One fresh database for each test.
+
+use tokio_postgres::NoTls;
+
+use crate::scratch::unique_name;
+
+/// Which of the two databases a scenario runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    /// Embedded, in the gateway's data folder.
+    Sqlite,
+    /// A database of its own on the server of the test bed.
+    Postgres,
+}
+
+/// A database that exists as long as this value.
+#[derive(Debug)]
+pub enum TestDatabase {
+    /// The file is in the gateway's data folder and goes with it.
+    Sqlite,
+    /// Dropped by name.
+    Postgres {
+        /// The database's name on the bed's server.
+        name: String,
+        /// Its `postgres://` URL.
+        url: String,
+    },
+}
+
+impl TestDatabase {
+    /// Makes an empty database without tables.
+    pub async fn create(database: Database) -> Self {
+        match database {
+            Database::Sqlite => Self::Sqlite,
+            Database::Postgres => {
+                let name = unique_name("quipu_test");
+                execute_as_superuser(&format!("CREATE DATABASE {name}")).await;
+                let (server, _) =
+                    server_url().rsplit_once('/').map(owned).expect("the URL ends in a database");
+                Self::Postgres { url: format!("{server}/{name}"), name }
+            }
+        }
+    }
+
+    /// What `database_url` is set to; `None` leaves the default, which is SQLite in the data folder.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::Sqlite => None,
+            Self::Postgres { url, .. } => Some(url),
+        }
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let Self::Postgres { name, .. } = self else { return };
+        let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+        // A destructor cannot await, and blocking here would stall the test's own runtime.
+        let dropping = std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(execute_as_superuser(&statement));
+        });
+        // A database left behind dies with the bed's cluster.
+        let _ = dropping.join();
+    }
+}
+
+/// URL of a superuser on the bed's server. A run without PostgreSQL fails here: half a suite is no suite.
+fn server_url() -> String {
+    std::env::var("QUIPU_TEST_POSTGRES")
+        .expect("QUIPU_TEST_POSTGRES is not set: run `make test`, or `make shell` for single tests")
+}
+
+/// The bed's Redis, for what is tested with several nodes.
+pub(crate) fn redis_url() -> String {
+    std::env::var("QUIPU_TEST_REDIS")
+        .expect("QUIPU_TEST_REDIS is not set: run `make test`, or `make shell` for single tests")
+}
+
+async fn execute_as_superuser(statement: &str) {
+    let (client, connection) =
+        tokio_postgres::connect(&server_url(), NoTls).await.expect("the bed's PostgreSQL answers");
+    let driving = tokio::spawn(connection);
+    client.batch_execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    drop(client);
+    let _ = driving.await;
+}
+
+fn owned((left, right): (&str, &str)) -> (String, String) {
+    (left.to_owned(), right.to_owned())
+}

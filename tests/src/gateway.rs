@@ -1,0 +1,330 @@
+//! A gateway process: started, killed, restarted on the same data, and gone with the test.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::{Client, CommandOutput, Database, Merchant, ScratchFolder, TestDatabase, eventually};
+
+/// What a gateway is started with. Limits are out of the way and the simulator settles after 100 ms, unless a test asks
+/// for something else.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    database: Database,
+    environment: Vec<(String, String)>,
+}
+
+impl Setup {
+    /// The settings most scenarios run under.
+    pub fn new(database: Database) -> Self {
+        let plenty = "100000000";
+        let setup = Self { database, environment: Vec::new() };
+        setup
+            .set("LISTEN", "127.0.0.1:0")
+            .set("METRICS_LISTEN", "127.0.0.1:0")
+            .set("SIMULATOR__DELAY", "100ms")
+            .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", plenty)
+            .set("LIMITS__PAYMENT_CREATE_PER_10S", plenty)
+            .set("LIMITS__STANDARD_PER_MINUTE", plenty)
+            .set("LIMITS__UNAUTHENTICATED_PER_MINUTE", plenty)
+    }
+
+    /// Sets the configuration key `QUIPU__{key}`, in capitals with double underscores between sections.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
+        self.environment.push((format!("QUIPU__{key}"), value.to_owned()));
+        self
+    }
+
+    /// Leaves a configuration key at its documented default.
+    pub fn default_for(mut self, key: &str) -> Self {
+        self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
+        self
+    }
+
+    /// Moves rate limits to the bed's Redis.
+    pub fn with_redis(self) -> Self {
+        self.set("REDIS_URL", &crate::database::redis_url())
+    }
+
+    /// Starts the gateway on an empty database and waits until it is ready.
+    pub async fn start(self) -> Gateway {
+        let database = Arc::new(TestDatabase::create(self.database).await);
+        Gateway::launch(self, database, Arc::new(ScratchFolder::new())).await
+    }
+}
+
+/// A running `quipu serve --dev`.
+#[derive(Debug)]
+pub struct Gateway {
+    // Order of fields is order of destruction: the process goes before its database and its folder.
+    process: Option<Process>,
+    database: Arc<TestDatabase>,
+    data: Arc<ScratchFolder>,
+    setup: Setup,
+    credentials: Value,
+    anonymous: Client,
+}
+
+/// Kills what it holds when dropped.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Gateway {
+    /// Starts a gateway with the usual settings.
+    pub async fn start(database: Database) -> Self {
+        Setup::new(database).start().await
+    }
+
+    async fn launch(setup: Setup, database: Arc<TestDatabase>, data: Arc<ScratchFolder>) -> Self {
+        let mut gateway = Self {
+            process: None,
+            database,
+            data,
+            setup,
+            credentials: Value::Null,
+            anonymous: Client::anonymous(""),
+        };
+        gateway.spawn().await;
+        gateway
+    }
+
+    async fn spawn(&mut self) {
+        self.forget_address();
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a log file");
+        let mut serve = self.command(&["serve", "--dev"]);
+        serve.stdin(Stdio::null()).stderr(log);
+        serve.stdout(File::create(self.stdout_path()).expect("a file for what it prints"));
+        self.process = Some(Process(serve.spawn().expect("the gateway can be started")));
+        // Generous, because a build machine has two cores and runs several gateways at once.
+        let deadline = Duration::from_mins(1);
+        let (credentials, anonymous) = eventually("the gateway to be ready", deadline, async || {
+            self.assert_alive();
+            let credentials: Value =
+                serde_json::from_slice(&std::fs::read(self.credentials_path()).ok()?).ok()?;
+            let client = Client::anonymous(credentials["base_url"].as_str().filter(|url| !url.is_empty())?);
+            let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
+            (ready.status == 200).then_some((credentials, client))
+        })
+        .await;
+        self.credentials = credentials;
+        self.anonymous = anonymous;
+    }
+
+    /// The file with the credentials outlives a restart; the address in it does not, and must not be mistaken for the new one.
+    fn forget_address(&self) {
+        let Ok(bytes) = std::fs::read(self.credentials_path()) else { return };
+        let mut credentials: Value = serde_json::from_slice(&bytes).expect("dev-credentials.json is JSON");
+        credentials["base_url"] = json!("");
+        std::fs::write(self.credentials_path(), credentials.to_string()).expect("the file can be written");
+    }
+
+    #[track_caller]
+    fn assert_alive(&self) {
+        let pid = self.pid();
+        assert!(Path::new(&format!("/proc/{pid}/fd/0")).exists(), "the gateway ended early:\n{}", self.log());
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().map(|process| process.0.id()).expect("the gateway runs")
+    }
+
+    /// The binary with this gateway's data, database and settings, ready for further arguments.
+    fn command(&self, arguments: &[&str]) -> Command {
+        // The kernel ends the gateway when the test's thread is gone, even if the test was killed.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(binary()).args(arguments);
+        command.arg("--data").arg(self.data.path());
+        command.current_dir(self.data.path());
+        command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(url) = self.database.url() {
+            command.env("QUIPU__DATABASE_URL", url);
+        }
+        command
+    }
+
+    /// Runs another command of the binary on this gateway's data and database, as an operator would in a shell.
+    pub fn run(&self, arguments: &[&str]) -> CommandOutput {
+        self.command(arguments).stdin(Stdio::null()).output().expect("the binary can be run").into()
+    }
+
+    /// The same under further environment variables, in a data folder of its own, for what must fail before it starts.
+    pub fn run_elsewhere(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+        let folder = ScratchFolder::new();
+        // Should it start all the same, it ends by itself.
+        let mut command = Command::new("timeout");
+        command
+            .arg("20")
+            .arg(binary())
+            .args(arguments)
+            .arg("--data")
+            .arg(folder.path())
+            .current_dir(folder.path());
+        command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(environment.iter().copied());
+        command.stdin(Stdio::null()).output().expect("the binary can be run").into()
+    }
+
+    /// Runs one SQL statement on the gateway's database, past the gateway, and answers the error if it is refused.
+    pub fn execute_sql(&self, statement: &str) -> Result<(), String> {
+        const THROUGH_PYTHON: &str = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as database: database.execute(sys.argv[2])";
+        let mut command;
+        if let Some(url) = self.postgres_url() {
+            command = Command::new("psql");
+            command.args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", "--command", statement, url]);
+        } else {
+            command = Command::new("python3");
+            command.args(["-c", THROUGH_PYTHON]).arg(self.data.path().join("quipu.db")).arg(statement);
+        }
+        let output = CommandOutput::from(command.output().expect("a client of the database"));
+        if output.status == Some(0) { Ok(()) } else { Err(output.stderr) }
+    }
+
+    /// `quipu check`: every invariant of the ledger, verified from the rows. Panics with its report on a breach.
+    #[track_caller]
+    pub fn check(&self) {
+        self.run(&["check"]).ok();
+    }
+
+    /// `kill -9`: no drain, no goodbye.
+    pub fn kill(&mut self) {
+        drop(self.process.take());
+    }
+
+    /// SIGTERM, and the exit status after the drain.
+    pub async fn terminate(&mut self) -> Option<i32> {
+        let pid = self.pid().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill can be run");
+        assert!(sent.success());
+        let mut process = self.process.take().expect("the gateway runs");
+        let status = eventually("the gateway to drain", Duration::from_secs(40), || {
+            std::future::ready(process.0.try_wait().expect("a child can be waited for"))
+        })
+        .await;
+        status.code()
+    }
+
+    /// Starts it again on the same data after `kill` or `terminate`. Clients made before point at the old address.
+    pub async fn restart(&mut self) {
+        assert!(self.process.is_none(), "still running");
+        self.spawn().await;
+    }
+
+    /// A second gateway on the same PostgreSQL database and data folder, as in a cluster.
+    pub async fn another_node(&self) -> Self {
+        assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
+        let folder = ScratchFolder::new();
+        for file in ["dev-credentials.json", "master.key"] {
+            std::fs::copy(self.data.path().join(file), folder.path().join(file)).expect("the file is there");
+        }
+        Self::launch(self.setup.clone(), Arc::clone(&self.database), Arc::new(folder)).await
+    }
+
+    /// A caller without credentials.
+    pub fn anonymous(&self) -> Client {
+        self.anonymous.clone()
+    }
+
+    /// The demo merchant of version 1, pre-funded.
+    pub fn v1(&self) -> Client {
+        self.anonymous.with_api_key(&self.credential("/v1/api_key"))
+    }
+
+    /// The demo merchant of version 2, pre-funded.
+    pub fn v2(&self) -> Client {
+        self.anonymous.with_hmac(&self.credential("/v2/merchant_id"), &self.credential("/v2/hmac_secret"))
+    }
+
+    /// The operator of `--dev`.
+    pub fn operator(&self) -> Client {
+        self.anonymous.with_bearer(&self.credential("/operator_token"))
+    }
+
+    /// A member of `dev-credentials.json` by JSON pointer, numbers as text.
+    pub fn credential(&self, pointer: &str) -> String {
+        match self.credentials.pointer(pointer) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            other => panic!("dev-credentials.json has {other:?} at {pointer}"),
+        }
+    }
+
+    /// A new version 1 merchant with a test key of all scopes and nothing on its accounts.
+    pub async fn merchant(&self) -> Merchant {
+        Merchant::onboard(&self.operator(), &self.anonymous).await
+    }
+
+    /// All it wrote to standard error, over all its lives.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// Fails if a thread of the gateway panicked, answered or not.
+    #[track_caller]
+    pub fn assert_no_panic(&self) {
+        let log = self.log();
+        let panic = log.lines().find(|line| line.contains("panicked at"));
+        assert!(panic.is_none(), "the gateway panicked: {panic:?}");
+    }
+
+    /// What `serve` printed in its present life.
+    pub fn stdout(&self) -> String {
+        std::fs::read_to_string(self.stdout_path()).unwrap_or_default()
+    }
+
+    /// The data folder.
+    pub fn data_folder(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// URL of its PostgreSQL database; `None` on SQLite.
+    pub fn postgres_url(&self) -> Option<&str> {
+        self.database.url()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.data.path().join("gateway.log")
+    }
+
+    fn stdout_path(&self) -> PathBuf {
+        self.data.path().join("gateway.out")
+    }
+
+    fn credentials_path(&self) -> PathBuf {
+        self.data.path().join("dev-credentials.json")
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.log();
+            let lines: Vec<_> = log.lines().rev().take(40).collect();
+            eprintln!("--- the gateway's last words ({:?})", self.setup.database);
+            lines.iter().rev().for_each(|line| eprintln!("{line}"));
+        }
+    }
+}
+
+/// The binary under test: `QUIPU_BIN`, or the debug build of this workspace.
+fn binary() -> PathBuf {
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/quipu");
+    let path = std::env::var_os("QUIPU_BIN").map_or_else(built, PathBuf::from);
+    // Absolute, because the gateway runs in a folder of its own.
+    path.canonicalize()
+        .unwrap_or_else(|error| panic!("{}: {error}: run `cargo build -p quipu`", path.display()))
+}

@@ -1,0 +1,59 @@
+//! Amounts in every form JSON has for them.
+
+use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
+
+on_both_databases!(amounts_are_whole_numbers_within_bounds);
+
+const MAX: i64 = 9_007_199_254_740_991;
+
+async fn amounts_are_whole_numbers_within_bounds(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let mut table = Table::new();
+    // Written as text, because a JSON library would tidy some of them up.
+    let refused = [
+        "null",
+        "true",
+        "\"100\"",
+        "\"\"",
+        "[]",
+        "[100]",
+        "{}",
+        "0",
+        "-0",
+        "-1",
+        "-100000",
+        "0.5",
+        "100.5",
+        "100.0",
+        "1e5",
+        "1E5",
+        "1e-5",
+        "100.00",
+        "1e400",
+        "9007199254740992",
+        "9223372036854775808",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "1000000000000000000000000000000000000000000",
+    ];
+    for text in refused {
+        let answer = merchant.api.post_bytes("/api/v1/payments", body_with_amount(text)).await;
+        table.invalid(format!("amount {text}"), &answer, "amount");
+    }
+    for text in ["1", "100000"] {
+        let answer = merchant.api.post_bytes("/api/v1/payments", body_with_amount(text)).await;
+        table.accepted(format!("amount {text}"), &answer);
+    }
+    table.finish();
+    // The largest amount is well-formed; two of them are more than a balance may hold.
+    let largest = || draft::steered(draft::deposit_mxn(MAX), "stay");
+    merchant.api.create(&largest()).await.ok();
+    merchant.api.create(&draft::withdrawal_ars(MAX)).await.refused(400, "INSUFFICIENT_BALANCE");
+    gateway.check();
+}
+
+fn body_with_amount(text: &str) -> String {
+    const MARK: i64 = 777_777;
+    draft::deposit_mxn(MARK).to_string().replace(&MARK.to_string(), text)
+}

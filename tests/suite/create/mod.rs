@@ -1,0 +1,9 @@
+//! Every rule of payment creation (specification, "Payment create request" to "Partner destination").
+
+mod amounts;
+mod fields;
+mod pairings;
+mod partner_destinations;
+mod payouts;
+mod responses;
+mod routes;

@@ -1,0 +1,60 @@
+//! Which method goes with which currency (specification, "Payment create request", rule 3).
+
+use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
+use serde_json::json;
+
+on_both_databases!(
+    methods_with_a_fixed_currency_refuse_any_other,
+    redirectpay_takes_deposits_only,
+    other_methods_need_a_route,
+);
+
+async fn methods_with_a_fixed_currency_refuse_any_other(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let allowed = |method: &str, currency: &str| match method {
+        "spei" => currency == "MXN",
+        "payid" => currency == "AUD",
+        "redirectpay" => currency == "LKR",
+        _ => ["ARS", "UYU", "AUD"].contains(&currency),
+    };
+    let mut table = Table::new();
+    for method in ["spei", "payid", "redirectpay", "bank_transfer"] {
+        for currency in ["ARS", "AUD", "LKR", "MXN", "TRY", "UYU", "GEL", "USD"] {
+            let answer = merchant.api.create(&draft::deposit(currency, method, 1_000)).await;
+            let row = format!("{method} in {currency}");
+            if allowed(method, currency) {
+                table.accepted(row, &answer);
+            } else {
+                // Which of the two members is blamed is a matter of taste.
+                let blames_method = answer.is_invalid("method");
+                table.note(row, answer.is_invalid("currency").or(blames_method));
+            }
+        }
+    }
+    table.finish();
+}
+
+async fn redirectpay_takes_deposits_only(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let payout = json!({ "recipient_name": "Ana", "bank_account": "1" });
+    for kind in ["withdrawal", "withdrawal_pp"] {
+        let draft = draft::withdrawal("LKR", "redirectpay", 1_000, payout.clone());
+        let answer = merchant.api.create(&draft::with(draft, "/type", json!(kind))).await;
+        answer.is_invalid("type").or(answer.is_invalid("method")).expect("redirectpay takes deposits only");
+    }
+}
+
+async fn other_methods_need_a_route(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let mut table = Table::new();
+    for method in ["cashstore", "card", "cash", "crypto"] {
+        let answer = merchant.api.create(&draft::deposit("MXN", method, 1_000)).await;
+        table.refused(format!("{method} in MXN"), &answer, 400, "METHOD_NOT_AVAILABLE");
+        let answer = merchant.api.create(&draft::deposit("TRY", method, 1_000)).await;
+        table.refused(format!("{method} in TRY"), &answer, 400, "CURRENCY_NOT_ENABLED");
+    }
+    table.finish();
+}

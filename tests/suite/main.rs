@@ -1,0 +1,19 @@
+//! The scenarios, one file a subject, each on both databases.
+
+mod balances;
+mod callers;
+mod cancel;
+mod concurrency;
+mod crash;
+mod create;
+mod errors;
+mod health;
+mod hostile_input;
+
+mod lists;
+mod newcomer;
+mod operator;
+mod references;
+mod resets;
+mod shell;
+mod simulator;

@@ -1,0 +1,139 @@
+//! The operator's interface: onboarding, funding, history.
+
+use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
+use serde_json::json;
+
+on_both_databases!(
+    a_merchant_is_onboarded_step_by_step,
+    roles_bound_what_an_operator_may_do,
+    adjustments_are_postings_like_any_other,
+    every_change_is_in_the_audit_log,
+    wrong_requests_are_refused_in_shape,
+);
+
+async fn a_merchant_is_onboarded_step_by_step(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let operator = gateway.operator();
+    let body = json!({ "name": "Tienda", "return_urls": { "success_url": "https://tienda.example/ok" } });
+    let created = operator.post("/operator/v1/merchants", &body).await.data();
+    let id = created["merchant_id"].as_i64().expect("a number");
+    assert_eq!((&created["name"], &created["api_version"]), (&json!("Tienda"), &json!("v1")));
+    assert_eq!(created["status"], "active");
+    for environment in ["test", "live"] {
+        let secret = created["default_webhook_secrets"][environment].as_str().expect("a secret");
+        assert!(secret.starts_with("whsec_"));
+    }
+    assert_eq!(created["default_webhook_secret"], created["default_webhook_secrets"]["test"]);
+    let path = format!("/operator/v1/merchants/{id}");
+    assert_eq!(operator.get(&path).await.data()["name"], "Tienda");
+    assert_eq!(operator.patch(&path, &json!({ "name": "Tienda 2" })).await.data()["name"], "Tienda 2");
+    let list = operator.get("/operator/v1/merchants?limit=100").await.ok();
+    assert!(list["data"].as_array().expect("a list").iter().any(|merchant| merchant["merchant_id"] == id));
+    let keys = format!("{path}/api-keys");
+    let issued = operator.post(&keys, &json!({ "environment": "test", "name": "first" })).await.data();
+    let api = gateway.anonymous().with_api_key(issued["key"].as_str().expect("a key"));
+    let payment = api.create(&draft::deposit_mxn(100)).await.ok();
+    let payment = api.payment(payment["transaction_id"].as_str().expect("a string")).await;
+    assert_eq!(payment["return_urls"]["success_url"], "https://tienda.example/ok");
+    let own = api.get(&format!("/api/v1/merchants/{id}")).await.data();
+    assert_eq!((&own["merchant_id"], &own["environment"]), (&json!(id), &json!("test")));
+    assert_eq!(own["default_webhook_secret"], created["default_webhook_secret"]);
+}
+
+async fn roles_bound_what_an_operator_may_do(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let (merchants, routes) = ("/operator/v1/merchants".to_owned(), merchant.operator_path("/routes"));
+    let adjustments = merchant.operator_path("/adjustments");
+    let adjustment = json!({ "environment": "test", "currency": "MXN", "amount": 1, "reason": "correction" });
+    let mut table = Table::new();
+    for role in ["admin", "finance", "support", "viewer"] {
+        let created = gateway.run(&["operator", "create", "--name", role, "--role", role]);
+        let created: serde_json::Value = serde_json::from_str(created.ok()).expect("JSON is printed");
+        let operator = gateway.anonymous().with_bearer(created["token"].as_str().expect("the token, once"));
+        let mut expect = |row: &str, answer: &quipu_tests::Answer, allowed: bool| {
+            let row = format!("{role}: {row}");
+            if allowed {
+                table.accepted(row, answer);
+            } else {
+                table.refused(row, answer, 403, "SCOPE_MISSING");
+            }
+        };
+        let admin = role == "admin";
+        expect("create a merchant", &operator.post(&merchants, &json!({ "name": "Made" })).await, admin);
+        expect("read routes", &operator.get(&routes).await, admin);
+        expect("adjust", &operator.post(&adjustments, &adjustment).await, admin || role == "finance");
+        expect("audit log", &operator.get("/operator/v1/audit-log").await, admin || role == "finance");
+    }
+    table.finish();
+    for token in ["qp_op_unknown", "x"] {
+        gateway.anonymous().with_bearer(token).get(&merchants).await.refused(401, "TOKEN_INVALID");
+    }
+    let answer = gateway.anonymous().get(&merchants).await;
+    assert_eq!(answer.status, 401, "{answer}");
+    // A merchant's key opens nothing here.
+    assert_eq!(merchant.api.get(&merchants).await.status, 401);
+}
+
+async fn adjustments_are_postings_like_any_other(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("MXN", 1_000).await;
+    merchant.fund("MXN", -400).await;
+    assert_eq!(merchant.balance("MXN").await, (600, 0));
+    let adjust = async |body| gateway.operator().post(&merchant.operator_path("/adjustments"), &body).await;
+    let body = |amount: serde_json::Value| json!({ "environment": "test", "currency": "MXN", "amount": amount, "reason": "correction" });
+    adjust(body(json!(-601))).await.refused(400, "INSUFFICIENT_BALANCE");
+    for amount in [json!(0), json!(1.5), json!("5"), json!(null), json!(9_007_199_254_740_992_i64)] {
+        adjust(body(amount)).await.invalid("amount");
+    }
+    adjust(body(json!(9_007_199_254_740_991_i64))).await.refused(400, "AMOUNT_OUT_OF_RANGE");
+    assert_eq!(merchant.balance("MXN").await, (600, 0));
+    gateway.check();
+}
+
+async fn every_change_is_in_the_audit_log(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("MXN", 1_000).await;
+    gateway.operator().patch(&merchant.operator_path(""), &json!({ "name": "Renamed" })).await.data();
+    merchant.edit_routes(|route| route["min_amount"] = json!(5)).await;
+    let answer = gateway
+        .operator()
+        .get(&format!("/operator/v1/audit-log?merchant_id={}&limit=100", merchant.id))
+        .await;
+    let list = answer.ok();
+    let entries = list["data"].as_array().expect("a list");
+    assert_eq!(list["total"], entries.len());
+    assert!(entries.len() >= 5, "merchant, key, adjustment, name, routes: {answer}");
+    for said in ["Renamed", "1000", "pre-funding"] {
+        assert!(answer.text.contains(said), "{said}: {answer}");
+    }
+    assert!(!answer.text.contains("qp_test_sk_") && !answer.text.contains("whsec_"), "no secret in the log");
+}
+
+async fn wrong_requests_are_refused_in_shape(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let operator = gateway.operator();
+    operator.post("/operator/v1/merchants", &json!({})).await.invalid("name");
+    operator
+        .post("/operator/v1/merchants", &json!({ "name": "x", "api_version": "v3" }))
+        .await
+        .invalid("api_version");
+    operator.get("/operator/v1/merchants/999999").await.refused(404, "MERCHANT_NOT_FOUND");
+    operator.get("/operator/v1/merchants?limit=101").await.invalid("limit");
+    operator.patch(&merchant.operator_path(""), &json!({ "status": "gone" })).await.invalid("status");
+    let keys = merchant.operator_path("/api-keys");
+    operator.post(&keys, &json!({ "environment": "moon" })).await.invalid("environment");
+    operator
+        .post(&keys, &json!({ "environment": "test", "scopes": ["payments.steal"] }))
+        .await
+        .invalid("scopes");
+    let beneficiary = json!({ "environment": "test", "kind": "bank", "iban": "x" });
+    operator.post(&merchant.operator_path("/beneficiaries"), &beneficiary).await.invalid("iban");
+    let route =
+        json!({ "environment": "test", "currency": "MXN", "method": "spei", "direction": "sideways" });
+    let answer = operator.put(&merchant.operator_path("/routes"), &json!({ "routes": [route] })).await;
+    answer.refused(400, "VALIDATION_FAILED");
+}
