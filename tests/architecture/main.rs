@@ -89,10 +89,10 @@ fn every_crate_is_known_here() {
 #[test]
 fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
     for (name, dependencies) in workspace() {
-        // The benchmark measures the store without HTTP in front of it.
+        // The benchmark measures the store without HTTP in front of it, on payments that the simulator issued.
         let may_see: &[&str] = match name.as_str() {
             "quipu" => ADAPTERS,
-            "quipu-tests" => &["quipu-store"],
+            "quipu-tests" => &["quipu-store", "quipu-rails"],
             _ => &[],
         };
         for adapter in ADAPTERS {
@@ -118,7 +118,7 @@ fn errors_without_a_type_stay_in_the_application() {
 #[test]
 fn no_domain_source_speaks_of_runtimes_databases_or_http_servers() {
     let mut seen = 0;
-    for file in rust_files(&root().join("crates/domain")) {
+    for file in files(&root().join("crates/domain"), "rs") {
         let source = std::fs::read_to_string(&file).expect("source is UTF-8");
         let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
         for (number, line) in code.enumerate() {
@@ -130,13 +130,34 @@ fn no_domain_source_speaks_of_runtimes_databases_or_http_servers() {
     assert!(seen > 10, "only {seen} files: is this still where the domain lives?");
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+#[test]
+fn documents_link_only_to_files_that_exist() {
+    let mut pages = files(&root().join("docs"), "md");
+    pages.extend(files(&root().join("crates"), "md"));
+    pages.extend(["README.md", "CONTRIBUTING.md", "tests/README.md"].map(|page| root().join(page)));
+    for page in pages {
+        let text =
+            std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        let folder = page.parent().expect("a file is in a folder");
+        for target in
+            text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
+        {
+            let file = target.split('#').next().expect("a first part");
+            let elsewhere = target.contains("://") || target.starts_with("mailto:") || file.is_empty();
+            let exists = elsewhere || folder.join(file).exists();
+            assert!(exists, "{} links to {target}, which is not there", page.display());
+        }
+    }
+}
+
+/// All files below a folder with this ending.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.expect("a folder's entry").path();
         if path.is_dir() {
-            found.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
             found.push(path);
         }
     }

@@ -7,12 +7,12 @@ cd "$(dirname "$0")/../.."
 : "${QUIPU_TEST_POSTGRES:?run this through tests/bed/with-servers.sh}" "${QUIPU_TEST_REDIS:?}"
 need cc build-essential
 need pg_dump postgresql-client
-# The signers of docs/SIGNING.md are run as they stand there.
+# The documented lines and signers are run as a merchant would run them.
+need curl curl
+need openssl openssl
 need python3 python3
 need node nodejs
 need php php-cli
-need openssl openssl
-need curl curl
 
 step() {
     bed_say "$*"

@@ -162,6 +162,38 @@ impl Gateway {
         self.command(arguments).stdin(Stdio::null()).output().expect("the binary can be run").into()
     }
 
+    /// The same under further environment variables, in a data folder of its own, for what must fail before it starts.
+    pub fn run_elsewhere(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+        let folder = ScratchFolder::new();
+        // Should it start all the same, it ends by itself.
+        let mut command = Command::new("timeout");
+        command
+            .arg("20")
+            .arg(binary())
+            .args(arguments)
+            .arg("--data")
+            .arg(folder.path())
+            .current_dir(folder.path());
+        command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(environment.iter().copied());
+        command.stdin(Stdio::null()).output().expect("the binary can be run").into()
+    }
+
+    /// Runs one SQL statement on the gateway's database, past the gateway, and answers the error if it is refused.
+    pub fn execute_sql(&self, statement: &str) -> Result<(), String> {
+        const THROUGH_PYTHON: &str = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as database: database.execute(sys.argv[2])";
+        let mut command;
+        if let Some(url) = self.postgres_url() {
+            command = Command::new("psql");
+            command.args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", "--command", statement, url]);
+        } else {
+            command = Command::new("python3");
+            command.args(["-c", THROUGH_PYTHON]).arg(self.data.path().join("quipu.db")).arg(statement);
+        }
+        let output = CommandOutput::from(command.output().expect("a client of the database"));
+        if output.status == Some(0) { Ok(()) } else { Err(output.stderr) }
+    }
+
     /// `quipu check`: every invariant of the ledger, verified from the rows. Panics with its report on a breach.
     #[track_caller]
     pub fn check(&self) {
@@ -292,6 +324,7 @@ impl Drop for Gateway {
 fn binary() -> PathBuf {
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/quipu");
     let path = std::env::var_os("QUIPU_BIN").map_or_else(built, PathBuf::from);
-    assert!(path.exists(), "{} is not built: run `cargo build -p quipu`", path.display());
-    path
+    // Absolute, because the gateway runs in a folder of its own.
+    path.canonicalize()
+        .unwrap_or_else(|error| panic!("{}: {error}: run `cargo build -p quipu`", path.display()))
 }

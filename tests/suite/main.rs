@@ -14,4 +14,5 @@ mod newcomer;
 mod operator;
 mod references;
 mod resets;
+mod shell;
 mod simulator;

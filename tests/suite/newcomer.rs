@@ -1,27 +1,37 @@
 //! What a newcomer does first: paste the lines that `quipu serve --dev` prints.
 
-use std::{process::Command, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 use quipu_tests::{Database, Gateway, on_both_databases};
 use serde_json::Value;
 
-on_both_databases!(the_printed_lines_work_as_they_stand);
+on_both_databases!(the_printed_lines_work_as_they_stand, the_readme_lines_work_with_ones_own_key);
 
-/// Shell commands among printed lines: from `curl` to the end of the line, and on while a line ends in a backslash.
-fn curl_commands(text: &str) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
-    let mut continued = false;
-    for line in text.lines().map(str::trim) {
-        if continued {
-            let command = commands.last_mut().expect("there is a command to continue");
-            command.push('\n');
-            command.push_str(line);
-        } else if line.starts_with("curl ") {
-            commands.push(line.to_owned());
-        }
-        continued = line.ends_with('\\') && (continued || line.starts_with("curl "));
-    }
-    commands
+/// Shell commands among printed lines: every line that calls curl and is no comment.
+fn curl_commands(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim).filter(|line| line.contains("curl ") && !line.starts_with('#')).collect()
+}
+
+/// A page of the project's documents.
+fn document(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The fenced blocks of one language.
+fn fenced(text: &str, language: &str) -> Vec<String> {
+    let opening = format!("\n```{language}\n");
+    text.split(&opening).skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0.to_owned())).collect()
+}
+
+#[track_caller]
+fn succeeds(command: &mut Command, what: &str) -> Value {
+    let output = command.output().unwrap_or_else(|error| panic!("{error}: {what}"));
+    let body = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{what}\n{body}\n{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {what}\n{body}"));
+    assert_eq!(answer["success"], true, "{what}\n{body}");
+    answer
 }
 
 async fn the_printed_lines_work_as_they_stand(database: Database) {
@@ -33,12 +43,7 @@ async fn the_printed_lines_work_as_they_stand(database: Database) {
     .await;
     let mut kinds = Vec::new();
     for command in curl_commands(&printed) {
-        let output = Command::new("sh").arg("-c").arg(&command).output().expect("a shell");
-        let body = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{command}\n{body}\n{}", String::from_utf8_lossy(&output.stderr));
-        let answer: Value =
-            serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {command}\n{body}"));
-        assert_eq!(answer["success"], true, "{command}\n{body}");
+        let answer = succeeds(Command::new("sh").arg("-c").arg(command), command);
         kinds.push(answer["type"].as_str().unwrap_or("other").to_owned());
     }
     for kind in ["deposit", "withdrawal", "other"] {
@@ -50,5 +55,19 @@ async fn the_printed_lines_work_as_they_stand(database: Database) {
         gateway.credential("/operator_token"),
     ] {
         assert!(printed.contains(&shown), "a credential is not printed");
+    }
+}
+
+async fn the_readme_lines_work_with_ones_own_key(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let readme = document("README.md");
+    let commands: Vec<_> =
+        fenced(&readme, "sh").into_iter().filter(|block| block.contains("curl ")).collect();
+    assert!(commands.len() >= 3, "create a deposit, create a withdrawal, read the balance");
+    for command in commands {
+        let command = command
+            .replace("http://127.0.0.1:8080", gateway.anonymous().base_url())
+            .replace("qp_test_sk_…", &gateway.credential("/v1/api_key"));
+        succeeds(Command::new("sh").arg("-c").arg(&command), &command);
     }
 }

@@ -70,8 +70,9 @@ impl CreatePayment {
         let fee = bear_fee(&draft, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
 
-        if draft.kind.direction() == Direction::Deposit {
-            self.judge_headroom(tenant, &draft, fee).await?.then_some(()).ok_or_else(|| bounds.exceeded())?;
+        let is_deposit = draft.kind.direction() == Direction::Deposit;
+        if is_deposit && !self.has_headroom(tenant, &draft, fee).await? {
+            return Err(bounds.exceeded());
         }
         let now = self.clock.now();
         let (customer_id, claim) = if let Some(id) = known_customer {
@@ -80,20 +81,15 @@ impl CreatePayment {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let frozen = match draft.kind.direction() {
-            Direction::Deposit => None,
-            Direction::Withdrawal => {
-                let held = Transaction::withdrawal_created(draft.currency, draft.amount, fee);
-                Some(held.map_err(|_| bounds.exceeded())?)
-            }
-        };
+        let freeze = || Transaction::withdrawal_created(draft.currency, draft.amount, fee);
+        let held = if is_deposit { None } else { Some(freeze().map_err(|_| bounds.exceeded())?) };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
         let payment = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
         changes.events = payload::events(&payment, None, created_events(&payment), &*self.entropy);
         changes.payment = Some(PaymentChange::Created(Box::new(payment)));
         changes.customer = Some(claim);
-        changes.transactions.extend(frozen);
+        changes.transactions.extend(held);
         Ok(Decision { changes, bounds })
     }
 }
@@ -113,7 +109,7 @@ const GREAT: i64 = 1 << 40;
 
 impl CreatePayment {
     /// Whether the balance could hold this deposit, as far as is known now.
-    async fn judge_headroom(&self, tenant: Tenant, draft: &Draft, fee: Minor) -> Result<bool, CreateError> {
+    async fn has_headroom(&self, tenant: Tenant, draft: &Draft, fee: Minor) -> Result<bool, CreateError> {
         let Some(ledger) = self.ledger.as_ref().filter(|_| draft.amount.get() >= GREAT) else {
             return Ok(true);
         };

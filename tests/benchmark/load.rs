@@ -1,0 +1,134 @@
+//! The load generator: raw HTTP/1.1 over kept-alive connections, all on one thread, so that it leaves the processor to
+//! what is measured.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use hdrhistogram::Histogram;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinSet,
+};
+
+/// Writes the next request into an empty buffer.
+pub(crate) type Request = Arc<dyn Fn(&mut Vec<u8>) + Send + Sync>;
+
+/// How hard to press, and for how long.
+#[derive(Clone, Copy)]
+pub(crate) struct Pressure {
+    /// Connections, each with one request under way.
+    pub(crate) connections: usize,
+    /// Measured time, after a fifth of it for warming up.
+    pub(crate) time: Duration,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    /// Answered requests a second.
+    pub(crate) per_second: f64,
+    /// Time to the whole answer, in microseconds.
+    pub(crate) latency: Histogram<u64>,
+}
+
+/// Presses on one address until the time is over. Anything but 200 ends the benchmark: refusals are fast, and not what is
+/// measured.
+pub(crate) fn press(address: SocketAddr, pressure: Pressure, request: Request) -> io::Result<Outcome> {
+    // A thread and a runtime of its own, apart from those of the harness.
+    let pressing = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(press_on_this_thread(address, pressure, request))
+    });
+    pressing.join().expect("the load generator does not panic")
+}
+
+async fn press_on_this_thread(
+    address: SocketAddr,
+    pressure: Pressure,
+    request: Request,
+) -> io::Result<Outcome> {
+    let begin = Instant::now() + pressure.time / 5;
+    let end = begin + pressure.time;
+    let mut callers = JoinSet::new();
+    for _ in 0..pressure.connections {
+        callers.spawn(call_until(address, begin, end, Arc::clone(&request)));
+    }
+    let mut latency = microseconds();
+    while let Some(caller) = callers.join_next().await {
+        latency.add(caller.map_err(io::Error::other)??).map_err(io::Error::other)?;
+    }
+    let answered = u32::try_from(latency.len()).map_err(io::Error::other)?;
+    Ok(Outcome { per_second: f64::from(answered) / pressure.time.as_secs_f64(), latency })
+}
+
+/// An empty histogram, up to a minute with three digits.
+pub(crate) fn microseconds() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are in order")
+}
+
+async fn call_until(
+    address: SocketAddr,
+    begin: Instant,
+    end: Instant,
+    request: Request,
+) -> io::Result<Histogram<u64>> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let mut latency = microseconds();
+    let (mut outgoing, mut incoming) = (Vec::with_capacity(2_048), Vec::with_capacity(65_536));
+    loop {
+        outgoing.clear();
+        request(&mut outgoing);
+        let sent = Instant::now();
+        stream.write_all(&outgoing).await?;
+        read_answer(&mut stream, &mut incoming).await?;
+        let answered = Instant::now();
+        if answered >= end {
+            return Ok(latency);
+        }
+        if sent >= begin {
+            let elapsed = u64::try_from((answered - sent).as_micros()).unwrap_or(u64::MAX);
+            latency.saturating_record(elapsed.max(1));
+        }
+    }
+}
+
+/// Reads one answer to its last byte.
+async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
+    buffer.clear();
+    let mut whole = None;
+    loop {
+        if whole.is_none() {
+            whole = head_length(buffer)
+                .map(|head| Ok::<_, io::Error>(head + body_length(&buffer[..head])?))
+                .transpose()?;
+        }
+        if whole.is_some_and(|whole| buffer.len() >= whole) {
+            break;
+        }
+        if stream.read_buf(buffer).await? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the gateway closed the connection"));
+        }
+    }
+    if buffer.get(9..12) == Some(b"200") {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("not a success: {}", String::from_utf8_lossy(buffer))))
+}
+
+fn head_length(buffer: &[u8]) -> Option<usize> {
+    buffer.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+}
+
+fn body_length(head: &[u8]) -> io::Result<usize> {
+    let head = String::from_utf8_lossy(head);
+    let header = head.lines().filter_map(|line| line.split_once(':'));
+    let mut length =
+        header.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value.trim());
+    let length = length.next().and_then(|text| text.parse().ok());
+    length.ok_or_else(|| io::Error::other("an answer without its length"))
+}

@@ -1,0 +1,170 @@
+//! Measures the release binary over HTTP on both databases, and what they can do without it. `make bench` runs it.
+//!
+//! `quipu-bench FILE` writes the report to FILE. `QUIPU_BENCH_SECONDS` (5) is the time for each measurement,
+//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant.
+
+mod ceiling;
+mod load;
+mod pgbench;
+mod process;
+mod report;
+mod workload;
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ceiling::Filler;
+use load::{Pressure, Request};
+use quipu_kernel::{Environment, MerchantId, SystemClock, Tenant};
+use quipu_store::{Store, StoreSettings};
+use quipu_tests::{Database, Gateway, Merchant, Setup, draft};
+use report::{Chapter, Row};
+use serde_json::json;
+use workload::Caller;
+
+pub(crate) const WITHDRAW: &str = "create withdrawal";
+pub(crate) const STORE_WITHDRAW: &str = "store: withdrawal";
+pub(crate) const FIRST_PAGE: &str = "list first page";
+pub(crate) const FIRST_PAGE_SMALL: &str = "list first page of a hundred";
+pub(crate) const PGBENCH: &str = "pgbench TPC-B";
+
+const CALLERS: [usize; 3] = [1, 32, 128];
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Plan {
+    time: Duration,
+    payments: usize,
+}
+
+#[tokio::main]
+async fn main() {
+    let file = std::env::args().nth(1).expect("usage: quipu-bench REPORT");
+    let number = |name: &str, default| {
+        std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
+    };
+    let plan = Plan {
+        time: Duration::from_secs(number("QUIPU_BENCH_SECONDS", 5)),
+        payments: usize::try_from(number("QUIPU_BENCH_PAYMENTS", 1_000_000)).expect("a size"),
+    };
+    let mut chapters = Vec::new();
+    for database in [Database::Sqlite, Database::Postgres] {
+        chapters.push(measure(database, plan).await);
+    }
+    let page = report::page(&process::machine(), plan.payments, &chapters);
+    println!("{page}");
+    std::fs::write(&file, page).unwrap_or_else(|error| panic!("{file}: {error}"));
+}
+
+async fn measure(database: Database, plan: Plan) -> Chapter {
+    let name = match database {
+        Database::Sqlite => "SQLite",
+        Database::Postgres => "PostgreSQL",
+    };
+    let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let (large, small) = (gateway.merchant().await, gateway.merchant().await);
+    large.fund("ARS", 1_000_000_000_000).await;
+    for _ in 0..100 {
+        small.create(&draft::deposit_mxn(100)).await;
+    }
+    let mut caller = Caller { key: key_of(&large).await, payments: Vec::new() };
+    let small = Caller { key: key_of(&small).await, payments: Vec::new() };
+
+    gateway.terminate().await;
+    let mut rows = without_http(&gateway, &large, plan, &mut caller).await;
+    let begun = Instant::now();
+    gateway.restart().await;
+    let ready_milliseconds = begun.elapsed().as_secs_f64() * 1_000.0;
+    eprintln!("{name}: {} payments, ready in {ready_milliseconds:.0} ms", plan.payments);
+
+    over_http(&gateway, plan, &caller, &small, &mut rows);
+    let peak_mebibytes = process::memory_mebibytes(gateway.pid()).1;
+    gateway.check();
+    if database == Database::Postgres {
+        drop(gateway);
+        let rates = pgbench::tpc_b(&CALLERS, plan.time * 2).await;
+        rows.extend(CALLERS.into_iter().zip(rates).map(|(callers, per_second)| Row {
+            operation: PGBENCH,
+            callers,
+            per_second,
+            latency: load::microseconds(),
+            cost: None,
+        }));
+    }
+    Chapter { database: name, rows, ready_milliseconds, peak_mebibytes }
+}
+
+async fn key_of(merchant: &Merchant) -> String {
+    merchant.issue(&json!({ "name": "bench" })).await["key"].as_str().expect("a key").to_owned()
+}
+
+/// The store's own ceiling, while no gateway runs; afterwards the merchant has its history.
+async fn without_http(gateway: &Gateway, merchant: &Merchant, plan: Plan, caller: &mut Caller) -> Vec<Row> {
+    let embedded = || format!("sqlite://{}", gateway.data_folder().join("quipu.db").display());
+    let url = gateway.postgres_url().map_or_else(embedded, str::to_owned);
+    let runtime = tokio::runtime::Handle::current();
+    let store =
+        Store::open(StoreSettings::new(url), Arc::new(SystemClock), runtime).await.expect("the store opens");
+    let tenant = Tenant::new(MerchantId(merchant.id), Environment::Test);
+    let mut filler = Filler::new(store, tenant);
+    // Measured on a history of a fair length, not on empty tables.
+    filler.fill(plan.payments / 2).await;
+    let mut rows = Vec::new();
+    for (operation, draft) in
+        [(STORE_WITHDRAW, ceiling::withdrawal as fn(u64) -> _), ("store: deposit", ceiling::deposit)]
+    {
+        for callers in CALLERS {
+            let rate = filler.measure(draft, callers, plan.time).await;
+            eprintln!("{operation} x{callers}: {:.0}/s", rate.per_second);
+            rows.push(Row {
+                operation,
+                callers,
+                per_second: rate.per_second,
+                latency: rate.latency,
+                cost: None,
+            });
+        }
+    }
+    filler.fill(plan.payments).await;
+    caller.payments = filler.sample;
+    rows
+}
+
+fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, rows: &mut Vec<Row>) {
+    let base_url = gateway.anonymous();
+    let address: SocketAddr =
+        base_url.base_url().trim_start_matches("http://").parse().expect("the gateway listens on an address");
+    let deep = format!("/api/v1/payments?offset={}", plan.payments - plan.payments / 10);
+    let operations: [(&'static str, Request); 7] = [
+        ("get", caller.get()),
+        (FIRST_PAGE, caller.get_path("/api/v1/payments")),
+        (FIRST_PAGE_SMALL, small.get_path("/api/v1/payments")),
+        ("list deep page", caller.get_path(&deep)),
+        ("balance", caller.get_path("/api/v1/balance?currency=ARS")),
+        ("create deposit", caller.create_deposit()),
+        (WITHDRAW, caller.create_withdrawal()),
+    ];
+    for (operation, request) in operations {
+        for callers in CALLERS {
+            let pressure = Pressure { connections: callers, time: plan.time };
+            let (cpu, begun) = (process::cpu_seconds(gateway.pid()), Instant::now());
+            let outcome = load::press(address, pressure, Arc::clone(&request))
+                .unwrap_or_else(|error| panic!("{operation} x{callers}: {error}"));
+            // Warming up costs as much a request as the rest, so the whole time is counted.
+            let requests = outcome.per_second * begun.elapsed().as_secs_f64();
+            let cpu = (process::cpu_seconds(gateway.pid()) - cpu) / requests * 1_000.0;
+            let (memory, _) = process::memory_mebibytes(gateway.pid());
+            eprintln!("{operation} x{callers}: {:.0}/s", outcome.per_second);
+            rows.push(Row {
+                operation,
+                callers,
+                per_second: outcome.per_second,
+                latency: outcome.latency,
+                cost: Some((cpu, memory)),
+            });
+        }
+    }
+}

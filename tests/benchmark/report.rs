@@ -1,0 +1,115 @@
+//! The page that a run leaves behind.
+
+use std::fmt::Write;
+
+use hdrhistogram::Histogram;
+
+/// One measurement.
+pub(crate) struct Row {
+    /// What was asked for.
+    pub(crate) operation: &'static str,
+    /// How many callers at once.
+    pub(crate) callers: usize,
+    pub(crate) per_second: f64,
+    /// In microseconds.
+    pub(crate) latency: Histogram<u64>,
+    /// Processor seconds of the gateway for a thousand requests, and its resident mebibytes; nothing for a reference.
+    pub(crate) cost: Option<(f64, f64)>,
+}
+
+/// All that was measured on one database.
+pub(crate) struct Chapter {
+    pub(crate) database: &'static str,
+    pub(crate) rows: Vec<Row>,
+    /// From start to ready, with all payments there, in milliseconds.
+    pub(crate) ready_milliseconds: f64,
+    /// The most memory the gateway ever had, in mebibytes.
+    pub(crate) peak_mebibytes: f64,
+}
+
+impl Chapter {
+    /// Rate of an operation at a number of callers.
+    pub(crate) fn rate(&self, operation: &str, callers: usize) -> f64 {
+        let row = self.rows.iter().find(|row| row.operation == operation && row.callers == callers);
+        row.map_or(f64::NAN, |row| row.per_second)
+    }
+
+    fn median_milliseconds(&self, operation: &str) -> f64 {
+        let row = self.rows.iter().find(|row| row.operation == operation && row.callers == 1);
+        row.map_or(f64::NAN, |row| milliseconds(row.latency.value_at_quantile(0.5)))
+    }
+
+    fn write(&self, text: &mut String) {
+        let _ = write!(
+            text,
+            "\n## {}\n\n| Operation | Callers | Requests/s | p50 ms | p99 ms | max ms | CPU s / 1000 | RSS MiB |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+            self.database
+        );
+        for row in &self.rows {
+            let latency = |value| match row.latency.len() {
+                0 => String::new(),
+                _ => format!("{:.2}", milliseconds(value)),
+            };
+            let (cpu, memory) = row
+                .cost
+                .map_or_else(Default::default, |(cpu, memory)| (format!("{cpu:.3}"), format!("{memory:.0}")));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {:.0} | {} | {} | {} | {cpu} | {memory} |",
+                row.operation,
+                row.callers,
+                row.per_second,
+                latency(row.latency.value_at_quantile(0.5)),
+                latency(row.latency.value_at_quantile(0.99)),
+                latency(row.latency.max()),
+            );
+        }
+        let _ = writeln!(
+            text,
+            "\nReady {:.0} ms after start; at most {:.0} MiB of memory under load. A first page with its exact total takes \
+             {:.2} ms for the merchant with all payments and {:.2} ms for one with a hundred (medians, one caller).",
+            self.ready_milliseconds,
+            self.peak_mebibytes,
+            self.median_milliseconds(super::FIRST_PAGE),
+            self.median_milliseconds(super::FIRST_PAGE_SMALL),
+        );
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 microseconds")]
+fn milliseconds(microseconds: u64) -> f64 {
+    microseconds as f64 / 1_000.0
+}
+
+/// The whole page.
+pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> String {
+    let mut text = format!(
+        "# Benchmarks\n\nWritten by `make bench`. {machine}. The release binary, its database and the load generator share \
+         the machine.\n\nEvery creation is durable when it is answered: SQLite with `synchronous=FULL`, PostgreSQL with \
+         its defaults (`fsync`, `synchronous_commit`). Requests go over kept-alive connections, one under way on each, by one \
+         merchant with {payments} payments, API key and rate limits checked. Settlement is an hour away and does not \
+         run.\n\n\"store\" commits the same changes through the store alone, without HTTP. `pgbench` is PostgreSQL's TPC-B on \
+         the same server. CPU is the gateway's own, without PostgreSQL's.\n"
+    );
+    for chapter in chapters {
+        chapter.write(&mut text);
+    }
+    text.push_str("\n## In short\n\n");
+    for chapter in chapters {
+        let (over_http, alone) =
+            (chapter.rate(super::WITHDRAW, 128), chapter.rate(super::STORE_WITHDRAW, 128));
+        let _ = write!(
+            text,
+            "- {}: {over_http:.0} withdrawals a second at 128 connections, {:.0} % of what the store does alone",
+            chapter.database,
+            100.0 * over_http / alone
+        );
+        let yardstick = chapter.rate(super::PGBENCH, 128);
+        if yardstick.is_finite() {
+            let _ = write!(text, ", {:.1} times `pgbench` TPC-B", over_http / yardstick);
+        }
+        text.push_str(".\n");
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! The requests that are measured, as bytes.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::load::Request;
+
+/// Who asks, and what there is to ask for.
+pub(crate) struct Caller {
+    /// An API key of the test environment.
+    pub(crate) key: String,
+    /// Payments of this merchant.
+    pub(crate) payments: Vec<String>,
+}
+
+impl Caller {
+    /// `POST` of withdrawals, each with a reference of its own.
+    pub(crate) fn create_withdrawal(&self) -> Request {
+        self.create(
+            "\"currency\":\"ARS\",\"method\":\"bank_transfer\",\"type\":\"withdrawal\",\
+             \"payout\":{\"recipient_name\":\"Ana Perez\",\"bank_account\":\"0000003100010000000001\"}",
+        )
+    }
+
+    /// `POST` of deposits, each with a reference of its own.
+    pub(crate) fn create_deposit(&self) -> Request {
+        self.create("\"currency\":\"MXN\",\"method\":\"spei\",\"type\":\"deposit\"")
+    }
+
+    fn create(&self, members: &'static str) -> Request {
+        let head = format!(
+            "POST /api/v1/payments HTTP/1.1\r\nHost: bench\r\nX-API-Key: {}\r\nContent-Type: application/json\r\nContent-Length: ",
+            self.key
+        );
+        Arc::new(move |buffer| {
+            let reference = next();
+            let body = format!(
+                "{{\"amount\":100,{members},\"merchant_reference\":\"bench-{reference}\",\
+                 \"customer\":{{\"name\":\"Ana Perez\",\"email\":\"customer{}@example.com\"}}}}",
+                reference % 1_000
+            );
+            buffer.extend_from_slice(head.as_bytes());
+            buffer.extend_from_slice(format!("{}\r\n\r\n{body}", body.len()).as_bytes());
+        })
+    }
+
+    /// `GET` of one payment after another, far apart from each other.
+    pub(crate) fn get(&self) -> Request {
+        let requests: Vec<_> =
+            self.payments.iter().map(|id| self.bytes_of(&format!("/api/v1/payments/{id}"))).collect();
+        Arc::new(move |buffer| {
+            let which = usize::try_from(next()).unwrap_or_default().wrapping_mul(7_919) % requests.len();
+            buffer.extend_from_slice(&requests[which]);
+        })
+    }
+
+    /// `GET` of the same path again and again.
+    pub(crate) fn get_path(&self, path: &str) -> Request {
+        let request = self.bytes_of(path);
+        Arc::new(move |buffer| buffer.extend_from_slice(&request))
+    }
+
+    fn bytes_of(&self, path: &str) -> Vec<u8> {
+        format!("GET {path} HTTP/1.1\r\nHost: bench\r\nX-API-Key: {}\r\n\r\n", self.key).into_bytes()
+    }
+}
+
+/// A number this run has not used.
+pub(crate) fn next() -> u64 {
+    static USED: AtomicU64 = AtomicU64::new(0);
+    USED.fetch_add(1, Ordering::Relaxed)
+}
