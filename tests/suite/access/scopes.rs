@@ -102,8 +102,8 @@ async fn each_operator_route_asks_for_its_role(database: Database) {
     let merchant = gateway.merchant().await;
     for role in ["admin", "finance", "support", "viewer"] {
         let printed = gateway.run(&["operator", "create", "--name", role, "--role", role]);
-        let token = printed.ok().split_whitespace().find(|word| word.starts_with("qp_op_"));
-        let staff = gateway.anonymous().with_bearer(token.expect("a token is printed"));
+        let printed = serde_json::from_str(printed.ok()).expect("it prints JSON");
+        let staff = gateway.anonymous().with_bearer(&text(&printed, "token"));
         for route in routes::all() {
             let Needs::Operator(needed) = route.needs else { continue };
             let path = route.path_with(merchant.id, UNKNOWN);

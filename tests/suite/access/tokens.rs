@@ -122,6 +122,32 @@ async fn a_token_is_accepted_everywhere_but_where_payments_and_tokens_are_made(d
     assert_eq!(bearer.get("/operator/v1/merchants").await.status, 401);
 }
 
+/// Nodes share the master key and nothing else, and not even their address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_good_on_every_node_and_ends_on_every_node() {
+    let mut gateway = Gateway::start(Database::Postgres).await;
+    let node = gateway.another_node().await;
+    let merchant = gateway.merchant().await;
+    let (key_id, key) = key_with_id(&merchant, &json!({})).await;
+    let token = issue(&gateway.anonymous().with_api_key(&key), &json!({})).await;
+    let there = node.anonymous().with_bearer(&token);
+    eventually("the other node to know the key", Duration::from_secs(2), async || {
+        (there.get("/api/v1/balance").await.status == 200).then_some(())
+    })
+    .await;
+    gateway.kill();
+    gateway.restart().await;
+    gateway.anonymous().with_bearer(&token).get("/api/v1/balance").await.ok();
+    let path = merchant.operator_path(&format!("/api-keys/{key_id}"));
+    gateway.operator().delete(&path).await.ok();
+    let refused = eventually("the other node to know", Duration::from_secs(2), async || {
+        let answer = there.get("/api/v1/balance").await;
+        (answer.status != 200).then_some(answer)
+    })
+    .await;
+    refused_401(&refused, "TOKEN_INVALID");
+}
+
 async fn a_token_grants_its_own_scopes_only(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
