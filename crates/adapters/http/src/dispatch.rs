@@ -90,7 +90,11 @@ pub(crate) async fn dispatch(
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
     };
-    let response = finish(&state, &request, now, outcome, verdict.as_ref());
+    if *request.method() == Method::GET && body::is_announced(&request) {
+        // Nobody has a use for it, but the next request of the connection comes after it.
+        body::drain(&mut payload, state.settings.body_timeout).await;
+    }
+    let response = finish(&state, &request, Some(row.path()), now, outcome, verdict.as_ref());
     measure::request(row, response.status(), begun.elapsed(), verdict.as_ref());
     response
 }
@@ -104,7 +108,7 @@ pub(crate) async fn refuse(
 ) -> HttpResponse {
     body::drain(&mut payload, state.settings.body_timeout).await;
     let now = state.services.clock.now();
-    finish(&state, &request, now, Err(error), None)
+    finish(&state, &request, None, now, Err(error), None)
 }
 
 /// Opens the row's door, and runs its handler. The order of the checks is that of the decisions: credentials,
@@ -262,12 +266,12 @@ async fn read_body(
 fn finish(
     state: &AppState,
     request: &HttpRequest,
+    route: Option<&'static str>,
     now: Timestamp,
     outcome: Outcome,
     verdict: Option<&Verdict>,
 ) -> HttpResponse {
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let route = request.match_pattern();
     let shown_id = request_id.to_str().unwrap_or_default();
     let mut response = match outcome {
         Ok(response) => response,
