@@ -95,7 +95,7 @@ async fn serve(
     let workers = start_workers(&foundation, &use_cases, metrics);
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
-    let readiness = Parts { store: foundation.store.clone(), shared_limiter };
+    let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let services = services(&foundation, use_cases, limiter, readiness, &key_uses);
     let serving = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
     tracing::info!(listen = base_url, public_url, "serving");
