@@ -16,7 +16,7 @@ pub(super) enum Needs {
     /// An API key itself, of any scope.
     Key,
     /// A signature; credentials have every scope, but tokens made by them need this one.
-    Signature(&'static str),
+    Signature(Option<&'static str>),
     /// The token of an operator of this role, or of an admin.
     Operator(&'static str),
 }
@@ -50,11 +50,11 @@ pub(super) fn all() -> Vec<Route> {
         (&get, "/api/v1/merchants/{id}", Scope("webhooks.read")),
         (&get, "/api/v1/merchants/{id}/balance", Scope("balance.read")),
         (&get, "/api/v1/merchants/{id}/balance/all", Scope("balance.read")),
-        (&post, "/api/v2/auth/token", Signature("-")),
-        (&post, "/api/v2/payments", Signature("payments.create")),
-        (&get, "/api/v2/payments/{id}", Signature("payments.read")),
-        (&get, "/api/v2/balance", Signature("balance.read")),
-        (&get, "/api/v2/balance/all", Signature("balance.read")),
+        (&post, "/api/v2/auth/token", Signature(None)),
+        (&post, "/api/v2/payments", Signature(Some("payments.create"))),
+        (&get, "/api/v2/payments/{id}", Signature(Some("payments.read"))),
+        (&get, "/api/v2/balance", Signature(Some("balance.read"))),
+        (&get, "/api/v2/balance/all", Signature(Some("balance.read"))),
         (&post, "/operator/v1/merchants", Operator("admin")),
         (&get, "/operator/v1/merchants", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}", Operator("admin")),
@@ -86,20 +86,21 @@ impl Route {
         self.path.replace("{id}", &id).replace("{key_id}", "none").replace("{credential_id}", "none")
     }
 
-    /// Its line as `quipu routes` prints it: method, path, credential and scope.
+    /// What `quipu routes` says of it.
     fn published(&self) -> String {
         let merchants_own = self.path.starts_with("/api/v1/merchants/") && self.path.contains("/balance");
         let (credential, scope) = match self.needs {
-            Needs::Nobody => ("none", "-"),
-            Needs::Scope(scope @ "payments.create") => ("api_key", scope),
-            Needs::Scope(scope) if merchants_own => ("api_key, token or staff", scope),
-            Needs::Scope(scope) => ("api_key or token", scope),
-            Needs::Key => ("api_key", "-"),
+            Needs::Nobody => ("none", None),
+            Needs::Scope(scope @ "payments.create") => ("api_key", Some(scope)),
+            Needs::Scope(scope) if merchants_own => ("api_key, token or staff", Some(scope)),
+            Needs::Scope(scope) => ("api_key or token", Some(scope)),
+            Needs::Key => ("api_key", None),
             Needs::Signature(scope) => ("signature", scope),
-            Needs::Operator("finance") => ("staff: finance", "-"),
-            Needs::Operator(_) => ("staff: admin", "-"),
+            Needs::Operator("finance") => ("staff: finance", None),
+            Needs::Operator(_) => ("staff: admin", None),
         };
-        format!("{}\t{}\t{credential}\t{scope}", self.method, self.path)
+        let method = self.method.as_str();
+        json!({ "method": method, "path": self.path, "credential": credential, "scope": scope }).to_string()
     }
 
     /// Whether it names something that belongs to one merchant.
@@ -126,7 +127,9 @@ impl Route {
 async fn the_table_names_every_route_the_gateway_has() {
     let gateway = Gateway::start(Database::Sqlite).await;
     let printed = gateway.run(&["routes"]);
-    let published: BTreeSet<_> = printed.ok().lines().map(str::to_owned).collect();
+    let printed: Value = serde_json::from_str(printed.ok()).expect("it prints JSON");
+    let routes = printed["routes"].as_array().expect("a list of routes");
+    let published: BTreeSet<_> = routes.iter().map(Value::to_string).collect();
     let known: BTreeSet<_> = all().iter().map(Route::published).collect();
     let missing: Vec<_> = published.difference(&known).collect();
     assert!(missing.is_empty(), "give these their rows in the table: {missing:#?}");

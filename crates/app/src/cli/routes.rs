@@ -1,22 +1,23 @@
 //! `quipu routes`: the interface as a table, for reviews, for what stands in front of the gateway, and for tests that
 //! walk all of it.
 
-use std::{io::Write, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use quipu_http::{Credentials, RouteRow, route_table};
 use quipu_merchants::Scope;
+use serde_json::{Value, json};
 
-/// Prints a line for each route: method, path, credential and scope, separated by tabs.
+use super::session;
+
+/// Prints every route: method, path, credential, and the scope that a merchant's key must have.
 pub(super) fn print() -> Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    for row in route_table() {
-        writeln!(out, "{}", line(row)).context("the table cannot be printed")?;
-    }
+    let rows: Vec<_> = route_table().iter().map(shown).collect();
+    session::print(&json!({ "routes": rows }))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(row: &RouteRow) -> String {
+fn shown(row: &RouteRow) -> Value {
     let credential = match row.credentials() {
         Credentials::None => "none".to_owned(),
         Credentials::ApiKey => "api_key".to_owned(),
@@ -25,6 +26,6 @@ fn line(row: &RouteRow) -> String {
         Credentials::Signature => "signature".to_owned(),
         Credentials::Staff(role) => format!("staff: {}", role.as_str()),
     };
-    let scope = row.scope().map_or("-", Scope::as_str);
-    [row.method(), row.path(), &credential, scope].join("\t")
+    let scope = row.scope().map(Scope::as_str);
+    json!({ "method": row.method(), "path": row.path(), "credential": credential, "scope": scope })
 }
