@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 
 : "${QUIPU_TEST_POSTGRES:?run this through tests/bed/with-servers.sh}" "${QUIPU_TEST_REDIS:?}"
 need cc build-essential
+need pg_dump postgresql-client
 # The documented lines and signers are run as a merchant would run them.
 need curl curl
 need openssl openssl

@@ -1,32 +1,30 @@
 //! What a commit does and what refuses it.
 
-use quipu_kernel::Page;
+use quipu_kernel::{Page, Timestamp};
 use quipu_ledger::{LedgerReads as _, PostingError};
-use quipu_payments::{Commit as _, CommitError, PaymentFilter, PaymentReads as _, Refusal, Status};
-use quipu_store::Store;
+use quipu_merchants::ReturnUrls;
+use quipu_payments::{
+    BankDetails, Commit as _, DueAction, Failure, InRequestWebhook, Instructions, Payment, PaymentChange,
+    PaymentFilter, PaymentReads as _, RedirectScheme, Refusal, Status, TrafficType,
+};
+use quipu_webhooks::EventName;
 
 use crate::{
-    fixture::{Fixture, on_both_databases},
-    sample::{MXN, Sample, after, funding, move_to, tenant},
+    fixture::{Fixture, funded, on_both_databases, refusal},
+    sample::{MXN, Sample, after, amount, due, funding, minor, move_to, tenant},
 };
 
 on_both_databases! {
     a_payment_is_read_back_as_it_was_committed,
+    every_member_of_a_payment_survives,
     a_withdrawal_above_the_balance_is_refused_and_leaves_nothing,
+    a_total_beyond_the_range_is_refused,
+    more_cannot_be_released_than_is_frozen,
     a_held_reference_is_refused_until_it_is_freed,
-}
-
-async fn funded(fixture: &Fixture, units: i64) -> Store {
-    let store = fixture.open().await;
-    store.commit(funding(tenant(1), units)).await.expect("funded");
-    store
-}
-
-fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> Refusal {
-    match outcome.expect_err("a refusal") {
-        CommitError::Refused(refusal) => refusal,
-        CommitError::Store(error) => panic!("{error}"),
-    }
+    a_late_completion_does_not_take_its_reference_back,
+    a_payment_that_moved_meanwhile_is_stale,
+    a_move_of_what_is_due_alone_keeps_the_version,
+    the_whole_life_of_a_withdrawal_leaves_the_books_in_order,
 }
 
 async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
@@ -40,6 +38,49 @@ async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
     assert_eq!((balance.available.get(), balance.frozen.get()), (400, 600));
 }
 
+async fn every_member_of_a_payment_survives(fixture: Fixture) {
+    let store = fixture.open().await;
+    let plain = Sample::deposit(tenant(1), 5).payment();
+    let mut terms = plain.terms().clone();
+    terms.description = Some("dos\tlíneas\n".to_owned());
+    terms.note = Some("\"quoted\" {}, NULL".to_owned());
+    terms.external_id = Some("x-1".to_owned());
+    terms.expires_at = Some(after(90_000));
+    terms.traffic_type = Some(TrafficType::Vip);
+    terms.redirect_scheme = Some(RedirectScheme::Lqr);
+    terms.return_urls = ReturnUrls { success_url: Some("https://a.example/".to_owned()), cancel_url: None };
+    terms.webhook = Some(InRequestWebhook {
+        url: "https://hooks.example/q".to_owned(),
+        events: vec![EventName::PaymentCreated, EventName::PaymentRefunded],
+    });
+    let mut state = plain.state().clone();
+    state.received_amount = Some(amount(4));
+    state.refunded_amount = minor(2);
+    state.late = true;
+    state.failure = Some(Failure { code: "EXPIRED".to_owned(), message: "nobody paid".to_owned() });
+    state.completed_at = Some(after(7));
+    state.due = due(after(9), DueAction::Ask);
+    state.instructions = Instructions {
+        bank_details: Some(BankDetails {
+            amount: "5".to_owned(),
+            purpose: "p".to_owned(),
+            currency: MXN,
+            bank_name: "Banco".to_owned(),
+            swift_code: None,
+            account_holder: "Quipu".to_owned(),
+            account_number: "1".to_owned(),
+            bsb: None,
+        }),
+        ..Instructions::default()
+    };
+    let whole = Payment::restore(terms, state);
+    let mut change = Sample::deposit(tenant(1), 5).create();
+    change.payment = Some(PaymentChange::Created(Box::new(whole.clone())));
+    change.customer = None;
+    store.commit(change).await.expect("committed");
+    assert_eq!(store.payment(tenant(1), whole.id()).await.expect("read"), Some(whole));
+}
+
 async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: Fixture) {
     let store = funded(&fixture, 100).await;
     let change = Sample::withdrawal(tenant(1), 101).create();
@@ -47,6 +88,22 @@ async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: F
     let everything = PaymentFilter::default();
     let listed = store.payments(tenant(1), &everything, Page::default());
     assert_eq!(listed.await.expect("read"), (Vec::new(), 0));
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn a_total_beyond_the_range_is_refused(fixture: Fixture) {
+    let store = funded(&fixture, quipu_kernel::MAX_MINOR).await;
+    let one_more = store.commit(funding(tenant(1), 1)).await;
+    assert_eq!(refusal(one_more), Refusal::Posting(PostingError::OutOfRange));
+}
+
+async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let first = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
+    let mut completed = move_to(&first.payment.expect("a payment"), Status::Completed, after(1));
+    let again = completed.transactions[0].clone();
+    completed.transactions.push(again);
+    assert_eq!(refusal(store.commit(completed).await), Refusal::Posting(PostingError::FrozenShort));
 }
 
 async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
@@ -61,4 +118,66 @@ async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
     store.commit(sample.create()).await.expect("the reference is free");
     let other = Sample { reference: sample.reference.clone(), ..Sample::deposit(tenant(2), 5) };
     store.commit(other.create()).await.expect("another merchant's references are its own");
+}
+
+async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
+    let store = fixture.open().await;
+    let sample = Sample::deposit(tenant(1), 5);
+    let first = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+    let expired = store.commit(move_to(&first, Status::Expired, after(1))).await.expect("expired");
+    store.commit(sample.create()).await.expect("the reference is free");
+    let mut late = move_to(&expired.payment.expect("a payment"), Status::Completed, after(2));
+    let Some(PaymentChange::Moved { payment, .. }) = &mut late.payment else { unreachable!() };
+    let mut state = payment.state().clone();
+    state.late = true;
+    **payment = Payment::restore(payment.terms().clone(), state);
+    store.commit(late).await.expect("the money is taken");
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
+    let first = first.payment.expect("a payment");
+    store.commit(move_to(&first, Status::Processing, after(1))).await.expect("processing");
+    assert_eq!(refusal(store.commit(move_to(&first, Status::Cancelled, after(1))).await), Refusal::Stale);
+    let unknown = Sample::withdrawal(tenant(1), 5).payment();
+    assert_eq!(refusal(store.commit(move_to(&unknown, Status::Cancelled, after(1))).await), Refusal::Stale);
+    let balance = store.balance(tenant(1), MXN).await.expect("read");
+    assert_eq!((balance.available.get(), balance.frozen.get()), (900, 100));
+}
+
+async fn a_move_of_what_is_due_alone_keeps_the_version(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
+    let first = first.payment.expect("a payment");
+    let mut change = move_to(&first, Status::Pending, after(1));
+    let mut state = first.state().clone();
+    state.due = due(Timestamp::from_millis(77), DueAction::Submit);
+    let same = Payment::restore(first.terms().clone(), state);
+    change.events.clear();
+    change.payment = Some(PaymentChange::Moved {
+        from: Status::Pending,
+        from_version: 1,
+        payment: Box::new(same.clone()),
+    });
+    store.commit(change).await.expect("committed");
+    assert_eq!(store.payment(tenant(1), first.id()).await.expect("read"), Some(same));
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn the_whole_life_of_a_withdrawal_leaves_the_books_in_order(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let sample = Sample { fee: 7, ..Sample::withdrawal(tenant(1), 100) };
+    let mut payment = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+    for (millis, status) in [(1, Status::Processing), (2, Status::Completed)] {
+        let moved = store.commit(move_to(&payment, status, after(millis))).await.expect("moved");
+        payment = moved.payment.expect("a payment");
+    }
+    let balance = store.balance(tenant(1), MXN).await.expect("read");
+    let totals = [balance.available, balance.frozen, balance.withdrawal, balance.commission];
+    assert_eq!(totals.map(quipu_kernel::Minor::get), [893, 0, 100, 7]);
+    let report = store.check().await.expect("checked");
+    assert_eq!(report.breaches, Vec::new());
+    assert_eq!((report.balances, report.transactions, report.payments), (1, 3, 1));
 }

@@ -4,8 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use quipu_kernel::SystemClock;
+use quipu_payments::{Commit as _, CommitError, Refusal};
 use quipu_store::{Store, StoreSettings};
 use tokio::runtime::{Handle, Runtime};
+
+use crate::sample::{funding, tenant};
 
 /// Which database a test runs on.
 #[derive(Clone, Copy)]
@@ -35,7 +38,15 @@ fn server() -> String {
 }
 
 impl Fixture {
+    /// A database with its tables.
     pub(crate) async fn new(engine: Engine) -> Self {
+        let fixture = Self::unmigrated(engine).await;
+        fixture.open().await.migrate().await.expect("migrations apply");
+        fixture
+    }
+
+    /// A database without any.
+    pub(crate) async fn unmigrated(engine: Engine) -> Self {
         let (url, folder) = match engine {
             Engine::Sqlite => {
                 let folder = tempfile::tempdir().expect("a folder");
@@ -50,10 +61,12 @@ impl Fixture {
                 (format!("{base}/{name}"), None)
             }
         };
-        let fixture = Self { engine, url, _folder: folder };
-        let store = fixture.open().await;
-        store.migrate().await.expect("migrations apply");
-        fixture
+        Self { engine, url, _folder: folder }
+    }
+
+    /// Whether it is a server's.
+    pub(crate) const fn is_server(&self) -> bool {
+        matches!(self.engine, Engine::Postgres)
     }
 
     /// One more store on the database, as another node has it.
@@ -80,6 +93,30 @@ impl Fixture {
                 conn.batch_execute(sql).await
             }
         }
+    }
+}
+
+/// A store in which the first merchant has money.
+pub(crate) async fn funded(fixture: &Fixture, units: i64) -> Store {
+    let store = fixture.open().await;
+    store.commit(funding(tenant(1), units)).await.expect("funded");
+    store
+}
+
+/// The rule that refused a commit.
+pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> Refusal {
+    match outcome.expect_err("a refusal") {
+        CommitError::Refused(refusal) => refusal,
+        CommitError::Store(error) => panic!("{error}"),
+    }
+}
+
+/// Waits until something is so, and gives up after ten seconds.
+pub(crate) async fn until(mut so: impl AsyncFnMut() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while !so().await {
+        assert!(std::time::Instant::now() < deadline, "it never came to be");
+        tokio::task::yield_now().await;
     }
 }
 

@@ -1,5 +1,14 @@
 //! The contract of every port, run whole on both databases.
 
+mod claims;
 mod commits;
+mod customers;
+mod directory;
+mod faults;
 mod fixture;
+mod groups;
+mod ledger;
+mod lists;
+mod nodes;
+mod once;
 mod sample;

@@ -1,0 +1,73 @@
+//! Who a new payment's customer is.
+
+use futures_util::future::join_all;
+use quipu_kernel::CustomerId;
+use quipu_payments::{Commit as _, Customer, CustomerClaim, PaymentReads as _};
+use quipu_store::Store;
+
+use crate::{
+    fixture::{Fixture, on_both_databases},
+    sample::{Sample, customer, tenant},
+};
+
+on_both_databases! {
+    a_customer_is_matched_by_email_without_regard_to_case,
+    a_customer_without_email_is_matched_by_the_digits_of_the_telephone,
+    creations_at_once_share_a_new_customer,
+    a_known_customer_is_taken_as_named,
+    customers_of_tenants_are_apart,
+}
+
+async fn create(store: &Store, merchant: i64, customer: Customer) -> CustomerId {
+    let sample = Sample { customer, ..Sample::deposit(tenant(merchant), 5) };
+    let committed = store.commit(sample.create()).await.expect("committed");
+    committed.payment.expect("a payment").terms().customer.id
+}
+
+async fn a_customer_is_matched_by_email_without_regard_to_case(fixture: Fixture) {
+    let store = fixture.open().await;
+    let first = create(&store, 1, customer(Some("Ana@Example.com"), Some("1"))).await;
+    assert_eq!(create(&store, 1, customer(Some("ana@example.COM"), None)).await, first);
+    assert_ne!(create(&store, 1, customer(Some("bea@example.com"), Some("1"))).await, first);
+    let kept = store.customer(tenant(1), first).await.expect("read").expect("a customer");
+    assert_eq!(kept.email.as_deref(), Some("Ana@Example.com"));
+    assert_eq!((kept.id, kept.phone.as_deref()), (first, Some("1")));
+}
+
+async fn a_customer_without_email_is_matched_by_the_digits_of_the_telephone(fixture: Fixture) {
+    let store = fixture.open().await;
+    let first = create(&store, 1, customer(None, Some("+52 (55) 12"))).await;
+    assert_eq!(create(&store, 1, customer(None, Some("525512"))).await, first);
+    assert_ne!(create(&store, 1, customer(None, Some("525513"))).await, first);
+    assert_ne!(create(&store, 1, customer(Some("c@example.com"), Some("525512"))).await, first);
+}
+
+async fn creations_at_once_share_a_new_customer(fixture: Fixture) {
+    let (one, other) = (fixture.open().await, fixture.open().await);
+    let mut all = Vec::new();
+    for number in 0..32 {
+        let store = if number % 2 == 0 { &one } else { &other };
+        all.push(create(store, 1, customer(Some("new@example.com"), None)));
+    }
+    let mut ids = join_all(all).await;
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+}
+
+async fn a_known_customer_is_taken_as_named(fixture: Fixture) {
+    let store = fixture.open().await;
+    let first = create(&store, 1, customer(Some("ana@example.com"), None)).await;
+    let mut change = Sample::deposit(tenant(1), 5).create();
+    change.customer = Some(CustomerClaim::Known);
+    let committed = store.commit(change).await.expect("committed").payment.expect("a payment");
+    assert_eq!(committed.terms().customer.id, CustomerId(0));
+    assert!(store.customer(tenant(1), first).await.expect("read").is_some());
+    assert_eq!(store.customer(tenant(1), CustomerId(0)).await.expect("read"), None);
+}
+
+async fn customers_of_tenants_are_apart(fixture: Fixture) {
+    let store = fixture.open().await;
+    let first = create(&store, 1, customer(Some("ana@example.com"), None)).await;
+    assert_ne!(create(&store, 2, customer(Some("ana@example.com"), None)).await, first);
+    assert_eq!(store.customer(tenant(2), first).await.expect("read"), None);
+}

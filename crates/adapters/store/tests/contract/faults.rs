@@ -1,0 +1,93 @@
+//! What survives callers that go away, stores that close, and hands that reach behind the store's back.
+
+use futures_util::FutureExt as _;
+use quipu_ledger::LedgerReads as _;
+use quipu_payments::{Commit as _, CommitError, PaymentReads as _};
+
+use crate::{
+    fixture::{Fixture, funded, on_both_databases, until},
+    sample::{MXN, Sample, tenant},
+};
+
+on_both_databases! {
+    a_caller_that_goes_away_undoes_nothing,
+    what_was_committed_is_there_after_a_restart,
+    closing_finishes_what_was_accepted,
+    entries_and_the_audit_log_refuse_to_be_changed,
+    balances_refuse_to_be_negative_or_out_of_balance,
+    a_store_without_its_tables_answers_with_an_error,
+}
+
+async fn a_caller_that_goes_away_undoes_nothing(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    for _ in 0..50 {
+        let mut commit = Box::pin(store.commit(Sample::withdrawal(tenant(1), 10).create()));
+        // Polled once, so that the change is in the queue, and dropped.
+        assert!((&mut commit).now_or_never().is_none());
+        drop(commit);
+        let mut read = Box::pin(store.balance(tenant(1), MXN));
+        assert!((&mut read).now_or_never().is_none());
+    }
+    until(async || store.balance(tenant(1), MXN).await.expect("read").frozen.get() == 500).await;
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn what_was_committed_is_there_after_a_restart(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
+    let payment = made.payment.expect("a payment");
+    store.close().await;
+    let again = fixture.open().await;
+    assert!(!again.pending_migrations().await.expect("asked"));
+    assert_eq!(again.migrate().await.expect("nothing to do"), Vec::<String>::new());
+    assert_eq!(again.payment(tenant(1), payment.id()).await.expect("read").as_ref(), Some(&*payment));
+}
+
+async fn closing_finishes_what_was_accepted(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let mut commits = Vec::new();
+    for _ in 0..40 {
+        let mut commit = Box::pin(store.commit(Sample::withdrawal(tenant(1), 10).create()));
+        assert!((&mut commit).now_or_never().is_none());
+        commits.push(commit);
+    }
+    store.clone().close().await;
+    for commit in commits {
+        commit.await.expect("accepted before the end");
+    }
+    let late = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
+    assert!(matches!(late, Err(CommitError::Store(_))));
+}
+
+async fn entries_and_the_audit_log_refuse_to_be_changed(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let mut change = Sample::withdrawal(tenant(1), 10).create();
+    change.audit = Some(crate::directory::audit("balance.adjust"));
+    store.commit(change).await.expect("committed");
+    for table in ["entries", "audit_log"] {
+        let column = if table == "entries" { "amount = amount + 1" } else { "subject = 'x'" };
+        fixture.sql(&format!("UPDATE {table} SET {column}")).await.expect_err("no update");
+        fixture.sql(&format!("DELETE FROM {table}")).await.expect_err("no deletion");
+        if fixture.is_server() {
+            fixture.sql(&format!("TRUNCATE {table}")).await.expect_err("no truncation");
+        }
+    }
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn balances_refuse_to_be_negative_or_out_of_balance(fixture: Fixture) {
+    let _store = funded(&fixture, 1_000).await;
+    let negative = "UPDATE balances SET available = -1, adjustment = -1";
+    fixture.sql(negative).await.expect_err("never negative");
+    fixture.sql("UPDATE balances SET available = available + 1").await.expect_err("never out of balance");
+}
+
+async fn a_store_without_its_tables_answers_with_an_error(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    fixture.sql("ALTER TABLE events RENAME TO lost").await.expect("renamed");
+    let failed = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
+    assert!(matches!(failed, Err(CommitError::Store(_))), "{failed:?}");
+    fixture.sql("ALTER TABLE lost RENAME TO events").await.expect("renamed");
+    store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("in order again");
+    assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
+}

@@ -1,0 +1,140 @@
+//! Changes that are committed together: each is judged against those before it, and none suffers for another.
+
+use futures_util::future::join_all;
+use quipu_kernel::Minor;
+use quipu_ledger::LedgerReads as _;
+use quipu_payments::{Commit as _, CommitError, Payment, PaymentChange, PaymentReads as _, Refusal, Status};
+
+use crate::{
+    fixture::{Fixture, funded, on_both_databases, refusal},
+    sample::{MXN, Sample, after, minor, move_to, nonce, tenant},
+};
+
+on_both_databases! {
+    of_many_withdrawals_at_once_as_many_succeed_as_the_balance_covers,
+    of_many_with_one_reference_one_succeeds,
+    of_many_with_one_nonce_one_succeeds,
+    of_many_decisions_about_one_payment_one_succeeds,
+    a_change_the_database_refuses_fails_alone,
+    many_merchants_at_once_keep_their_books,
+    a_payment_may_be_made_and_moved_in_one_group,
+}
+
+async fn of_many_withdrawals_at_once_as_many_succeed_as_the_balance_covers(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let all = (0..64).map(|_| store.commit(Sample::withdrawal(tenant(1), 30).create()));
+    let outcomes = join_all(all).await;
+    let accepted = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!(accepted, 33);
+    let balance = store.balance(tenant(1), MXN).await.expect("read");
+    assert_eq!((balance.available.get(), balance.frozen.get()), (10, 990));
+    let report = store.check().await.expect("checked");
+    assert_eq!((report.breaches, report.payments), (Vec::new(), 33));
+}
+
+async fn of_many_with_one_reference_one_succeeds(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let sample = Sample::withdrawal(tenant(1), 1);
+    let outcomes = join_all((0..64).map(|_| store.commit(sample.create()))).await;
+    let (accepted, refused): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    assert_eq!(accepted.len(), 1);
+    let winner = accepted.into_iter().next().expect("one").expect("accepted").payment.expect("a payment");
+    for outcome in refused {
+        assert_eq!(refusal(outcome), Refusal::ReferenceTaken { holder: winner.id().clone() });
+    }
+}
+
+async fn of_many_with_one_nonce_one_succeeds(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let all = (0..64).map(|_| {
+        let mut change = Sample::withdrawal(tenant(1), 1).create();
+        change.nonce = Some(nonce("same-nonce", after(60_000)));
+        store.commit(change)
+    });
+    let outcomes = join_all(all).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    let others = outcomes.into_iter().filter(Result::is_err).map(refusal);
+    assert!(others.into_iter().all(|refusal| refusal == Refusal::NonceUsed));
+}
+
+async fn of_many_decisions_about_one_payment_one_succeeds(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let made = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
+    let payment = made.payment.expect("a payment");
+    let all = (0..64).map(|number| {
+        let to = if number % 2 == 0 { Status::Cancelled } else { Status::Processing };
+        store.commit(move_to(&payment, to, after(number)))
+    });
+    let outcomes = join_all(all).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    let others = outcomes.into_iter().filter(Result::is_err).map(refusal);
+    assert!(others.into_iter().all(|refusal| refusal == Refusal::Stale));
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+/// A payment that every rule lets through and the database does not.
+fn impossible() -> quipu_payments::Changes {
+    let mut change = Sample::withdrawal(tenant(1), 1).create();
+    let Some(PaymentChange::Created(payment)) = &mut change.payment else { unreachable!() };
+    let mut state = payment.state().clone();
+    state.refunded_amount = minor(-1);
+    **payment = Payment::restore(payment.terms().clone(), state);
+    change
+}
+
+async fn a_change_the_database_refuses_fails_alone(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let twin = Sample::withdrawal(tenant(1), 1).create();
+    store.commit(twin.clone()).await.expect("the first of the name");
+    let mut same_id = twin;
+    let Some(PaymentChange::Created(payment)) = &mut same_id.payment else { unreachable!() };
+    let mut terms = payment.terms().clone();
+    terms.merchant_reference = "another".to_owned();
+    **payment = Payment::restore(terms, payment.state().clone());
+    let all = (0..64).map(|number| match number {
+        20 => store.commit(impossible()),
+        40 => store.commit(same_id.clone()),
+        _ => store.commit(Sample::withdrawal(tenant(1), 1).create()),
+    });
+    for (number, outcome) in join_all(all).await.into_iter().enumerate() {
+        match number {
+            20 | 40 => assert!(matches!(outcome, Err(CommitError::Store(_))), "{outcome:?}"),
+            _ => assert!(outcome.is_ok(), "{outcome:?}"),
+        }
+    }
+    let balance = store.balance(tenant(1), MXN).await.expect("read");
+    assert_eq!(balance.frozen, minor(63));
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn many_merchants_at_once_keep_their_books(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let all = (0..200).map(|number: i64| {
+        let sample = Sample { fee: number % 3, ..Sample::deposit(tenant(1 + number % 7), 100) };
+        let store = &store;
+        async move {
+            let made = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+            store.commit(move_to(&made, Status::Completed, after(1))).await.expect("completed");
+        }
+    });
+    join_all(all).await;
+    let report = store.check().await.expect("checked");
+    assert_eq!((report.breaches, report.payments, report.transactions), (Vec::new(), 200, 201));
+    assert_ne!(store.balance(tenant(3), MXN).await.expect("read").available, Minor::ZERO);
+}
+
+async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    for _ in 0..20 {
+        let create = Sample::withdrawal(tenant(1), 10).create();
+        let Some(PaymentChange::Created(payment)) = &create.payment else { unreachable!() };
+        let payment = payment.clone();
+        let cancel = store.commit(move_to(&payment, Status::Cancelled, after(1)));
+        let (created, cancelled) = futures_util::future::join(store.commit(create), cancel).await;
+        created.expect("created");
+        cancelled.expect("cancelled");
+        let read = store.payment(tenant(1), payment.id()).await.expect("read").expect("a payment");
+        assert_eq!((read.status(), read.state().version), (Status::Cancelled, 2));
+    }
+    assert!(store.check().await.expect("checked").is_clean());
+}

@@ -1,0 +1,133 @@
+//! Pages of payments, and how many there are.
+
+use futures_util::future::join_all;
+use quipu_kernel::{Currency, Page, PaymentId};
+use quipu_merchants::Method;
+use quipu_payments::{Commit as _, Payment, PaymentFilter, PaymentReads as _, PaymentType, Status};
+use quipu_store::Store;
+
+use crate::{
+    fixture::{Fixture, on_both_databases},
+    sample::{Sample, after, customer, move_to, tenant},
+};
+
+on_both_databases! {
+    every_filter_finds_exactly_what_matches,
+    pages_cover_everything_once_newest_first,
+    a_range_of_time_includes_both_ends,
+}
+
+async fn history(store: &Store) -> Vec<Payment> {
+    let methods = [Method::Spei, Method::BankTransfer, Method::Card];
+    let mut all = Vec::new();
+    for number in 0..60_i64 {
+        let index = usize::try_from(number).expect("small");
+        let email = format!("c{}@example.com", number % 4);
+        let sample = Sample {
+            kind: if number % 3 == 0 { PaymentType::DepositPp } else { PaymentType::Deposit },
+            method: methods[index % 3],
+            currency: if number % 2 == 0 { Currency::MXN } else { Currency::ARS },
+            reference: format!("ref-{}", number % 50),
+            customer: customer(Some(&email), None),
+            at: after(number * 10),
+            ..Sample::deposit(tenant(1), 100)
+        };
+        let Ok(made) = store.commit(sample.create()).await else { continue };
+        let mut payment = made.payment.expect("a payment");
+        if number % 5 == 0 {
+            let moved = store.commit(move_to(&payment, Status::Failed, after(number * 10 + 1))).await;
+            payment = moved.expect("moved").payment.expect("a payment");
+        }
+        all.push(*payment);
+    }
+    store.commit(Sample::deposit(tenant(2), 1).create()).await.expect("somebody else's");
+    all.sort_by(|a, b| b.id().cmp(a.id()));
+    all
+}
+
+fn matches(payment: &Payment, filter: &PaymentFilter) -> bool {
+    let terms = payment.terms();
+    filter.status.is_none_or(|status| payment.status() == status)
+        && filter.kind.is_none_or(|kind| terms.kind == kind)
+        && filter.method.is_none_or(|method| terms.method == method)
+        && filter.currency.is_none_or(|currency| terms.currency == currency)
+        && filter.merchant_reference.as_ref().is_none_or(|reference| terms.merchant_reference == *reference)
+        && filter.customer_id.is_none_or(|id| terms.customer.id == id)
+        && filter.created_from.is_none_or(|from| terms.created_at >= from)
+        && filter.created_to.is_none_or(|to| terms.created_at <= to)
+}
+
+async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
+    let store = fixture.open().await;
+    let all = history(&store).await;
+    let mut filters = vec![PaymentFilter::default()];
+    let somebody = all[7].terms().customer.id;
+    for status in [None, Some(Status::Failed), Some(Status::Processing), Some(Status::Refunded)] {
+        for kind in [None, Some(PaymentType::DepositPp)] {
+            for method in [None, Some(Method::Spei)] {
+                for currency in [None, Some(Currency::ARS)] {
+                    let plain = PaymentFilter { status, kind, method, currency, ..PaymentFilter::default() };
+                    filters.push(PaymentFilter { customer_id: Some(somebody), ..plain.clone() });
+                    filters.push(PaymentFilter { created_from: Some(after(200)), ..plain.clone() });
+                    filters.push(PaymentFilter { created_to: Some(after(300)), ..plain.clone() });
+                    filters.push(PaymentFilter {
+                        merchant_reference: Some("ref-5".to_owned()),
+                        ..plain.clone()
+                    });
+                    filters.push(plain);
+                }
+            }
+        }
+    }
+    let asked =
+        filters.iter().map(|filter| store.payments(tenant(1), filter, Page::new(100, 0).expect("a page")));
+    for (answer, filter) in join_all(asked).await.into_iter().zip(&filters) {
+        let expected: Vec<_> = all.iter().filter(|payment| matches(payment, filter)).cloned().collect();
+        let (found, total) = answer.expect("read");
+        assert_eq!(total, expected.len() as u64, "{filter:?}");
+        assert_eq!(found, expected, "{filter:?}");
+    }
+}
+
+async fn pages_cover_everything_once_newest_first(fixture: Fixture) {
+    let store = fixture.open().await;
+    let all = history(&store).await;
+    for filter in
+        [PaymentFilter::default(), PaymentFilter { status: Some(Status::Processing), ..Default::default() }]
+    {
+        let expected: Vec<PaymentId> = all
+            .iter()
+            .filter(|payment| matches(payment, &filter))
+            .map(|payment| payment.id().clone())
+            .collect();
+        for limit in [1, 7, 20] {
+            let mut seen = Vec::new();
+            loop {
+                let page = Page::new(limit, seen.len() as u64).expect("a page");
+                let (found, total) = store.payments(tenant(1), &filter, page).await.expect("read");
+                assert_eq!(total, expected.len() as u64);
+                if found.is_empty() {
+                    break;
+                }
+                seen.extend(found.into_iter().map(|payment| payment.id().clone()));
+            }
+            assert_eq!(seen, expected);
+        }
+    }
+}
+
+async fn a_range_of_time_includes_both_ends(fixture: Fixture) {
+    let store = fixture.open().await;
+    for millis in [9, 10, 11, 20, 21] {
+        let sample = Sample { at: after(millis), ..Sample::deposit(tenant(1), 5) };
+        store.commit(sample.create()).await.expect("committed");
+    }
+    let filter = PaymentFilter {
+        created_from: Some(after(10)),
+        created_to: Some(after(20)),
+        ..PaymentFilter::default()
+    };
+    let (found, total) = store.payments(tenant(1), &filter, Page::default()).await.expect("read");
+    let times: Vec<_> = found.iter().map(|payment| payment.terms().created_at).collect();
+    assert_eq!((total, times), (3, vec![after(20), after(11), after(10)]));
+}

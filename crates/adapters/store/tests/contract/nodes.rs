@@ -1,0 +1,84 @@
+//! Two stores on one database, as two nodes have it, at the same thing at once.
+
+use futures_util::future::join_all;
+use quipu_ledger::LedgerReads as _;
+use quipu_payments::{Commit as _, CommitError, Refusal};
+
+use crate::{
+    fixture::{Fixture, funded, on_both_databases, refusal},
+    sample::{MXN, Sample, after, funding, nonce, tenant},
+};
+
+on_both_databases! {
+    one_reference_is_taken_once,
+    one_nonce_is_burnt_once,
+    one_balance_is_spent_once,
+    a_first_balance_is_made_once,
+    stores_may_migrate_at_once,
+}
+
+async fn one_reference_is_taken_once(fixture: Fixture) {
+    let (one, other) = (funded(&fixture, 1_000).await, fixture.open().await);
+    for _ in 0..10 {
+        let sample = Sample::withdrawal(tenant(1), 1);
+        let all = (0..64).map(|number| if number % 2 == 0 { &one } else { &other });
+        let outcomes = join_all(all.map(|store| store.commit(sample.create()))).await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+        for outcome in outcomes.into_iter().filter(Result::is_err) {
+            assert!(matches!(refusal(outcome), Refusal::ReferenceTaken { .. }));
+        }
+    }
+    assert!(one.check().await.expect("checked").is_clean());
+}
+
+async fn one_nonce_is_burnt_once(fixture: Fixture) {
+    let (one, other) = (funded(&fixture, 1_000).await, fixture.open().await);
+    for round in 0..10 {
+        let value = format!("nonce-{round}");
+        let all = (0..64).map(|number| if number % 2 == 0 { &one } else { &other });
+        let all = all.map(|store| {
+            let mut change = Sample::withdrawal(tenant(1), 1).create();
+            change.nonce = Some(nonce(&value, after(60_000)));
+            store.commit(change)
+        });
+        let outcomes = join_all(all).await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+        for outcome in outcomes.into_iter().filter(Result::is_err) {
+            assert_eq!(refusal(outcome), Refusal::NonceUsed);
+        }
+    }
+}
+
+async fn one_balance_is_spent_once(fixture: Fixture) {
+    let (one, other) = (funded(&fixture, 100).await, fixture.open().await);
+    let all = (0..128).map(|number| if number % 2 == 0 { &one } else { &other });
+    let outcomes = join_all(all.map(|store| store.commit(Sample::withdrawal(tenant(1), 3).create()))).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 33);
+    for outcome in outcomes.into_iter().filter(Result::is_err) {
+        assert!(matches!(outcome, Err(CommitError::Refused(Refusal::Posting(_)))), "{outcome:?}");
+    }
+    let report = one.check().await.expect("checked");
+    assert_eq!((report.breaches, report.payments), (Vec::new(), 33));
+}
+
+async fn a_first_balance_is_made_once(fixture: Fixture) {
+    let (one, other) = (fixture.open().await, fixture.open().await);
+    for merchant in 1..=20 {
+        let all = [&one, &other, &one, &other].map(|store| store.commit(funding(tenant(merchant), 5)));
+        for outcome in join_all(all).await {
+            outcome.expect("funded");
+        }
+        assert_eq!(one.balance(tenant(merchant), MXN).await.expect("read").available.get(), 20);
+    }
+    assert!(one.check().await.expect("checked").is_clean());
+}
+
+async fn stores_may_migrate_at_once(fixture: Fixture) {
+    let fresh = Fixture::unmigrated(fixture.engine).await;
+    let stores = [fresh.open().await, fresh.open().await, fresh.open().await];
+    assert!(stores[0].pending_migrations().await.expect("asked"));
+    let applied = join_all(stores.iter().map(quipu_store::Store::migrate)).await;
+    let applied: usize = applied.into_iter().map(|names| names.expect("migrated").len()).sum();
+    assert_eq!(applied, 1);
+    assert!(!stores[1].pending_migrations().await.expect("asked"));
+}
