@@ -19,6 +19,7 @@ on_both_databases!(
     keys_are_1_to_255_printable_characters,
     keys_of_merchants_environments_and_versions_are_apart,
     a_signing_merchant_repeats_under_fresh_nonces,
+    an_adjustment_is_made_once_under_the_operators_own_key,
 );
 
 async fn the_first_answer_is_replayed_byte_for_byte(database: Database) {
@@ -163,6 +164,36 @@ async fn a_signing_merchant_repeats_under_fresh_nonces(database: Database) {
     let other = merchant.signer.post("/api/v2/payments", &draft::deposit_mxn(1));
     let other = other.with("Idempotency-Key", &key).send(&caller).await;
     other.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
+}
+
+async fn an_adjustment_is_made_once_under_the_operators_own_key(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let (operator, path) = (gateway.operator(), merchant.operator_path("/adjustments"));
+    let adjustment = |amount| json!({ "environment": "test", "currency": "ARS", "amount": amount, "reason": "pre-funding" });
+    let adjust = async |amount, key: &str| {
+        operator.post_with(&path, &adjustment(amount), &[("Idempotency-Key", key)]).await
+    };
+    let key = fresh_nonce();
+    let first = adjust(700, &key).await;
+    first.ok();
+    assert_eq!(first.header("Idempotent-Replayed"), None);
+    for _ in 0..3 {
+        assert_replayed(&adjust(700, &key).await, &first);
+    }
+    adjust(701, &key).await.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
+    assert_eq!(merchant.balance("ARS").await, (700, 0));
+
+    // A refusal is kept as well, and the merchant's keys are its own.
+    let refusal = fresh_nonce();
+    let refused = adjust(-1_000, &refusal).await;
+    refused.refused(400, "INSUFFICIENT_BALANCE");
+    merchant.fund("ARS", 1_000).await;
+    assert_replayed(&adjust(-1_000, &refusal).await, &refused);
+    let made = create(&merchant.api, &draft::withdrawal_ars(100), &key).await;
+    made.ok();
+    assert_eq!(made.header("Idempotent-Replayed"), None);
+    gateway.check();
 }
 
 /// A version 1 creation under a key.

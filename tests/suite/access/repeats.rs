@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use quipu_tests::{Answer, Client, Database, Gateway, draft, on_both_databases, signature::fresh_nonce};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{
@@ -15,6 +15,7 @@ const AT_ONCE: usize = 20;
 
 on_both_databases!(
     twenty_repeats_at_once_create_one_payment,
+    twenty_repeats_of_an_adjustment_adjust_once,
     a_kept_answer_survives_a_crash,
     an_acknowledged_creation_is_never_made_twice_across_crashes,
 );
@@ -35,7 +36,7 @@ async fn twenty_repeats_on_two_nodes_create_one_payment() {
 async fn one_payment_for_twenty(gateway: &Gateway, nodes: &[Client]) {
     let merchant = gateway.merchant().await;
     merchant.fund("ARS", 10_000).await;
-    let key = text(&merchant.issue(&serde_json::json!({})).await, "key");
+    let key = text(&merchant.issue(&json!({})).await, "key");
     let callers: Vec<_> = nodes.iter().map(|node| node.with_api_key(&key)).collect();
     for round in 1..=3 {
         let draft = draft::steered(draft::withdrawal_ars(100), "hold");
@@ -63,11 +64,35 @@ async fn at_once(callers: &[Client], draft: &Value, key: &str) -> Vec<Answer> {
     sending.join_all().await
 }
 
+async fn twenty_repeats_of_an_adjustment_adjust_once(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let body = json!({ "environment": "test", "currency": "ARS", "amount": 7, "reason": "pre-funding" });
+    for round in 1..=3 {
+        let (mut sending, key) = (JoinSet::new(), fresh_nonce());
+        for _ in 0..AT_ONCE {
+            let (operator, path) = (gateway.operator(), merchant.operator_path("/adjustments"));
+            let (body, key) = (body.clone(), key.clone());
+            sending
+                .spawn(async move { operator.post_with(&path, &body, &[("Idempotency-Key", &key)]).await });
+        }
+        let answers = sending.join_all().await;
+        let (made, others): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+        for answer in others {
+            answer.refused(409, "IDEMPOTENCY_KEY_IN_USE");
+        }
+        let bodies: BTreeSet<_> = made.iter().map(|answer| &answer.text).collect();
+        assert_eq!(bodies.len(), 1, "{bodies:?}");
+        assert_eq!(merchant.balance("ARS").await, (7 * round, 0));
+    }
+    gateway.check();
+}
+
 async fn a_kept_answer_survives_a_crash(database: Database) {
     let mut gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
-    let key = text(&merchant.issue(&serde_json::json!({})).await, "key");
-    let page = draft::with(draft::deposit_mxn(70), "/type", serde_json::json!("deposit_pp"));
+    let key = text(&merchant.issue(&json!({})).await, "key");
+    let page = draft::with(draft::deposit_mxn(70), "/type", json!("deposit_pp"));
     let requests =
         [draft::deposit_mxn(70), page, draft::withdrawal_ars(300)].map(|body| (body, fresh_nonce()));
     let mut firsts = Vec::new();
@@ -92,7 +117,7 @@ async fn an_acknowledged_creation_is_never_made_twice_across_crashes(database: D
     let mut gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
     merchant.fund("ARS", 1_000_000).await;
-    let key = text(&merchant.issue(&serde_json::json!({})).await, "key");
+    let key = text(&merchant.issue(&json!({})).await, "key");
     let requests: Vec<_> =
         (0..40).map(|_| (draft::steered(draft::withdrawal_ars(10), "hold"), fresh_nonce())).collect();
     let mut answered: Vec<Option<Answer>> = vec![None; requests.len()];
