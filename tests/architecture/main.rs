@@ -14,7 +14,8 @@ const DOMAIN: &[(&str, &[&str])] = &[
     ("quipu-kernel", &[]),
     // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
     ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
-    ("quipu-merchants", &["quipu-kernel", "async-trait"]),
+    // uuid only writes bytes as text here; they come from the Entropy port.
+    ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
     ("quipu-webhooks", &["quipu-kernel"]),
     (

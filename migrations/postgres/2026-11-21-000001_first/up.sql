@@ -141,7 +141,9 @@ CREATE TABLE payments (
 );
 CREATE UNIQUE INDEX payments_holding_reference ON payments (merchant_id, environment, merchant_reference)
     WHERE holds_reference;
-CREATE INDEX payments_by_reference ON payments (merchant_id, environment, merchant_reference, id);
+-- References come in no order, so each payment is in one of these two indexes and not in a third over both.
+CREATE INDEX payments_past_reference ON payments (merchant_id, environment, merchant_reference, id)
+    WHERE NOT holds_reference;
 CREATE INDEX payments_by_status ON payments (merchant_id, environment, status, id);
 CREATE INDEX payments_by_customer ON payments (merchant_id, environment, customer_id, id);
 CREATE INDEX payments_due ON payments (due_at) WHERE due_at IS NOT NULL;

@@ -11,9 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use quipu_kernel::{PaymentId, SystemClock, Tenant};
+use quipu_kernel::{Clock as _, PaymentId, SystemClock, Tenant};
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Commit as _, PaymentReads as _};
+use quipu_payments::{Changes, Commit as _, PaymentReads as _};
 use quipu_store::{Store, StoreSettings};
 
 #[path = "../tests/contract/sample.rs"]
@@ -58,6 +58,16 @@ fn main() {
     });
 }
 
+/// A withdrawal of this moment, with an event as long as a real one.
+fn withdrawal(tenant: Tenant) -> Changes {
+    let mut change =
+        sample::Sample { at: SystemClock.now(), ..sample::Sample::withdrawal(tenant, 100) }.create();
+    for event in &mut change.events {
+        event.payload = format!("{{\"type\":\"payment.created\",\"padding\":\"{}\"}}", "x".repeat(600));
+    }
+    change
+}
+
 async fn commits(store: &Store, callers: usize, merchants: i64, time: Duration) -> Vec<(Tenant, PaymentId)> {
     let started = Instant::now();
     let slowest = Arc::new(AtomicU64::new(0));
@@ -68,7 +78,7 @@ async fn commits(store: &Store, callers: usize, merchants: i64, time: Duration) 
                 let tenant = sample::tenant(1 + i64::try_from(caller).expect("small") % merchants);
                 let mut made = Vec::new();
                 while started.elapsed() < time {
-                    let change = sample::Sample::withdrawal(tenant, 100).create();
+                    let change = withdrawal(tenant);
                     let begun = Instant::now();
                     let committed = store.commit(change).await.expect("committed");
                     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);

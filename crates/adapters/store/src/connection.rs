@@ -76,8 +76,8 @@ impl Connection {
              PRAGMA temp_store = MEMORY;
              PRAGMA cache_size = -65536;
              PRAGMA mmap_size = 1073741824;
-             PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA journal_size_limit = 67108864;",
+             PRAGMA wal_autocheckpoint = 16000;
+             PRAGMA journal_size_limit = 134217728;",
         )
         .map_err(|error| OpenError::Unreachable(error.to_string()))?;
         Ok(Self::Sqlite(conn))

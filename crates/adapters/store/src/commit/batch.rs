@@ -57,11 +57,7 @@ async fn settle_one(lease: &mut Lease, origin: &Origin, job: Job) -> bool {
 /// One transaction over all of `jobs`, rolled back unless it commits.
 async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
     let conn = lease.connection(origin).await?;
-    let applied = match conn.begin_writing().await {
-        Ok(()) => apply(conn, jobs).await,
-        Err(error) => Err(error.into()),
-    };
-    match applied {
+    match apply(conn, jobs).await {
         Ok(verdicts) => match conn.commit().await {
             Ok(()) => {
                 lease.done();
@@ -81,7 +77,7 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Resul
 }
 
 async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
-    let state = load::load(conn, &Wanted::by(jobs)).await?;
+    let state = load::begin(conn, &Wanted::by(jobs)).await?;
     let (verdicts, writes) = judge(state, jobs);
     if !writes.is_empty() {
         write(conn, jobs, &writes).await?;

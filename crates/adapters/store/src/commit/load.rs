@@ -14,12 +14,11 @@ use crate::{connection::Connection, error::Fault};
 /// A balance's totals, in the order of the columns.
 pub(crate) type Totals = (i64, i64, i64, i64, i64, i64);
 
-/// Everything `wanted`, as the open transaction sees it. On PostgreSQL the balances and payments stay locked until the
-/// transaction ends.
-pub(crate) async fn load(conn: &mut Connection, wanted: &Wanted) -> Result<State, Fault> {
+/// Begins a transaction and loads everything `wanted`. On PostgreSQL the balances and payments stay locked until it ends.
+pub(crate) async fn begin(conn: &mut Connection, wanted: &Wanted) -> Result<State, Fault> {
     match conn {
-        Connection::Sqlite(conn) => load_sqlite::load(conn, wanted),
-        Connection::Postgres(conn) => load_postgres::load(conn, wanted).await,
+        Connection::Sqlite(conn) => load_sqlite::begin(conn, wanted),
+        Connection::Postgres(conn) => load_postgres::begin(conn, wanted).await,
     }
 }
 

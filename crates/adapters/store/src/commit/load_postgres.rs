@@ -1,15 +1,17 @@
 //! Loading on PostgreSQL: one statement a table for all keys of the batch, each row told apart by its key's place.
 
+use std::{collections::HashMap, hash::Hash};
+
 use diesel::{
     pg::Pg,
     sql_types::{Array, BigInt, Integer, Text},
 };
-use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
-use quipu_kernel::{CustomerId, Tenant, Timestamp};
+use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
+use quipu_kernel::{Currency, CustomerId, PaymentId, Tenant, Timestamp};
 
 use super::{
     load::{balance_from, parsed},
-    state::{KnownBalance, Standing, State, Wanted},
+    state::{AnswerKey, KnownBalance, Standing, State, Wanted},
 };
 use crate::{error::Fault, statement::statement};
 
@@ -86,119 +88,149 @@ fn at<K>(keys: &[K], place: i64) -> Result<&K, Fault> {
         .ok_or_else(|| Fault::Corrupt("a place beyond its list".to_owned()))
 }
 
-/// Everything `wanted`. The balances are locked first and then the payments, each in the order of their keys, as every
-/// lane of every node does it.
-pub(crate) async fn load(conn: &mut AsyncPgConnection, wanted: &Wanted) -> Result<State, Fault> {
-    let mut state = State::default();
-    lock_balances(conn, wanted, &mut state).await?;
-    lock_payments(conn, wanted, &mut state).await?;
-    find_once_only(conn, wanted, &mut state).await?;
-    find_holders(conn, wanted, &mut state).await?;
-    find_customers(conn, wanted, &mut state).await?;
-    Ok(state)
+/// Begins the transaction and loads everything `wanted`, all of it sent at once. The balances are locked first and then the
+/// payments, each in the order of their keys, as every lane of every node does it.
+pub(crate) async fn begin(conn: &AsyncPgConnection, wanted: &Wanted) -> Result<State, Fault> {
+    let mut session = conn;
+    let (begun, balances, payments, nonces, answers, references, emails, phones) = tokio::join!(
+        biased;
+        session.batch_execute("BEGIN"),
+        lock_balances(conn, wanted),
+        lock_payments(conn, wanted),
+        find_nonces(conn, wanted),
+        find_answers(conn, wanted),
+        find_holders(conn, wanted),
+        find_emails(conn, wanted),
+        find_phones(conn, wanted),
+    );
+    begun?;
+    Ok(State {
+        balances: balances?,
+        payments: payments?,
+        nonces: nonces?,
+        answers: answers?,
+        references: references?,
+        emails: emails?,
+        phones: phones?,
+    })
 }
 
 async fn lock_balances(
-    conn: &mut AsyncPgConnection,
+    conn: &AsyncPgConnection,
     wanted: &Wanted,
-    state: &mut State,
-) -> Result<(), Fault> {
+) -> Result<HashMap<(Tenant, Currency), KnownBalance>, Fault> {
     if wanted.balances.is_empty() {
-        return Ok(());
+        return Ok(HashMap::new());
     }
     let keys: Vec<_> = wanted.balances.iter().collect();
     let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
     let currencies = keys.iter().map(|(_, currency)| currency.as_str()).collect();
     let statement = LockBalances { merchants, environments, currencies };
-    for row in statement.load::<(i64, i64, i64, i64, i64, i64, i64)>(conn).await? {
+    let rows = statement.load::<(i64, i64, i64, i64, i64, i64, i64)>(&mut &*conn).await?;
+    let known = rows.into_iter().map(|row| {
         let (tenant, currency) = at(&keys, row.0)?;
         let balance = balance_from(*currency, (row.1, row.2, row.3, row.4, row.5, row.6))?;
-        state.balances.insert((*tenant, *currency), KnownBalance { balance, stored: true, touched: false });
-    }
-    Ok(())
+        Ok(((*tenant, *currency), KnownBalance { balance, stored: true, touched: false }))
+    });
+    known.collect()
 }
 
 async fn lock_payments(
-    conn: &mut AsyncPgConnection,
+    conn: &AsyncPgConnection,
     wanted: &Wanted,
-    state: &mut State,
-) -> Result<(), Fault> {
+) -> Result<HashMap<(Tenant, PaymentId), Standing>, Fault> {
     if wanted.payments.is_empty() {
-        return Ok(());
+        return Ok(HashMap::new());
     }
     let keys: Vec<_> = wanted.payments.iter().collect();
     let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
     let ids = keys.iter().map(|(_, id)| id.as_str()).collect();
-    for (place, status, version) in
-        (LockPayments { merchants, environments, ids }).load::<(i64, String, i32)>(conn).await?
-    {
+    let statement = LockPayments { merchants, environments, ids };
+    let rows = statement.load::<(i64, String, i32)>(&mut &*conn).await?;
+    let standings = rows.into_iter().map(|(place, status, version)| {
         let standing = Standing { status: parsed("a status", &status)?, version };
-        state.payments.insert((*at(&keys, place)?).clone(), standing);
-    }
-    Ok(())
+        Ok(((*at(&keys, place)?).clone(), standing))
+    });
+    standings.collect()
 }
 
-async fn find_once_only(
-    conn: &mut AsyncPgConnection,
+async fn find_nonces(
+    conn: &AsyncPgConnection,
     wanted: &Wanted,
-    state: &mut State,
-) -> Result<(), Fault> {
-    if !wanted.nonces.is_empty() {
-        let keys: Vec<_> = wanted.nonces.iter().collect();
-        let (merchants, values) = keys.iter().map(|(merchant, value)| (*merchant, value.as_str())).unzip();
-        for (place, expires_at) in (FindNonces { merchants, values }).load::<(i64, i64)>(conn).await? {
-            state.nonces.insert((*at(&keys, place)?).clone(), Timestamp::from_millis(expires_at));
-        }
+) -> Result<HashMap<(i64, String), Timestamp>, Fault> {
+    if wanted.nonces.is_empty() {
+        return Ok(HashMap::new());
     }
-    if !wanted.answers.is_empty() {
-        let keys: Vec<_> = wanted.answers.iter().collect();
-        let (merchants, environments) = tenants(keys.iter().map(|(tenant, ..)| tenant));
-        let audiences = keys.iter().map(|(_, audience, _)| audience.as_str()).collect();
-        let texts = keys.iter().map(|(.., key)| key.as_str()).collect();
-        let statement = FindAnswers { merchants, environments, audiences, keys: texts };
-        for (place, expires_at) in statement.load::<(i64, i64)>(conn).await? {
-            state.answers.insert((*at(&keys, place)?).clone(), Timestamp::from_millis(expires_at));
-        }
-    }
-    Ok(())
+    let keys: Vec<_> = wanted.nonces.iter().collect();
+    let (merchants, values) = keys.iter().map(|(merchant, value)| (*merchant, value.as_str())).unzip();
+    let rows = (FindNonces { merchants, values }).load::<(i64, i64)>(&mut &*conn).await?;
+    by_key(&keys, rows, Timestamp::from_millis)
 }
 
-async fn find_holders(conn: &mut AsyncPgConnection, wanted: &Wanted, state: &mut State) -> Result<(), Fault> {
+async fn find_answers(
+    conn: &AsyncPgConnection,
+    wanted: &Wanted,
+) -> Result<HashMap<AnswerKey, Timestamp>, Fault> {
+    if wanted.answers.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let keys: Vec<_> = wanted.answers.iter().collect();
+    let (merchants, environments) = tenants(keys.iter().map(|(tenant, ..)| tenant));
+    let audiences = keys.iter().map(|(_, audience, _)| audience.as_str()).collect();
+    let texts = keys.iter().map(|(.., key)| key.as_str()).collect();
+    let statement = FindAnswers { merchants, environments, audiences, keys: texts };
+    by_key(&keys, statement.load::<(i64, i64)>(&mut &*conn).await?, Timestamp::from_millis)
+}
+
+async fn find_holders(
+    conn: &AsyncPgConnection,
+    wanted: &Wanted,
+) -> Result<HashMap<(Tenant, String), PaymentId>, Fault> {
     if wanted.references.is_empty() {
-        return Ok(());
+        return Ok(HashMap::new());
     }
     let keys: Vec<_> = wanted.references.iter().collect();
     let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
     let references = keys.iter().map(|(_, reference)| reference.as_str()).collect();
     let statement = FindHolders { merchants, environments, references };
-    for (place, id) in statement.load::<(i64, String)>(conn).await? {
-        state.references.insert((*at(&keys, place)?).clone(), parsed("a payment", &id)?);
-    }
-    Ok(())
+    let rows = statement.load::<(i64, String)>(&mut &*conn).await?;
+    let holders = rows.into_iter();
+    holders.map(|(place, id)| Ok(((*at(&keys, place)?).clone(), parsed("a payment", &id)?))).collect()
 }
 
-async fn find_customers(
-    conn: &mut AsyncPgConnection,
+async fn find_emails(
+    conn: &AsyncPgConnection,
     wanted: &Wanted,
-    state: &mut State,
-) -> Result<(), Fault> {
-    if !wanted.emails.is_empty() {
-        let keys: Vec<_> = wanted.emails.iter().collect();
-        let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
-        let texts = keys.iter().map(|(_, key)| key.as_str()).collect();
-        let statement = FindEmails { merchants, environments, keys: texts };
-        for (place, id) in statement.load::<(i64, i64)>(conn).await? {
-            state.emails.insert((*at(&keys, place)?).clone(), CustomerId(id));
-        }
+) -> Result<HashMap<(Tenant, String), CustomerId>, Fault> {
+    if wanted.emails.is_empty() {
+        return Ok(HashMap::new());
     }
-    if !wanted.phones.is_empty() {
-        let keys: Vec<_> = wanted.phones.iter().collect();
-        let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
-        let texts = keys.iter().map(|(_, key)| key.as_str()).collect();
-        let statement = FindPhones { merchants, environments, keys: texts };
-        for (place, id) in statement.load::<(i64, i64)>(conn).await? {
-            state.phones.insert((*at(&keys, place)?).clone(), CustomerId(id));
-        }
+    let keys: Vec<_> = wanted.emails.iter().collect();
+    let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
+    let texts = keys.iter().map(|(_, key)| key.as_str()).collect();
+    let statement = FindEmails { merchants, environments, keys: texts };
+    by_key(&keys, statement.load::<(i64, i64)>(&mut &*conn).await?, CustomerId)
+}
+
+async fn find_phones(
+    conn: &AsyncPgConnection,
+    wanted: &Wanted,
+) -> Result<HashMap<(Tenant, String), CustomerId>, Fault> {
+    if wanted.phones.is_empty() {
+        return Ok(HashMap::new());
     }
-    Ok(())
+    let keys: Vec<_> = wanted.phones.iter().collect();
+    let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
+    let texts = keys.iter().map(|(_, key)| key.as_str()).collect();
+    let statement = FindPhones { merchants, environments, keys: texts };
+    by_key(&keys, statement.load::<(i64, i64)>(&mut &*conn).await?, CustomerId)
+}
+
+/// What was found, under the keys that it was looked for by.
+fn by_key<K: Clone + Eq + Hash, V>(
+    keys: &[&K],
+    rows: Vec<(i64, i64)>,
+    value: impl Fn(i64) -> V,
+) -> Result<HashMap<K, V>, Fault> {
+    rows.into_iter().map(|(place, found)| Ok(((*at(keys, place)?).clone(), value(found)))).collect()
 }

@@ -62,7 +62,7 @@ fn payments<'a>(jobs: &[&'a Job]) -> Vec<(&'a Payment, &'a str)> {
 }
 
 /// Writes new payments.
-pub(super) async fn insert_payments(conn: &mut AsyncPgConnection, jobs: &[&Job]) -> QueryResult<()> {
+pub(super) async fn insert_payments(conn: &AsyncPgConnection, jobs: &[&Job]) -> QueryResult<()> {
     let rows = payments(jobs);
     if rows.is_empty() {
         return Ok(());
@@ -95,11 +95,11 @@ pub(super) async fn insert_payments(conn: &mut AsyncPgConnection, jobs: &[&Job])
         webhooks: column(&rows, |(payment, _)| payment.terms().webhook.as_ref().map(|it| it.url.as_str())),
         documents: column(&rows, |(_, document)| *document),
     };
-    statement.execute(conn).await.map(drop)
+    statement.execute(&mut &*conn).await.map(drop)
 }
 
 /// Writes what changed of payments that were there before; the batch has them locked.
-pub(super) async fn update_payments(conn: &mut AsyncPgConnection, jobs: &[&Job]) -> QueryResult<()> {
+pub(super) async fn update_payments(conn: &AsyncPgConnection, jobs: &[&Job]) -> QueryResult<()> {
     let rows = payments(jobs);
     if rows.is_empty() {
         return Ok(());
@@ -123,5 +123,5 @@ pub(super) async fn update_payments(conn: &mut AsyncPgConnection, jobs: &[&Job])
         actions: column(&rows, |(payment, _)| payment.state().due.map(|due| due.action.as_str())),
         documents: column(&rows, |(_, document)| *document),
     };
-    statement.execute(conn).await.map(drop)
+    statement.execute(&mut &*conn).await.map(drop)
 }

@@ -112,21 +112,30 @@ pub(super) fn tenants<R>(rows: &[R], tenant: impl Fn(&R) -> Tenant) -> (Vec<i64>
     tenants.map(|tenant| (tenant.merchant().0, tenant.environment().as_str())).unzip()
 }
 
-/// Writes everything. Payments that free their references go before those that take them.
-pub(crate) async fn write(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
-    burn_nonces(conn, jobs, writes).await?;
-    keep_answers(conn, jobs, writes).await?;
-    insert_customers(conn, jobs, writes).await?;
+/// Writes everything. The statements are sent one behind the other without waiting for each answer, and the server runs
+/// them in that order: payments that free their references before those that take them.
+pub(crate) async fn write(conn: &AsyncPgConnection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
     let chosen = |write| column(&writes.payments_to(write), |index| &jobs[*index]);
-    update_payments(conn, &chosen(Write::Update)).await?;
-    insert_payments(conn, &chosen(Write::Insert)).await?;
-    add_to_counts(conn, writes).await?;
-    write_balances(conn, writes).await?;
+    let (updated, inserted) = (chosen(Write::Update), chosen(Write::Insert));
     let accepted = column(&writes.accepted, |index| &jobs[*index]);
-    insert_entries(conn, &accepted).await?;
-    insert_events(conn, &accepted).await?;
+    let (nonces, answers, customers, updates, inserts, counts, balances, entries, events) = tokio::join!(
+        biased;
+        burn_nonces(conn, jobs, writes),
+        keep_answers(conn, jobs, writes),
+        insert_customers(conn, jobs, writes),
+        update_payments(conn, &updated),
+        insert_payments(conn, &inserted),
+        add_to_counts(conn, writes),
+        write_balances(conn, writes),
+        insert_entries(conn, &accepted),
+        insert_events(conn, &accepted),
+    );
+    // The first error is the one that matters; in an aborted transaction all that follows fails too.
+    nonces.and(answers)?;
+    customers.and(updates).and(inserts).and(counts).and(balances).and(entries).and(events)?;
     for record in accepted.iter().filter_map(|job| job.changes.audit.as_ref()) {
-        diesel::insert_into(audit_log::table).values(&AuditRow::of(record)).execute(conn).await?;
+        let row = AuditRow::of(record);
+        diesel::insert_into(audit_log::table).values(&row).execute(&mut &*conn).await?;
     }
     Ok(())
 }
@@ -137,7 +146,7 @@ fn earliest<'a>(all: impl Iterator<Item = &'a Changes>) -> i64 {
     all.map(|changes| changes.at.millis()).min().unwrap_or(i64::MIN)
 }
 
-async fn burn_nonces(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
+async fn burn_nonces(conn: &AsyncPgConnection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
     let changes = writes.nonces.iter().map(|index| &jobs[*index].changes);
     let rows: Vec<_> = changes.filter_map(|changes| Some((changes, changes.nonce.as_ref()?))).collect();
     if rows.is_empty() {
@@ -150,10 +159,10 @@ async fn burn_nonces(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &Writes
         at: earliest(rows.iter().map(|(changes, _)| *changes)),
     };
     // One that another node was first with stays as that node wrote it.
-    if burnt.execute(conn).await? == rows.len() { Ok(()) } else { Err(Fault::Overtaken) }
+    if burnt.execute(&mut &*conn).await? == rows.len() { Ok(()) } else { Err(Fault::Overtaken) }
 }
 
-async fn keep_answers(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
+async fn keep_answers(conn: &AsyncPgConnection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
     let rows = writes.answers.iter().map(|row| (row, &jobs[row.job].changes));
     let rows = rows.filter_map(|(row, changes)| Some((row, changes, changes.idempotency.as_ref()?)));
     let rows: Vec<_> = rows.collect();
@@ -173,10 +182,10 @@ async fn keep_answers(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &Write
         expire: column(&rows, |(.., record)| record.expires_at.millis()),
         at: earliest(rows.iter().map(|(_, changes, _)| *changes)),
     };
-    if kept.execute(conn).await? == rows.len() { Ok(()) } else { Err(Fault::Overtaken) }
+    if kept.execute(&mut &*conn).await? == rows.len() { Ok(()) } else { Err(Fault::Overtaken) }
 }
 
-async fn insert_customers(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &Writes) -> QueryResult<()> {
+async fn insert_customers(conn: &AsyncPgConnection, jobs: &[Job], writes: &Writes) -> QueryResult<()> {
     let rows = column(&writes.customers, |(index, customer)| (&jobs[*index].changes, customer));
     if rows.is_empty() {
         return Ok(());
@@ -193,10 +202,10 @@ async fn insert_customers(conn: &mut AsyncPgConnection, jobs: &[Job], writes: &W
         phone_keys: column(&rows, |(_, customer)| customer.phone_key()),
         created: column(&rows, |(changes, _)| changes.at.millis()),
     };
-    statement.execute(conn).await.map(drop)
+    statement.execute(&mut &*conn).await.map(drop)
 }
 
-async fn add_to_counts(conn: &mut AsyncPgConnection, writes: &Writes) -> QueryResult<()> {
+async fn add_to_counts(conn: &AsyncPgConnection, writes: &Writes) -> QueryResult<()> {
     let rows: Vec<_> = writes.counts.iter().collect();
     if rows.is_empty() {
         return Ok(());
@@ -211,12 +220,12 @@ async fn add_to_counts(conn: &mut AsyncPgConnection, writes: &Writes) -> QueryRe
         currencies: column(&rows, |(key, _)| key.4.as_str()),
         by: column(&rows, |(_, by)| **by),
     };
-    statement.execute(conn).await.map(drop)
+    statement.execute(&mut &*conn).await.map(drop)
 }
 
 /// Balances that had a row were locked and are updated. A first row is inserted and never merged: should another node
 /// have inserted it meanwhile, this batch was judged on a balance that is no longer so.
-async fn write_balances(conn: &mut AsyncPgConnection, writes: &Writes) -> QueryResult<()> {
+async fn write_balances(conn: &AsyncPgConnection, writes: &Writes) -> QueryResult<()> {
     let of_kind = |stored: bool| -> Vec<&(Tenant, Currency, KnownBalance)> {
         writes.balances.iter().filter(|(.., known)| known.stored == stored).collect()
     };
@@ -236,7 +245,7 @@ async fn write_balances(conn: &mut AsyncPgConnection, writes: &Writes) -> QueryR
                     commission: column(&rows, |row| row.2.balance.commission.get()),
                     adjustment: column(&rows, |row| row.2.balance.adjustment.get()),
                 };
-                statement.execute(conn).await?;
+                statement.execute(&mut &*conn).await?;
             }
         };
     }
@@ -245,7 +254,7 @@ async fn write_balances(conn: &mut AsyncPgConnection, writes: &Writes) -> QueryR
     Ok(())
 }
 
-async fn insert_entries(conn: &mut AsyncPgConnection, accepted: &[&Job]) -> QueryResult<()> {
+async fn insert_entries(conn: &AsyncPgConnection, accepted: &[&Job]) -> QueryResult<()> {
     let mut rows = Vec::with_capacity(accepted.len() * 2);
     for job in accepted {
         for (transaction, id) in job.changes.transactions.iter().zip(&job.transaction_ids) {
@@ -270,10 +279,10 @@ async fn insert_entries(conn: &mut AsyncPgConnection, accepted: &[&Job]) -> Quer
         payment_ids: column(&rows, |row| row.0.payment_id().map(PaymentId::as_str)),
         created: column(&rows, |row| row.0.changes.at.millis()),
     };
-    statement.execute(conn).await.map(drop)
+    statement.execute(&mut &*conn).await.map(drop)
 }
 
-async fn insert_events(conn: &mut AsyncPgConnection, accepted: &[&Job]) -> QueryResult<()> {
+async fn insert_events(conn: &AsyncPgConnection, accepted: &[&Job]) -> QueryResult<()> {
     let events = accepted.iter().flat_map(|job| job.changes.events.iter().map(|event| (&job.changes, event)));
     let rows: Vec<_> = events.collect();
     if rows.is_empty() {
@@ -292,5 +301,5 @@ async fn insert_events(conn: &mut AsyncPgConnection, accepted: &[&Job]) -> Query
         payloads: column(&rows, |(_, event)| event.payload.as_str()),
         created: column(&rows, |(_, event)| event.at.millis()),
     };
-    statement.execute(conn).await.map(drop)
+    statement.execute(&mut &*conn).await.map(drop)
 }

@@ -31,7 +31,7 @@ macro_rules! narrowed {
             query = query.filter(crate::schema::payments::currency.eq(currency.as_str()));
         }
         if let Some(reference) = &$filter.merchant_reference {
-            query = query.filter(crate::schema::payments::merchant_reference.eq(reference));
+            query = query.filter(super::payment_list::with_reference!($tenant, reference));
         }
         if let Some(customer) = $filter.customer_id {
             query = query.filter(crate::schema::payments::customer_id.eq(customer.0));
@@ -47,6 +47,30 @@ macro_rules! narrowed {
 }
 
 pub(crate) use narrowed;
+
+/// Whether a payment has this reference. Holders of references and the others have an index each, which is found only if
+/// the condition of the index stands in the query word by word.
+macro_rules! with_reference {
+    ($tenant:expr, $reference:expr) => {{
+        use diesel::sql_types::{BigInt, Bool, Text};
+        let (merchant, environment) = ($tenant.merchant().0, $tenant.environment().as_str());
+        diesel::dsl::sql::<Bool>("payments.id IN (SELECT id FROM payments WHERE merchant_id = ")
+            .bind::<BigInt, _>(merchant)
+            .sql(" AND environment = ")
+            .bind::<Text, _>(environment)
+            .sql(" AND merchant_reference = ")
+            .bind::<Text, _>($reference)
+            .sql(" AND holds_reference UNION ALL SELECT id FROM payments WHERE merchant_id = ")
+            .bind::<BigInt, _>(merchant)
+            .sql(" AND environment = ")
+            .bind::<Text, _>(environment)
+            .sql(" AND merchant_reference = ")
+            .bind::<Text, _>($reference)
+            .sql(" AND NOT holds_reference)")
+    }};
+}
+
+pub(crate) use with_reference;
 
 /// The least identifier of the millisecond after `at`.
 pub(crate) fn after(at: Timestamp) -> String {
