@@ -1,7 +1,8 @@
 //! Version 2 credentials: rotation, revocation, and the switch between versions (decisions, "Environments and tenancy").
 
-use quipu_tests::{Client, Database, Gateway, draft, on_both_databases, signature::Signer};
+use quipu_tests::{Answer, Client, Database, Gateway, draft, on_both_databases, signature::Signer};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::people::{SigningMerchant, key_with_id, refused_401, set_status, text};
 
@@ -9,6 +10,9 @@ const BALANCE: &str = "/api/v2/balance";
 
 on_both_databases!(
     credentials_overlap_for_rotation_and_two_are_the_most,
+    two_are_the_most_however_many_are_issued_at_once,
+    of_switches_at_once_one_happens,
+    a_change_beside_a_switch_undoes_nothing,
     the_credential_selects_the_environment,
     an_api_key_is_not_accepted_by_version_2,
     the_versions_do_not_mix,
@@ -46,6 +50,72 @@ async fn credentials_overlap_for_rotation_and_two_are_the_most(database: Databas
     let other = SigningMerchant::onboard(&gateway).await;
     assert_eq!(revoke(&other.credential_id).await.status, 404, "revoked through another merchant");
     other.signer.get(BALANCE).send(&caller).await.ok();
+}
+
+async fn two_are_the_most_however_many_are_issued_at_once(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = SigningMerchant::onboard(&gateway).await;
+    let (path, body) = (merchant.path("/hmac-credentials"), json!({ "environment": "test" }));
+    let answers = at_once(12, || {
+        let (operator, path, body) = (gateway.operator(), path.clone(), body.clone());
+        async move { operator.post(&path, &body).await }
+    })
+    .await;
+    let (issued, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert_eq!(issued.len(), 1, "one beside the one there was");
+    for answer in refused {
+        answer.refused(400, "LIMIT_REACHED");
+    }
+}
+
+async fn of_switches_at_once_one_happens(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let (path, body) = (merchant.operator_path("/switch"), json!({ "api_version": "v2" }));
+    let answers = at_once(8, || {
+        let (operator, path, body) = (gateway.operator(), path.clone(), body.clone());
+        async move { operator.post(&path, &body).await }
+    })
+    .await;
+    let (switched, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert_eq!(switched.len(), 1, "one switch, one set of credentials");
+    for answer in refused {
+        answer.refused(400, "INVALID_STATUS_TRANSITION");
+    }
+    for credential in switched[0].data()["credentials"].as_array().expect("credentials") {
+        let signer = Signer { merchant_id: merchant.id.to_string(), secret: text(credential, "secret") };
+        signer.get(BALANCE).send(&gateway.anonymous()).await.ok();
+    }
+}
+
+async fn a_change_beside_a_switch_undoes_nothing(database: Database) {
+    let gateway = Gateway::start(database).await;
+    for _ in 0..5 {
+        let merchant = gateway.merchant().await;
+        let (path, name) = (merchant.operator_path(""), json!({ "name": "Renamed" }));
+        let renaming = at_once(6, || {
+            let (operator, path, name) = (gateway.operator(), path.clone(), name.clone());
+            async move { operator.patch(&path, &name).await }
+        });
+        let (operator, switch) = (gateway.operator(), merchant.operator_path("/switch"));
+        let body = json!({ "api_version": "v2" });
+        let (renamed, switched) = tokio::join!(renaming, operator.post(&switch, &body));
+        switched.ok();
+        assert!(renamed.iter().all(|answer| answer.status == 200));
+        let stands = operator.get(&path).await.data();
+        assert_eq!((&stands["api_version"], &stands["name"]), (&json!("v2"), &json!("Renamed")));
+    }
+}
+
+async fn at_once<F>(count: usize, ask: impl Fn() -> F) -> Vec<Answer>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let mut asking = JoinSet::new();
+    for _ in 0..count {
+        asking.spawn(ask());
+    }
+    asking.join_all().await
 }
 
 async fn the_credential_selects_the_environment(database: Database) {
