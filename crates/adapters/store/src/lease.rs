@@ -56,16 +56,19 @@ impl Lease {
         Ok(self.conn.insert(conn))
     }
 
-    /// The connection is in order.
-    pub(crate) const fn done(&mut self) {
+    /// The connection is in order. One of a pool goes back to it, where it is looked after before its next use.
+    pub(crate) fn done(&mut self) {
         self.in_use = false;
+        if let Some(Connection::Postgres(_)) = self.conn {
+            self.conn = None;
+        }
     }
 
     /// Rolls back whatever was begun. A connection that cannot even do that is closed.
     pub(crate) async fn undo(&mut self) {
         if let Some(conn) = &mut self.conn {
             match conn.rollback().await {
-                Ok(()) => self.in_use = false,
+                Ok(()) => self.done(),
                 Err(_) => self.discard(),
             }
         }
