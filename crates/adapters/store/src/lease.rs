@@ -23,7 +23,7 @@ impl Origin {
                 Connection::open_sqlite(path).map_err(|error| Fault::Unconnected(error.to_string()))
             }
             Self::Postgres(pool) => match pool.get().await {
-                Ok(conn) => Ok(Connection::Postgres(conn)),
+                Ok(conn) => Ok(Connection::Postgres(Box::new(conn))),
                 Err(error) => Err(Fault::Unconnected(error.to_string())),
             },
         }
@@ -78,7 +78,7 @@ impl Lease {
         self.in_use = false;
         match self.conn.take() {
             // Taken out of the pool, it is closed instead of being handed to the next.
-            Some(Connection::Postgres(conn)) => drop(Object::take(conn)),
+            Some(Connection::Postgres(conn)) => drop(Object::take(*conn)),
             other => drop(other),
         }
     }
