@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 
 : "${QUIPU_TEST_POSTGRES:?run this through tests/bed/with-servers.sh}" "${QUIPU_TEST_REDIS:?}"
 need cc build-essential
+need pg_dump postgresql-client
 # The documented lines and signers are run as a merchant would run them.
 need curl curl
 need openssl openssl
@@ -25,6 +26,8 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 # Built once here; the black-box tests start this binary and never build anything themselves.
 step cargo build --locked -p quipu
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
+# The scenarios wait for settlements more than they compute.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-4}
 step cargo test --workspace --locked --no-fail-fast
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 if command -v cargo-deny >/dev/null; then

@@ -29,6 +29,9 @@ pub(crate) const WITHDRAW: &str = "create withdrawal";
 pub(crate) const STORE_WITHDRAW: &str = "store: withdrawal";
 pub(crate) const FIRST_PAGE: &str = "list first page";
 pub(crate) const FIRST_PAGE_SMALL: &str = "list first page of a hundred";
+/// A call without a caller, and one that does little but recognise its caller and count the call.
+pub(crate) const HEALTH: &str = "health";
+pub(crate) const ACCOUNT: &str = "own account";
 pub(crate) const PGBENCH: &str = "pgbench TPC-B";
 
 const CALLERS: [usize; 3] = [1, 32, 128];
@@ -70,8 +73,8 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     for _ in 0..100 {
         small.create(&draft::deposit_mxn(100)).await;
     }
-    let mut caller = Caller { key: key_of(&large).await, payments: Vec::new() };
-    let small = Caller { key: key_of(&small).await, payments: Vec::new() };
+    let mut caller = Caller { merchant_id: large.id, key: key_of(&large).await, payments: Vec::new() };
+    let small = Caller { merchant_id: small.id, key: key_of(&small).await, payments: Vec::new() };
 
     gateway.terminate().await;
     let mut rows = without_http(&gateway, &large, plan, &mut caller).await;
@@ -138,7 +141,10 @@ fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, row
     let address: SocketAddr =
         base_url.base_url().trim_start_matches("http://").parse().expect("the gateway listens on an address");
     let deep = format!("/api/v1/payments?offset={}", plan.payments - plan.payments / 10);
-    let operations: [(&'static str, Request); 7] = [
+    let account = format!("/api/v1/merchants/{}", caller.merchant_id);
+    let operations: [(&'static str, Request); 9] = [
+        (HEALTH, caller.get_path("/healthz")),
+        (ACCOUNT, caller.get_path(&account)),
         ("get", caller.get()),
         (FIRST_PAGE, caller.get_path("/api/v1/payments")),
         (FIRST_PAGE_SMALL, small.get_path("/api/v1/payments")),

@@ -9,6 +9,8 @@ use crate::load::Request;
 
 /// Who asks, and what there is to ask for.
 pub(crate) struct Caller {
+    /// Its number.
+    pub(crate) merchant_id: i64,
     /// An API key of the test environment.
     pub(crate) key: String,
     /// Payments of this merchant.

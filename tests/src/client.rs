@@ -5,7 +5,10 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use crate::{Answer, signature::SignedHeaders};
+use crate::{
+    Answer,
+    signature::{Signer, fresh_nonce, unix_seconds},
+};
 use quipu_kernel::{Clock, SystemClock};
 
 #[derive(Debug, Clone)]
@@ -13,7 +16,7 @@ enum Credential {
     None,
     ApiKey(String),
     Bearer(String),
-    Hmac { merchant_id: String, secret: String },
+    Hmac(Signer),
 }
 
 /// Sends requests to one gateway in one caller's name. Cheap to clone; clones share connections.
@@ -48,8 +51,8 @@ impl Client {
 
     /// The same connections, every request signed as version 2 asks.
     pub fn with_hmac(&self, merchant_id: &str, secret: &str) -> Self {
-        let credential = Credential::Hmac { merchant_id: merchant_id.to_owned(), secret: secret.to_owned() };
-        Self { credential, ..self.clone() }
+        let signer = Signer { merchant_id: merchant_id.to_owned(), secret: secret.to_owned() };
+        Self { credential: Credential::Hmac(signer), ..self.clone() }
     }
 
     /// The same caller at another address.
@@ -109,7 +112,7 @@ impl Client {
     /// Creates a payment on the version this caller belongs to.
     pub async fn create(&self, draft: &Value) -> Answer {
         let path = match self.credential {
-            Credential::Hmac { .. } => "/api/v2/payments",
+            Credential::Hmac(_) => "/api/v2/payments",
             _ => "/api/v1/payments",
         };
         self.post(path, draft).await
@@ -162,9 +165,10 @@ impl Client {
             Credential::None => request,
             Credential::ApiKey(key) => request.header("X-API-Key", key),
             Credential::Bearer(token) => request.bearer_auth(token),
-            Credential::Hmac { merchant_id, secret } => {
-                let signed = SignedHeaders::now(merchant_id, secret, method.as_str(), path, body);
-                signed.pairs().into_iter().fold(request, |request, (name, value)| request.header(name, value))
+            Credential::Hmac(signer) => {
+                let (body, method) = (Some(body.to_vec()), method.clone());
+                let proven = signer.request(method, path, body, unix_seconds(), &fresh_nonce());
+                proven.headers().fold(request, |request, (name, value)| request.header(name, value))
             }
         }
     }

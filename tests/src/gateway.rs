@@ -181,7 +181,9 @@ impl Gateway {
 
     /// Runs one SQL statement on the gateway's database, past the gateway, and answers the error if it is refused.
     pub fn execute_sql(&self, statement: &str) -> Result<(), String> {
-        const THROUGH_PYTHON: &str = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as database: database.execute(sys.argv[2])";
+        const THROUGH_PYTHON: &str = "import sqlite3, sys
+\
+             with sqlite3.connect(sys.argv[1]) as database: database.execute(sys.argv[2])";
         let mut command;
         if let Some(url) = self.postgres_url() {
             command = Command::new("psql");
@@ -224,7 +226,15 @@ impl Gateway {
         self.spawn().await;
     }
 
-    /// A second gateway on the same PostgreSQL database and data folder, as in a cluster.
+    /// Another node where the database allows one: SQLite belongs to one process.
+    pub async fn second_node(&self) -> Option<Self> {
+        match self.setup.database {
+            Database::Sqlite => None,
+            Database::Postgres => Some(self.another_node().await),
+        }
+    }
+
+    /// A second gateway on the same PostgreSQL database under the same master key, as in a cluster.
     pub async fn another_node(&self) -> Self {
         assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
         let folder = ScratchFolder::new();

@@ -1,10 +1,14 @@
 //! A second implementation of the version 2 signature (specification, "HMAC signing"), written from the specification alone: it
 //! shares no code with the gateway, so that the two check each other.
 
-use quipu_kernel::{Clock, SystemClock};
-use ring::{digest, hmac};
+use std::collections::BTreeMap;
 
-use crate::scratch::unique_name;
+use quipu_kernel::{Clock, SystemClock};
+use reqwest::Method;
+use ring::{digest, hmac};
+use serde_json::Value;
+
+use crate::{Answer, Client, scratch::unique_name};
 
 /// `v1.{timestamp}.{nonce}.{method}.{path_with_query}.{sha256_raw_body_hex}`
 pub fn canonical(timestamp: &str, nonce: &str, method: &str, path_with_query: &str, body: &[u8]) -> String {
@@ -18,64 +22,103 @@ pub fn sign(secret: &str, canonical: &str) -> String {
     format!("hmac_sha256={}", hex::encode(hmac::sign(&key, canonical.as_bytes())))
 }
 
-/// A request's five headers, each of which a test may spoil before they are sent.
+/// Signs in a merchant's name.
 #[derive(Debug, Clone)]
-pub struct SignedHeaders {
-    /// `X-Merchant-Id`
+pub struct Signer {
+    /// `X-Merchant-Id`.
     pub merchant_id: String,
-    /// `X-Timestamp`
-    pub timestamp: String,
-    /// `X-Nonce`
-    pub nonce: String,
-    /// `X-Signature-Version`
-    pub version: String,
-    /// `X-Signature`
-    pub signature: String,
+    /// The secret, as it was shown once.
+    pub secret: String,
 }
 
-impl SignedHeaders {
-    /// Signs a request of this instant under a fresh nonce.
-    pub fn now(merchant_id: &str, secret: &str, method: &str, path_with_query: &str, body: &[u8]) -> Self {
-        Self::at(
-            &unix_seconds().to_string(),
-            &fresh_nonce(),
-            merchant_id,
-            secret,
-            method,
-            path_with_query,
-            body,
-        )
+/// A signed request, any part of which can be altered before it is sent, as often as one likes.
+#[derive(Debug, Clone)]
+pub struct SignedRequest {
+    method: Method,
+    path: String,
+    body: Option<Vec<u8>>,
+    headers: BTreeMap<String, String>,
+}
+
+impl Signer {
+    /// A `GET`, signed now under a fresh nonce.
+    pub fn get(&self, path: &str) -> SignedRequest {
+        self.request(Method::GET, path, None, unix_seconds(), &fresh_nonce())
     }
 
-    /// Signs with a timestamp and a nonce of the test's choice.
-    pub fn at(
-        timestamp: &str,
+    /// A `POST` of a JSON body, signed now under a fresh nonce.
+    pub fn post(&self, path: &str, body: &Value) -> SignedRequest {
+        let body = body.to_string().into_bytes();
+        self.request(Method::POST, path, Some(body), unix_seconds(), &fresh_nonce())
+    }
+
+    /// A `GET` signed `offset` seconds from now under `nonce`.
+    pub fn get_at(&self, path: &str, offset: i64, nonce: &str) -> SignedRequest {
+        self.request(Method::GET, path, None, unix_seconds() + offset, nonce)
+    }
+
+    /// Any request.
+    pub fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+        timestamp: i64,
         nonce: &str,
-        merchant_id: &str,
-        secret: &str,
-        method: &str,
-        path_with_query: &str,
-        body: &[u8],
-    ) -> Self {
-        let signature = sign(secret, &canonical(timestamp, nonce, method, path_with_query, body));
-        Self {
-            merchant_id: merchant_id.to_owned(),
-            timestamp: timestamp.to_owned(),
-            nonce: nonce.to_owned(),
-            version: "v1".to_owned(),
-            signature,
-        }
+    ) -> SignedRequest {
+        let timestamp = timestamp.to_string();
+        let bytes = body.as_deref().unwrap_or_default();
+        let canonical = canonical(&timestamp, nonce, method.as_str(), path, bytes);
+        let headers = [
+            ("X-Merchant-Id", self.merchant_id.clone()),
+            ("X-Timestamp", timestamp),
+            ("X-Nonce", nonce.to_owned()),
+            ("X-Signature-Version", "v1".to_owned()),
+            ("X-Signature", sign(&self.secret, &canonical)),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
+        SignedRequest { method, path: path.to_owned(), body, headers }
+    }
+}
+
+impl SignedRequest {
+    /// Its headers, by name.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Names and values, as a client sends them.
-    pub fn pairs(&self) -> [(&'static str, &str); 5] {
-        [
-            ("X-Merchant-Id", &self.merchant_id),
-            ("X-Timestamp", &self.timestamp),
-            ("X-Nonce", &self.nonce),
-            ("X-Signature-Version", &self.version),
-            ("X-Signature", &self.signature),
-        ]
+    /// A header of it.
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no header {name}"))
+    }
+
+    /// With a header set, or replaced.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Without a header.
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
+    /// To another path or query than was signed.
+    pub fn sent_to(self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self }
+    }
+
+    /// With another body than was signed; `None` sends none at all.
+    pub fn carrying(self, body: Option<&str>) -> Self {
+        Self { body: body.map(|body| body.as_bytes().to_vec()), ..self }
+    }
+
+    /// Sends it as it stands; the caller's own credential should be none.
+    pub async fn send(&self, caller: &Client) -> Answer {
+        let headers: Vec<_> = self.headers().collect();
+        caller.send(self.method.clone(), &self.path, self.body.clone(), &headers).await
     }
 }
 
@@ -91,8 +134,6 @@ pub fn fresh_nonce() -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     #[test]

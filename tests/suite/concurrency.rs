@@ -10,10 +10,13 @@ on_both_databases!(
     many_merchants_do_not_disturb_each_other,
 );
 
-async fn at_once(merchant: &Merchant, drafts: Vec<Value>) -> Vec<Answer> {
+/// Sends all of them at the same time, to both nodes in turn where there are two.
+async fn at_once(merchant: &Merchant, second: Option<&Gateway>, drafts: Vec<Value>) -> Vec<Answer> {
+    let apis: Vec<_> =
+        [merchant.api.clone()].into_iter().chain(second.map(|node| merchant.moved_to(node).api)).collect();
     let mut creations = JoinSet::new();
-    for draft in drafts {
-        let api = merchant.api.clone();
+    for (one, draft) in drafts.into_iter().enumerate() {
+        let api = apis[one % apis.len()].clone();
         creations.spawn(async move { api.create(&draft).await });
     }
     creations.join_all().await
@@ -21,9 +24,11 @@ async fn at_once(merchant: &Merchant, drafts: Vec<Value>) -> Vec<Answer> {
 
 async fn fifty_withdrawals_from_a_balance_for_ten(database: Database) {
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let second = gateway.second_node().await;
     let merchant = gateway.merchant().await;
     merchant.fund("ARS", 10 * 700).await;
-    let answers = at_once(&merchant, (0..50).map(|_| draft::withdrawal_ars(700)).collect()).await;
+    let answers =
+        at_once(&merchant, second.as_ref(), (0..50).map(|_| draft::withdrawal_ars(700)).collect()).await;
     let (accepted, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
     assert_eq!(accepted.len(), 10);
     for answer in refused {
@@ -37,10 +42,11 @@ async fn fifty_withdrawals_from_a_balance_for_ten(database: Database) {
 
 async fn fifty_creations_with_one_reference(database: Database) {
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let second = gateway.second_node().await;
     let merchant = gateway.merchant().await;
     merchant.fund("ARS", 100_000).await;
     for one in [draft::withdrawal_ars(100), draft::deposit_mxn(100)] {
-        let answers = at_once(&merchant, vec![one; 50]).await;
+        let answers = at_once(&merchant, second.as_ref(), vec![one; 50]).await;
         let (accepted, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
         assert_eq!(accepted.len(), 1);
         let id = accepted[0].json()["transaction_id"].clone();
@@ -64,7 +70,7 @@ async fn many_merchants_do_not_disturb_each_other(database: Database) {
                 _ => draft::deposit("ARS", "bank_transfer", 100),
             };
             let mut settled = 0;
-            for answer in at_once(&merchant, (0..20).map(one).collect()).await {
+            for answer in at_once(&merchant, None, (0..20).map(one).collect()).await {
                 let id = answer.ok()["transaction_id"].as_str().expect("a string").to_owned();
                 merchant.wait_for(&id, "completed").await;
                 settled += 1;

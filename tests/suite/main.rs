@@ -1,7 +1,7 @@
 //! The scenarios, one file a subject, each on both databases.
 
+mod access;
 mod balances;
-mod callers;
 mod cancel;
 mod concurrency;
 mod crash;
@@ -9,7 +9,6 @@ mod create;
 mod errors;
 mod health;
 mod hostile_input;
-
 mod lists;
 mod newcomer;
 mod operator;

@@ -1,5 +1,7 @@
 //! Log lines, on standard error; standard output belongs to what commands print.
 
+use std::io::IsTerminal;
+
 use anyhow::{Result, anyhow};
 use tracing_subscriber::EnvFilter;
 
@@ -7,8 +9,11 @@ use crate::config::{LogFormat, Settings};
 
 /// Starts logging. `usual` is the format where none is configured.
 pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<()> {
+    // The web server tells at length what `serve` says in a line.
+    let filter = EnvFilter::new(format!("{},actix_server=warn", settings.log_level));
     let lines = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(&settings.log_level))
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let started = match settings.log_format.unwrap_or(usual) {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),

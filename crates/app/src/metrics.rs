@@ -13,6 +13,8 @@ use crate::workers::StopSignal;
 
 /// Upper bounds of latency buckets, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
+/// Upper bounds of buckets of batches, in changes.
+const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 /// A scraper sends a short request at once, and reads the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longer requests are nobody's who only wants to read metrics.
@@ -22,6 +24,10 @@ const LONGEST_REQUEST: usize = 8 * 1024;
 pub(crate) fn collect() -> Result<PrometheusHandle> {
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+        .and_then(|builder| {
+            let batches = Matcher::Full("quipu_commit_batch_changes".to_owned());
+            builder.set_buckets_for_metric(batches, &BATCHES)
+        })
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(|error| anyhow!("metrics cannot be collected: {error}"))
 }
@@ -35,7 +41,8 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) async fn bind(address: SocketAddr, collected: PrometheusHandle) -> Result<Self> {
         let listener = TcpListener::bind(address).await;
-        let listener = listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
+        let listener =
+            listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
         Ok(Self { listener, collected })
     }

@@ -1,6 +1,9 @@
 //! What `/readyz` reports.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 use quipu_http::Readiness;
@@ -9,17 +12,33 @@ use quipu_store::Store;
 
 /// The parts that a call needs, each under its own name.
 pub(crate) struct Parts {
-    pub(crate) store: Store,
+    store: Store,
     /// Only where limits are shared.
-    pub(crate) shared_limiter: Option<Arc<dyn RateLimiter>>,
+    shared_limiter: Option<Arc<dyn RateLimiter>>,
+    /// Whether the schema was found complete. It stays so, since the migrations are part of this program.
+    is_migrated: AtomicBool,
+}
+
+impl Parts {
+    pub(crate) fn new(store: Store, shared_limiter: Option<Arc<dyn RateLimiter>>) -> Self {
+        Self { store, shared_limiter, is_migrated: AtomicBool::new(false) }
+    }
+
+    async fn is_migrated(&self) -> bool {
+        if self.is_migrated.load(Ordering::Relaxed) {
+            return true;
+        }
+        let complete = self.store.pending_migrations().await.is_ok_and(|pending| !pending);
+        self.is_migrated.store(complete, Ordering::Relaxed);
+        complete
+    }
 }
 
 #[async_trait]
 impl Readiness for Parts {
     async fn probe(&self) -> Vec<(&'static str, bool)> {
-        let (database, pending) = tokio::join!(self.store.ping(), self.store.pending_migrations());
-        let mut parts =
-            vec![("database", database.is_ok()), ("migrations", pending.is_ok_and(|pending| !pending))];
+        let database = self.store.ping().await.is_ok();
+        let mut parts = vec![("database", database), ("migrations", self.is_migrated().await)];
         if let Some(limiter) = &self.shared_limiter {
             parts.push(("redis", limiter.probe().await.is_ok()));
         }

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use metrics_exporter_prometheus::PrometheusHandle;
 use quipu_http::{HttpSettings, KeyUses, Limits, Services};
+use quipu_merchants::RateLimiter;
 use quipu_payments::DueQueue;
 
 use crate::{
@@ -87,28 +88,64 @@ async fn serve(
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
     let use_cases = UseCases::over(&foundation, settings, &public_url);
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
-    let readiness = Parts {
-        store: foundation.store.clone(),
-        shared_limiter: settings.redis_url.is_some().then(|| Arc::clone(&limiter)),
-    };
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
+    // Listened for before the first call is answered, so that no signal after that ends the process undrained.
+    let mut signals = Signals::listen()?;
 
+    let workers = start_workers(&foundation, &use_cases, metrics);
+    let key_uses = Arc::new(KeyUses::new(foundation.directory()));
+    let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
+    let readiness = Parts::new(foundation.store.clone(), shared_limiter);
+    let services = services(&foundation, use_cases, limiter, readiness, &key_uses);
+    let serving = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
+    tracing::info!(listen = base_url, public_url, "serving");
+    if let Some(demo) = demo {
+        print!("{}", dev::message(&demo));
+    }
+    let handle = serving.handle();
+    let serving = tokio::spawn(serving);
+
+    signals.first().await;
+    tracing::info!("draining");
+    let drain = async {
+        handle.stop(true).await;
+        let ended = serving.await;
+        workers.stop().await;
+        key_uses.flush().await;
+        foundation.store.close().await;
+        ended
+    };
+    match tokio::time::timeout(DRAIN, drain).await {
+        Ok(ended) => ended.context("the server ended early")?.context("the server failed")?,
+        Err(_) => bail!("not everything could be finished within {} s", DRAIN.as_secs()),
+    }
+    tracing::info!("drained");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<Metrics>) -> Workers {
     let mut workers = Workers::new();
     let queue: Arc<dyn DueQueue> = Arc::new(foundation.store.clone());
-    let settle = Settle {
-        queue: Arc::clone(&queue),
-        settle: Arc::clone(&use_cases.settle),
-        clock: Arc::clone(&foundation.clock),
-    };
+    let clock = || Arc::clone(&foundation.clock);
+    let settle =
+        Settle { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.settle), clock: clock() };
     workers.start(|stop| settle.run(stop));
-    let prune = Prune { queue, clock: Arc::clone(&foundation.clock) };
+    let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
     if let Some(metrics) = metrics {
         workers.start(|stop| metrics.run(stop));
     }
+    workers
+}
 
-    let key_uses = Arc::new(KeyUses::new(foundation.directory()));
-    let services = Services {
+fn services(
+    foundation: &Foundation,
+    use_cases: UseCases,
+    limiter: Arc<dyn RateLimiter>,
+    readiness: Parts,
+    key_uses: &Arc<KeyUses>,
+) -> Services {
+    Services {
         create: use_cases.create,
         cancel: use_cases.cancel,
         adjust: use_cases.adjust,
@@ -122,33 +159,8 @@ async fn serve(
         entropy: Arc::clone(&foundation.entropy),
         clock: Arc::clone(&foundation.clock),
         readiness: Arc::new(readiness),
-        key_uses: Arc::clone(&key_uses),
-    };
-    // Asked for before the first call is answered, so that no signal after that ends the process undrained.
-    let mut signals = Signals::listen()?;
-    let server = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
-    tracing::info!(listen = base_url, public_url, "serving");
-    if let Some(demo) = demo {
-        print!("{}", dev::message(&demo));
+        key_uses: Arc::clone(key_uses),
     }
-    let handle = server.handle();
-    let server = tokio::spawn(server);
-    signals.first().await;
-    tracing::info!("draining");
-    let drain = async {
-        handle.stop(true).await;
-        let served = server.await;
-        workers.stop().await;
-        key_uses.flush().await;
-        foundation.store.close().await;
-        served
-    };
-    match tokio::time::timeout(DRAIN, drain).await {
-        Ok(served) => served.context("the server ended early")?.context("the server failed")?,
-        Err(_) => bail!("not everything could be finished within {} s", DRAIN.as_secs()),
-    }
-    tracing::info!("drained");
-    Ok(ExitCode::SUCCESS)
 }
 
 fn http_settings(settings: &Settings, public_url: String) -> HttpSettings {

@@ -7,7 +7,6 @@ on_both_databases!(
     the_answer_echoes_the_request,
     each_method_answers_its_instructions,
     the_record_has_the_answer_and_more,
-    a_hosted_payment_names_its_page,
 );
 
 async fn the_answer_echoes_the_request(database: Database) {
@@ -106,17 +105,4 @@ async fn the_record_has_the_answer_and_more(database: Database) {
     assert_eq!(record["completed_at"], Value::Null);
     assert_instant(&record["expires_at"]);
     assert_instant(&record["updated_at"]);
-}
-
-async fn a_hosted_payment_names_its_page(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let hosted = draft::with(draft::deposit_mxn(1_000), "/type", json!("deposit_pp"));
-    let answer = merchant.api.create(&hosted).await.ok();
-    let url = answer["payment_page_url"].as_str().expect("a hosted payment has a page");
-    assert!(url.starts_with(gateway.anonymous().base_url()), "{url}");
-    let id = answer["transaction_id"].as_str().expect("a string");
-    assert_eq!(merchant.api.payment(id).await["payment_page_url"], url);
-    // The page's token is a secret of its own: it can't be guessed from the payment.
-    assert!(!url.contains(id), "{url}");
 }

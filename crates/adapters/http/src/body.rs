@@ -82,6 +82,12 @@ pub(crate) async fn drain(payload: &mut web::Payload, timeout: Duration) {
     let _ = tokio::time::timeout(timeout, read_on).await;
 }
 
+/// Whether the head of the request says that a body follows (RFC 9112, section 6).
+pub(crate) fn is_announced(request: &HttpRequest) -> bool {
+    request.headers().contains_key(header::TRANSFER_ENCODING)
+        || declared_length(request).is_some_and(|length| length > 0)
+}
+
 fn declared_length(request: &HttpRequest) -> Option<usize> {
     request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

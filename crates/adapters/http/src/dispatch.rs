@@ -1,6 +1,6 @@
 //! The way of every request from its row in the table to its answer.
 
-use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Instant};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -19,6 +19,7 @@ use crate::{
     body,
     caller::{self, Caller, Signed},
     error::ApiError,
+    measure,
     query::Query,
     request_id,
     routes::{Door, Needs, RouteRow},
@@ -82,13 +83,20 @@ pub(crate) async fn dispatch(
     mut payload: web::Payload,
 ) -> HttpResponse {
     let now = state.services.clock.now();
+    let begun = Instant::now();
     let mut verdict = None;
     let entered = enter(row, &state, &request, &mut payload, now, &mut verdict);
     let outcome = match AssertUnwindSafe(entered).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
     };
-    finish(&state, &request, now, outcome, verdict)
+    if *request.method() == Method::GET && body::is_announced(&request) {
+        // Nobody has a use for it, but the next request of the connection comes after it.
+        body::drain(&mut payload, state.settings.body_timeout).await;
+    }
+    let response = finish(&state, &request, Some(row.path()), now, outcome, verdict.as_ref());
+    measure::request(row, response.status(), begun.elapsed(), verdict.as_ref());
+    response
 }
 
 /// Answers one request without a route.
@@ -100,7 +108,7 @@ pub(crate) async fn refuse(
 ) -> HttpResponse {
     body::drain(&mut payload, state.settings.body_timeout).await;
     let now = state.services.clock.now();
-    finish(&state, &request, now, Err(error), None)
+    finish(&state, &request, None, now, Err(error), None)
 }
 
 /// Opens the row's door, and runs its handler. The order of the checks is that of the decisions: credentials,
@@ -258,12 +266,12 @@ async fn read_body(
 fn finish(
     state: &AppState,
     request: &HttpRequest,
+    route: Option<&'static str>,
     now: Timestamp,
     outcome: Outcome,
-    verdict: Option<Verdict>,
+    verdict: Option<&Verdict>,
 ) -> HttpResponse {
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let route = request.match_pattern();
     let shown_id = request_id.to_str().unwrap_or_default();
     let mut response = match outcome {
         Ok(response) => response,
@@ -284,7 +292,7 @@ fn finish(
     let headers = response.headers_mut();
     headers.insert(request_id::X_REQUEST_ID, request_id);
     if let Some(verdict) = verdict {
-        write_verdict(headers, &verdict);
+        write_verdict(headers, verdict);
     }
     response
 }

@@ -60,6 +60,10 @@ impl ApiError {
         Self::business(StatusCode::NOT_FOUND, code, message)
     }
 
+    pub(crate) fn idempotency_key_in_use() -> Self {
+        (&CreateError::IdempotencyKeyInUse).into()
+    }
+
     pub(crate) fn payment_not_found() -> Self {
         Self::not_found("PAYMENT_NOT_FOUND", "there is no such payment")
     }
@@ -255,6 +259,7 @@ impl From<AdjustError> for ApiError {
             AdjustError::Zero => return Self::validation("amount", "must not be zero"),
             AdjustError::InsufficientBalance => "INSUFFICIENT_BALANCE",
             AdjustError::OutOfRange => "AMOUNT_OUT_OF_RANGE",
+            AdjustError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
         };
         Self::business(StatusCode::BAD_REQUEST, code, error.to_string())
     }
@@ -292,6 +297,3 @@ impl From<SignatureProblem> for ApiError {
         Self::unauthorized(code, problem.to_string())
     }
 }
-
-#[cfg(test)]
-mod tests;

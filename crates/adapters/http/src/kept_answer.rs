@@ -1,10 +1,21 @@
-//! How the answers to creations are written, and sealed for keeping under an idempotency key.
+//! `Idempotency-Key`: how answers are written, sealed for keeping, and sent again.
 
 use std::sync::Arc;
 
-use quipu_payments::{Answer, AnswerForm, CreateError, CreationForm, Payment, PaymentRecord};
+use actix_web::http::{StatusCode, header};
+use quipu_payments::{
+    Answer, AnswerForm, Answered, CreateError, CreationForm, IdempotencyKey, Payment, PaymentRecord,
+};
 
-use crate::{envelope::TopLevel, error::ApiError, state::AppState};
+use crate::{
+    dispatch::{Call, Outcome},
+    envelope::{self, TopLevel},
+    error::ApiError,
+    state::AppState,
+};
+
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+const IDEMPOTENT_REPLAYED: header::HeaderName = header::HeaderName::from_static("idempotent-replayed");
 
 /// The forms of one creation. The seal is bound to its tenant and key, so that a row copied elsewhere opens nothing.
 pub(crate) struct KeptAnswerForm {
@@ -16,6 +27,26 @@ impl KeptAnswerForm {
     pub(crate) fn new(state: Arc<AppState>, tenant: quipu_kernel::Tenant, key: &str) -> Self {
         Self { state, context: format!("kept-answer/{tenant}/{key}") }
     }
+}
+
+/// The header, if it is sent. Two of them name no attempt.
+pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, ApiError> {
+    let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
+    let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
+    let key = value.to_str().ok().filter(|_| second.is_none()).and_then(|text| text.parse().ok());
+    key.map(Some)
+        .ok_or_else(|| ApiError::validation(IDEMPOTENCY_KEY, "must be 1 to 255 printable characters"))
+}
+
+/// Sends an answer, and says if it is not the first.
+pub(crate) fn send(answered: Answered) -> Outcome {
+    let status = StatusCode::from_u16(answered.answer.status)
+        .map_err(|error| ApiError::internal("reading a kept answer", &error))?;
+    let mut response = envelope::raw(status, answered.answer.body);
+    if answered.replayed {
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, header::HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 /// The body of a successful creation.

@@ -8,6 +8,7 @@ mod error;
 mod health;
 mod kept_answer;
 mod key_uses;
+mod measure;
 mod minter;
 mod operator;
 mod query;

@@ -37,7 +37,12 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
         store.close().await;
         report
     })?;
-    let clean = report.is_clean();
-    session::print(&json!({ "clean": clean, "report": report }))?;
-    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    session::print(&json!({
+        "clean": report.is_clean(),
+        "balances": report.balances,
+        "transactions": report.transactions,
+        "payments": report.payments,
+        "breaches": report.breaches,
+    }))?;
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -4,6 +4,7 @@ mod database;
 mod key;
 mod merchant;
 mod operator;
+mod routes;
 mod session;
 mod values;
 
@@ -47,6 +48,8 @@ enum Command {
     Migrate,
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// Print every route with the credential and the scope it asks for
+    Routes,
     /// The operator's staff
     #[command(subcommand)]
     Operator(operator::Command),
@@ -66,6 +69,7 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
+            Command::Routes => routes::print(),
             Command::Operator(command) => command.run(&settings),
             Command::Merchant(command) => command.run(&settings),
             Command::Key(command) => command.run(&settings),

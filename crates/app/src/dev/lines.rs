@@ -16,9 +16,9 @@ pub(crate) fn message(credentials: &Credentials) -> String {
     let mut text = format!(
         "Quipu serves {base_url}
 
-Demo merchant {} (v1)   API key         {}
-Demo merchant {} (v2)   HMAC secret     {}
-Operator                       token           {operator_token}
+  merchant {} (v1)  API key      {}
+  merchant {} (v2)  HMAC secret  {}
+  operator                       token        {operator_token}
 ",
         v1.merchant_id, v1.api_key, v2.merchant_id, v2.hmac_secret
     );

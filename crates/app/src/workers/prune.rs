@@ -8,7 +8,7 @@ use quipu_payments::DueQueue;
 use super::StopSignal;
 
 /// Between two rounds.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 /// Rows of each kind in one commit, few enough that nobody notices the wait behind it.
 const AT_ONCE: u32 = 2_000;
 

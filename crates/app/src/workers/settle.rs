@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::{StopSignal, back_off, log_panic};
 
 /// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 /// How long attending to one payment may take. A call that takes longer is given up while the lease still holds, so that
 /// nobody else attends to the payment meanwhile.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 /// The worker that settles.
 pub(crate) struct Settle {
     pub(crate) queue: Arc<dyn DueQueue>,
-    pub(crate) settle: Arc<SettlePayment>,
+    pub(crate) use_case: Arc<SettlePayment>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -80,7 +80,10 @@ impl Settle {
             return Ok(CLAIMED_ELSEWHERE);
         }
         for payment in claimed {
-            attending.spawn(attend(Arc::clone(&self.settle), payment));
+            if let Some(due) = payment.state().due {
+                metrics::histogram!("quipu_due_delay_seconds").record(now.since(due.at).as_secs_f64());
+            }
+            attending.spawn(attend(Arc::clone(&self.use_case), payment));
         }
         Ok(Duration::ZERO)
     }
@@ -94,7 +97,8 @@ impl Settle {
 /// What fails here stays claimed until its lease ends, and is then due again.
 async fn attend(settle: Arc<SettlePayment>, payment: Payment) {
     let id = payment.id().clone();
-    match tokio::time::timeout(PATIENCE, settle.attend(payment)).await {
+    // Boxed, because it is large and a task of its own.
+    match tokio::time::timeout(PATIENCE, Box::pin(settle.attend(payment))).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(payment = %id, %error, "a due payment was not taken on"),
         Err(_) => tracing::warn!(payment = %id, "a due payment took too long"),

@@ -6,7 +6,7 @@ use quipu_kernel::{Clock, Currency, Minor, Tenant};
 use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 
-use crate::{AdjustError, Changes, Commit, CommitError, Refusal};
+use crate::{AdjustError, Changes, Commit, CommitError, IdempotencyRecord, Refusal};
 
 /// Adjusts balances for the operator.
 pub struct AdjustBalance {
@@ -28,12 +28,25 @@ impl AdjustBalance {
         amount: Minor,
         audit: AuditRecord,
     ) -> Result<(), AdjustError> {
+        self.run_recorded(tenant, currency, amount, audit, None).await
+    }
+
+    /// The same, with the answer that a repeat under the operator's key is to get.
+    pub async fn run_recorded(
+        &self,
+        tenant: Tenant,
+        currency: Currency,
+        amount: Minor,
+        audit: AuditRecord,
+        answer: Option<IdempotencyRecord>,
+    ) -> Result<(), AdjustError> {
         if amount == Minor::ZERO {
             return Err(AdjustError::Zero);
         }
         let mut changes = Changes::new(tenant, self.clock.now());
         changes.transactions.push(Transaction::adjustment(currency, amount));
         changes.audit = Some(audit);
+        changes.idempotency = answer;
         match self.commit.commit(changes).await {
             Ok(_) => Ok(()),
             Err(CommitError::Refused(Refusal::Posting(PostingError::InsufficientFunds))) => {
@@ -42,6 +55,7 @@ impl AdjustBalance {
             Err(CommitError::Refused(Refusal::Posting(PostingError::OutOfRange))) => {
                 Err(AdjustError::OutOfRange)
             }
+            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Err(AdjustError::IdempotencyKeyUsed),
             Err(CommitError::Refused(refusal)) => {
                 Err(AdjustError::Store(StoreUnavailable::Failed(refusal.to_string())))
             }

@@ -118,6 +118,9 @@ pub enum AdjustError {
     /// An adjustment by nothing.
     #[error("an adjustment must not be zero")]
     Zero,
+    /// An answer was kept under the key meanwhile; look it up.
+    #[error("the idempotency key has been used meanwhile")]
+    IdempotencyKeyUsed,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),

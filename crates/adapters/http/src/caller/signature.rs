@@ -43,7 +43,7 @@ pub(crate) async fn authenticate(
 
     let services = &state.services;
     let credentials = services.directory.credentials(claim.merchant()).await?;
-    let active = credentials.iter().filter(|it| it.key.revoked_at.is_none_or(|at| at > now));
+    let active = credentials.iter().filter(|it| it.key.revoked_at.is_none());
     for envelope in active {
         let context = HmacCredential::seal_context(&envelope.key.credential_id);
         let secret = services.keyring.open_secret(&context, &envelope.key.sealed_secret);

@@ -1,14 +1,16 @@
 //! Pre-funding and corrections of balances.
 
 use quipu_kernel::{Currency, Fields, MerchantId, Minor, Problems, Tenant};
+use quipu_merchants::AuditRecord;
+use quipu_payments::{AdjustError, Answer, Answered, IdempotencyRecord};
 use serde_json::{Value, json};
 
-use super::{checked, existing_merchant, tenant_of};
+use super::{checked, existing_merchant, once::OperatorOnce, tenant_of};
 use crate::{
     caller::Staff,
     dispatch::{Call, Outcome},
-    envelope,
     error::ApiError,
+    kept_answer,
 };
 
 const MAX_REASON: usize = 500;
@@ -20,31 +22,65 @@ struct Adjustment {
     reason: String,
 }
 
-/// `POST /operator/v1/merchants/{id}/adjustments`; answers the balance afterwards.
+/// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
 pub(crate) async fn adjust(call: Call, staff: Staff) -> Outcome {
     let merchant = existing_merchant(&call).await?;
-    let Adjustment { tenant, currency, amount, reason } = parse(merchant, &call.json()?)?;
+    let adjustment = parse(merchant, &call.json()?)?;
+    let Some(key) = kept_answer::idempotency_key(&call)? else {
+        let (answer, audit) = prepare(&call, &staff, &adjustment)?;
+        apply(&call, &adjustment, audit, None).await?;
+        return kept_answer::send(Answered { answer, replayed: false });
+    };
+    let once = OperatorOnce::new(&call, adjustment.tenant, key);
+    if let Some(repeated) = once.repeat().await? {
+        return kept_answer::send(repeated);
+    }
+    let (answer, audit) = prepare(&call, &staff, &adjustment)?;
+    let applied = apply(&call, &adjustment, audit, Some(once.record(&answer))).await;
+    match applied {
+        Ok(()) => kept_answer::send(Answered { answer, replayed: false }),
+        Err(AdjustError::IdempotencyKeyUsed) => {
+            let repeated = once.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
+            kept_answer::send(repeated)
+        }
+        Err(error @ AdjustError::Store(_)) => Err(error.into()),
+        Err(error) => kept_answer::send(once.keep(&error.into()).await?),
+    }
+}
+
+/// The answer, written before the commit that keeps it, and the line of the audit log.
+fn prepare(call: &Call, staff: &Staff, adjustment: &Adjustment) -> Result<(Answer, AuditRecord), ApiError> {
+    let Adjustment { tenant, currency, amount, reason } = adjustment;
     let after = json!({
         "environment": tenant.environment(),
         "currency": currency,
         "amount": amount,
         "reason": reason,
     });
-    let audit = call.state.onboarding.audit(call.now, staff.actor(), "balance.adjust", merchant);
+    let audit = call.state.onboarding.audit(call.now, staff.actor(), "balance.adjust", tenant.merchant());
     let audit = audit.about(format!("balance/{tenant}/{currency}")).changing(Value::Null, after);
-    let adjustment_id = audit.id.clone();
-    call.state.services.adjust.run(tenant, currency, amount, audit).await?;
-    let balance = call.state.services.ledger.balance(tenant, currency).await?;
-    envelope::one(json!({
-        "adjustment_id": adjustment_id,
-        "merchant_id": merchant,
+    let data = json!({
+        "adjustment_id": audit.id,
+        "merchant_id": tenant.merchant(),
         "environment": tenant.environment(),
         "currency": currency,
         "amount": amount,
         "reason": reason,
-        "available_amount": balance.available.to_string(),
-        "frozen_amount": balance.frozen.to_string(),
-    }))
+        "created_at": call.now,
+    });
+    let body = serde_json::to_vec(&json!({ "success": true, "data": data }));
+    let body = body.map_err(|error| ApiError::internal("writing an answer", &error))?;
+    Ok((Answer { status: 200, body }, audit))
+}
+
+async fn apply(
+    call: &Call,
+    adjustment: &Adjustment,
+    audit: AuditRecord,
+    record: Option<IdempotencyRecord>,
+) -> Result<(), AdjustError> {
+    let Adjustment { tenant, currency, amount, .. } = *adjustment;
+    call.state.services.adjust.run_recorded(tenant, currency, amount, audit, record).await
 }
 
 fn parse(merchant: MerchantId, body: &Value) -> Result<Adjustment, ApiError> {

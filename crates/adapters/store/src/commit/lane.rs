@@ -1,6 +1,6 @@
 //! A lane: one queue, one connection, and whoever takes from the one and writes through the other.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -30,6 +30,8 @@ pub(crate) async fn serve(mut queue: mpsc::Receiver<Work>, origin: Origin, due: 
     let mut lease = Lease::none();
     let mut waiting = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
+        #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
+        metrics::gauge!("quipu_commit_waiting").set(queue.len() as f64);
         let mut jobs = Vec::with_capacity(waiting.len());
         for work in waiting.drain(..) {
             match work {
@@ -54,7 +56,12 @@ async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, due: &Notify
     if jobs.is_empty() {
         return;
     }
-    if guarded(batch::settle(lease, origin, jobs)).await.unwrap_or(false) {
+    #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^52")]
+    metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
+    let begun = Instant::now();
+    let due_changed = guarded(batch::settle(lease, origin, jobs)).await.unwrap_or(false);
+    metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
+    if due_changed {
         due.notify_one();
     }
 }

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{
-    HttpResponse,
-    http::{StatusCode, header},
-};
+use actix_web::http::StatusCode;
 use quipu_payments::{Creation, Draft, IdempotencyKey, Nonce, Once};
 use quipu_signing::sha256_hex;
 
@@ -17,9 +14,6 @@ use crate::{
     error::ApiError,
     kept_answer::{self, KeptAnswerForm},
 };
-
-const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
-const IDEMPOTENT_REPLAYED: header::HeaderName = header::HeaderName::from_static("idempotent-replayed");
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
     let (draft, key) = parse(&call)?;
@@ -38,18 +32,9 @@ pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -
 }
 
 fn parse(call: &Call) -> Result<(Draft, Option<IdempotencyKey>), ApiError> {
-    let key = idempotency_key(call)?;
+    let key = kept_answer::idempotency_key(call)?;
     let draft = Draft::parse(&call.json()?)?;
     Ok((draft, key))
-}
-
-/// The header, if it is sent. Two of them name no attempt.
-fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, ApiError> {
-    let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
-    let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
-    let key = value.to_str().ok().filter(|_| second.is_none()).and_then(|text| text.parse().ok());
-    key.map(Some)
-        .ok_or_else(|| ApiError::validation(IDEMPOTENCY_KEY, "must be 1 to 255 printable characters"))
 }
 
 async fn create(
@@ -70,11 +55,5 @@ async fn create(
     let form = Arc::new(KeptAnswerForm::new(Arc::clone(&call.state), tenant, key.as_str()));
     let once = Once { key, body_hash: sha256_hex(&call.body), form };
     let answered = create.run_once(creation, once).await?;
-    let status = StatusCode::from_u16(answered.answer.status)
-        .map_err(|error| ApiError::internal("reading a kept answer", &error))?;
-    let mut response: HttpResponse = envelope::raw(status, answered.answer.body);
-    if answered.replayed {
-        response.headers_mut().insert(IDEMPOTENT_REPLAYED, header::HeaderValue::from_static("true"));
-    }
-    Ok(response)
+    kept_answer::send(answered)
 }

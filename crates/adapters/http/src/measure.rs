@@ -1,0 +1,29 @@
+//! What the edge tells whoever collects metrics.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use quipu_merchants::Verdict;
+
+use crate::routes::RouteRow;
+
+/// One answered request of a route.
+pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&Verdict>) {
+    let (method, path) = (row.method(), row.path());
+    let labels = [("method", method), ("path", path), ("status", class(status))];
+    metrics::counter!("quipu_requests_total", &labels).increment(1);
+    metrics::histogram!("quipu_request_seconds", "method" => method, "path" => path)
+        .record(took.as_secs_f64());
+    if verdict.is_some_and(|verdict| !verdict.allowed) {
+        metrics::counter!("quipu_rate_limited_total", "method" => method, "path" => path).increment(1);
+    }
+}
+
+fn class(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        200..=299 => "2xx",
+        400..=499 => "4xx",
+        500..=599 => "5xx",
+        _ => "other",
+    }
+}

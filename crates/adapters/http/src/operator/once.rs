@@ -1,0 +1,76 @@
+//! Doing once what staff ask for under an `Idempotency-Key`. Their keys are apart from the merchant's.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_kernel::{Tenant, Timestamp};
+use quipu_payments::{
+    Answer, Answered, Audience, Changes, CommitError, CreateError, IdempotencyKey, IdempotencyRecord,
+    KeptAnswer, Refusal,
+};
+use quipu_signing::sha256_hex;
+
+use crate::{dispatch::Call, error::ApiError, state::AppState};
+
+/// How long an answer is kept.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+
+/// One attempt of a member of staff, by its key.
+pub(super) struct OperatorOnce {
+    state: Arc<AppState>,
+    tenant: Tenant,
+    key: IdempotencyKey,
+    body_hash: String,
+    context: String,
+    now: Timestamp,
+}
+
+impl OperatorOnce {
+    pub(super) fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Self {
+        let context = format!("operator-answer/{tenant}/{}", key.as_str());
+        let body_hash = sha256_hex(&call.body);
+        Self { state: Arc::clone(&call.state), tenant, key, body_hash, context, now: call.now }
+    }
+
+    /// The answer that was given before, if there was one.
+    pub(super) async fn repeat(&self) -> Result<Option<Answered>, ApiError> {
+        let services = &self.state.services;
+        let kept =
+            services.payments.kept_answer(self.tenant, Audience::Operator, &self.key, self.now).await?;
+        let Some((body_hash, status, sealed)) = kept else { return Ok(None) };
+        if body_hash != self.body_hash {
+            return Err(CreateError::IdempotencyKeyMismatch.into());
+        }
+        let opened = services.keyring.open(&self.context, &sealed);
+        let body = opened.map_err(|problem| ApiError::internal("opening a kept answer", &problem))?;
+        Ok(Some(Answered { answer: Answer { status, body }, replayed: true }))
+    }
+
+    /// What a commit keeps of an answer.
+    pub(super) fn record(&self, answer: &Answer) -> IdempotencyRecord {
+        let services = &self.state.services;
+        let body = services.keyring.seal(services.entropy.as_ref(), &self.context, &answer.body);
+        IdempotencyRecord {
+            audience: Audience::Operator,
+            key: self.key.clone(),
+            body_hash: self.body_hash.clone(),
+            payment_id: None,
+            answer: KeptAnswer::Sealed { status: answer.status, body },
+            expires_at: self.now.plus(KEPT_FOR),
+        }
+    }
+
+    /// Keeps a refusal by the merchant's state, so that a repeat gets it again.
+    pub(super) async fn keep(&self, refusal: &ApiError) -> Result<Answered, ApiError> {
+        let answer = refusal.to_answer(self.now);
+        let mut changes = Changes::new(self.tenant, self.now);
+        changes.idempotency = Some(self.record(&answer));
+        match self.state.services.commit.commit(changes).await {
+            Ok(_) => Ok(Answered { answer, replayed: false }),
+            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => {
+                self.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)
+            }
+            Err(CommitError::Refused(refusal)) => Err(ApiError::internal("keeping an answer", &refusal)),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Signed requests.
+
+use actix_web::test::TestRequest;
+use quipu_merchants::{Actor, ApiVersion};
+use serde_json::json;
+
+use crate::world::{World, deposit, signed};
+
+const CREATE: (&str, &str) = ("POST", "/api/v2/payments");
+const BALANCE: (&str, &str) = ("GET", "/api/v2/balance?currency=MXN&x=%7e");
+
+#[actix_web::test]
+async fn a_signed_creation_uses_its_nonce_up() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let send =
+        async |nonce: &str, body: &str| world.send(signed(merchant, &secret, nonce, CREATE, body)).await;
+    let body = deposit("r-1").to_string();
+    let created = send("nonce-0001", &body).await;
+    assert_eq!((created.status, &created.body["success"]), (200, &json!(true)), "{}", created.text);
+    assert_eq!(send("nonce-0001", &body).await.code(), (401, "NONCE_REUSED"));
+    assert_eq!(send("nonce-0002", &body).await.code(), (409, "DUPLICATE_MERCHANT_REFERENCE"));
+    assert_eq!(send("nonce-0002", &body).await.code(), (401, "NONCE_REUSED"));
+    assert_eq!(send("nonce-0003", "{}").await.code(), (400, "VALIDATION_FAILED"));
+    assert_eq!(send("nonce-0003", "{}").await.code(), (401, "NONCE_REUSED"));
+
+    let id = created.body["transaction_id"].as_str().expect("an id");
+    let path = format!("/api/v2/payments/{id}");
+    let read = async || world.send(signed(merchant, &secret, "nonce-0004", ("GET", &path), "")).await;
+    assert_eq!(read().await.body["data"]["transaction_id"], id);
+    assert_eq!(read().await.code(), (401, "NONCE_REUSED"));
+}
+
+#[actix_web::test]
+async fn a_nonce_that_did_not_verify_is_not_used_up() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let good = || signed(merchant, &secret, "nonce-0001", BALANCE, "");
+    let forged = good().uri("/api/v2/balance?currency=ARS&x=%7e");
+    assert_eq!(world.send(forged).await.code(), (401, "SIGNATURE_INVALID"));
+    assert_eq!(world.send(good()).await.status, 200);
+}
+
+#[actix_web::test]
+async fn each_failure_has_its_own_code() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (credential_id, secret) = world.credential(merchant).await;
+    let good = || signed(merchant, &secret, "nonce-0001", BALANCE, "");
+    let cases: [(TestRequest, &str); 6] = [
+        (good().insert_header(("X-Merchant-Id", "77")), "SIGNATURE_INVALID"),
+        (good().insert_header(("X-Timestamp", "1763682899")), "TIMESTAMP_OUT_OF_WINDOW"),
+        (good().insert_header(("X-Timestamp", "1763682901")), "SIGNATURE_INVALID"),
+        (good().insert_header(("X-Nonce", "short")), "SIGNATURE_INVALID"),
+        (good().insert_header(("X-Signature-Version", "v9")), "SIGNATURE_INVALID"),
+        (good().insert_header(("X-Signature", "hmac_sha256=00")), "SIGNATURE_INVALID"),
+    ];
+    for (index, (request, code)) in cases.into_iter().enumerate() {
+        assert_eq!(world.send(request).await.code(), (401, code), "case {index}");
+    }
+    world.onboarding.revoke_credential(merchant, &credential_id, Actor::shell()).await.expect("revoked");
+    assert_eq!(world.send(good()).await.code(), (401, "SIGNATURE_INVALID"));
+
+    let old = world.merchant(ApiVersion::V1).await;
+    let by_old = signed(old, &secret, "nonce-0001", BALANCE, "");
+    assert_eq!(world.send(by_old).await.code(), (401, "API_VERSION_MISMATCH"));
+}
+
+#[actix_web::test]
+async fn either_of_two_credentials_verifies() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, first) = world.credential(merchant).await;
+    let (_, second) = world.credential(merchant).await;
+    for (secret, nonce) in [(&first, "nonce-0001"), (&second, "nonce-0002")] {
+        assert_eq!(world.send(signed(merchant, secret, nonce, BALANCE, "")).await.status, 200);
+    }
+}

@@ -1,0 +1,159 @@
+//! The server on a real socket: what only shows where bytes come in pieces, or stop coming.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use actix_web::{dev::ServerHandle, rt::System};
+use quipu_http::serve;
+
+use crate::world::{World, deposit};
+
+struct Running {
+    address: SocketAddr,
+    handle: ServerHandle,
+    thread: JoinHandle<()>,
+}
+
+impl Running {
+    fn start(world: &World) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (services, mut settings) = (world.services.clone(), world.settings.clone());
+        settings.workers = 1;
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            System::new().block_on(async {
+                let server = serve(listener, services, settings).expect("a server");
+                sender.send(server.handle()).expect("somebody waits for it");
+                server.await.expect("an orderly end");
+            });
+        });
+        Self { address, handle: receiver.recv().expect("a handle"), thread }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        stream
+    }
+
+    async fn stop(self) {
+        self.handle.stop(true).await;
+        self.thread.join().expect("no panic");
+    }
+}
+
+/// Reads one answer with a Content-Length: its status and body.
+#[track_caller]
+fn read_answer(stream: &mut TcpStream) -> (u16, String) {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        assert!(stream.read_exact(&mut byte).is_ok(), "no answer came");
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).expect("UTF-8").to_lowercase();
+    let status = head.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
+    let mut body = vec![0; length.trim().parse().expect("a number")];
+    stream.read_exact(&mut body).expect("a body");
+    (status, String::from_utf8(body).expect("UTF-8"))
+}
+
+fn post(key: &str, length: usize) -> String {
+    format!(
+        "POST /api/v1/payments HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
+
+#[track_caller]
+fn is_alive(stream: &mut TcpStream) {
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+    assert_eq!(read_answer(stream), (200, r#"{"status":"ok"}"#.to_owned()));
+}
+
+#[actix_web::test]
+async fn after_a_body_that_nobody_wanted_the_connection_goes_on() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let mut stream = server.connect();
+    let large = vec![b' '; 10 * 1024 * 1024];
+
+    stream.write_all(post(&key, large.len()).as_bytes()).expect("written");
+    stream.write_all(&large).expect("written");
+    let (status, body) = read_answer(&mut stream);
+    assert_eq!((status, body.contains("BODY_TOO_LARGE")), (413, true));
+    is_alive(&mut stream);
+
+    let chunked = post(&key, 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
+    stream.write_all(chunked.as_bytes()).expect("written");
+    for chunk in large[..2 * 1024 * 1024].chunks(65_536) {
+        stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).expect("written");
+        stream.write_all(chunk).expect("written");
+        stream.write_all(b"\r\n").expect("written");
+    }
+    stream.write_all(b"0\r\n\r\n").expect("written");
+    assert_eq!(read_answer(&mut stream).0, 413);
+    is_alive(&mut stream);
+
+    stream.write_all(post("nonsense", large.len()).as_bytes()).expect("written");
+    stream.write_all(&large).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 401);
+    is_alive(&mut stream);
+
+    let missing = post(&key, large.len()).replace("/payments", "/nothing");
+    stream.write_all(missing.as_bytes()).expect("written");
+    stream.write_all(&large).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 404);
+    is_alive(&mut stream);
+
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello").expect("written");
+    assert_eq!(read_answer(&mut stream).0, 200);
+    is_alive(&mut stream);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_client_that_leaves_in_mid_request_harms_nobody() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let body = deposit("r-1").to_string();
+    let request = format!("{}{body}", post(&key, body.len()));
+    for cut in (1..request.len()).step_by(7) {
+        let mut stream = server.connect();
+        stream.write_all(&request.as_bytes()[..cut]).expect("written");
+        if cut % 2 == 0 {
+            // The peer may have answered and closed first, which is no concern here.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+    let mut stream = server.connect();
+    is_alive(&mut stream);
+    stream.write_all(request.as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 200);
+    drop(stream);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn requests_may_come_one_after_the_other_without_waiting() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let mut stream = server.connect();
+    let bodies = (0..20).map(|index| deposit(&format!("r-{index}")).to_string());
+    let all: Vec<_> = bodies.map(|body| format!("{}{body}", post(&key, body.len()))).collect();
+    stream.write_all(all.concat().as_bytes()).expect("written");
+    for index in 0..20 {
+        let (status, body) = read_answer(&mut stream);
+        assert_eq!((status, body.contains(&format!("\"r-{index}\""))), (200, true), "{body}");
+    }
+    server.stop().await;
+}

@@ -1,0 +1,247 @@
+//! The application over ports in memory, with a merchant, its keys and the operator's staff.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use actix_web::{
+    App,
+    http::{Method, header::HeaderMap},
+    test::{self, TestRequest},
+};
+use async_trait::async_trait;
+use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, configure};
+use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
+use quipu_merchants::{
+    Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, NewApiKey, NewMerchant, Onboarding,
+    RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
+};
+use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
+use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
+use serde_json::{Value, json};
+
+use crate::{
+    books::{FakeBooks, PatientRail},
+    directory::FakeDirectory,
+};
+
+pub(crate) const NOW: i64 = 1_763_683_200;
+
+pub(crate) struct FakeClock(AtomicI64);
+
+impl FakeClock {
+    pub(crate) fn advance(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::Relaxed) * 1000)
+    }
+}
+
+/// Counts each subject up to the least limit of its budget and never forgets.
+#[derive(Default)]
+struct CountingLimiter(Mutex<HashMap<(BudgetKind, String), u32>>);
+
+#[async_trait]
+impl RateLimiter for CountingLimiter {
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
+        let limit = budget.windows().map(Window::limit).min().unwrap_or(0);
+        let mut counts = self.0.lock().expect("no test panics with the lock");
+        let count = counts.entry((budget.kind(), subject.to_owned())).or_default();
+        let allowed = *count < limit;
+        *count += u32::from(allowed);
+        let (remaining, reset_epoch_seconds) = (limit - *count, NOW + 60);
+        Decision::Ready(Verdict {
+            allowed,
+            limit,
+            remaining,
+            reset_epoch_seconds,
+            retry_after_seconds: if allowed { 0 } else { 60 },
+        })
+    }
+
+    async fn probe(&self) -> Result<(), LimitsNotShared> {
+        Ok(())
+    }
+}
+
+struct Ready;
+
+#[async_trait]
+impl Readiness for Ready {
+    async fn probe(&self) -> Vec<(&'static str, bool)> {
+        vec![("database", true), ("limits", false)]
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) directory: Arc<FakeDirectory>,
+    pub(crate) books: Arc<FakeBooks>,
+    pub(crate) clock: Arc<FakeClock>,
+    pub(crate) onboarding: Onboarding,
+    pub(crate) settings: HttpSettings,
+    pub(crate) services: Services,
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("ASCII"))
+    }
+
+    /// Status and `error_code`.
+    pub(crate) fn code(&self) -> (u16, &str) {
+        (self.status, self.body["error_code"].as_str().unwrap_or("none"))
+    }
+}
+
+pub(crate) fn request(method: &str, path: &str) -> TestRequest {
+    let method = Method::from_bytes(method.as_bytes()).expect("a method");
+    TestRequest::default().method(method).uri(path)
+}
+
+pub(crate) fn deposit(reference: &str) -> Value {
+    json!({
+        "amount": 100_000, "currency": "MXN", "method": "spei", "type": "deposit",
+        "merchant_reference": reference, "customer": {"name": "Ana", "email": "ana@example.com"},
+    })
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let directory = Arc::new(FakeDirectory::default());
+        let books = Arc::new(FakeBooks::default());
+        let clock = Arc::new(FakeClock(AtomicI64::new(NOW)));
+        let entropy = Arc::new(SystemEntropy);
+        let master = generate_master_key(&SystemEntropy);
+        let keyring = Arc::new(Keyring::from_base64(&master).expect("a master key"));
+        let minter = Arc::new(KeyringMinter::new(keyring.clone(), entropy.clone()));
+        let onboarding = Onboarding::new(directory.clone(), minter, clock.clone(), entropy.clone());
+        let rails = Arc::new(Rails::new(vec![Arc::new(PatientRail)]));
+        let create = CreatePayment::new(
+            books.clone(),
+            books.clone(),
+            directory.clone(),
+            rails.clone(),
+            clock.clone(),
+            entropy.clone(),
+        );
+        let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
+        let services = Services {
+            create: Arc::new(create),
+            cancel: Arc::new(cancel),
+            adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
+            payments: books.clone(),
+            ledger: books.clone(),
+            directory: directory.clone(),
+            commit: books.clone(),
+            limiter: Arc::new(CountingLimiter::default()),
+            keyring,
+            entropy,
+            clock: clock.clone(),
+            rails,
+            readiness: Arc::new(Ready),
+            key_uses: Arc::new(KeyUses::new(directory.clone())),
+        };
+        let settings = HttpSettings::new("https://gateway.example");
+        Self { directory, books, clock, onboarding, settings, services }
+    }
+
+    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+        let routes = configure(self.services.clone(), self.settings.clone());
+        let app = test::init_service(App::new().configure(routes)).await;
+        let response = test::call_service(&app, request.to_request()).await;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        assert!(headers.contains_key("x-request-id"), "{status} {text}");
+        Answer { status, headers, text, body }
+    }
+
+    pub(crate) async fn flush_key_uses(&self) {
+        self.services.key_uses.flush().await;
+    }
+
+    pub(crate) async fn merchant(&self, api_version: ApiVersion) -> MerchantId {
+        let new = NewMerchant { name: "Shop".to_owned(), api_version, return_urls: ReturnUrls::default() };
+        self.onboarding.create_merchant(new, Actor::shell()).await.expect("a merchant").0.id
+    }
+
+    /// A key of a merchant in the test environment; answers its id and text.
+    pub(crate) async fn key(&self, merchant: MerchantId, scopes: Scopes) -> (String, String) {
+        let new = NewApiKey {
+            tenant: Tenant::new(merchant, Environment::Test),
+            name: "a key".to_owned(),
+            scopes,
+            rate_limits: RateLimits { standard_per_minute: Some(1000), ..RateLimits::default() },
+            expires_at: None,
+        };
+        let issued = self.onboarding.issue_api_key(new, Actor::shell()).await.expect("a key");
+        (issued.record.key_id, issued.secret.expose().to_owned())
+    }
+
+    /// A merchant of v1 and a key that may do everything.
+    pub(crate) async fn merchant_with_key(&self) -> (MerchantId, String) {
+        let merchant = self.merchant(ApiVersion::V1).await;
+        (merchant, self.key(merchant, Scopes::all()).await.1)
+    }
+
+    pub(crate) async fn operator(&self, role: Role) -> String {
+        let issued = self.onboarding.create_operator("Olga".to_owned(), role, Actor::shell()).await;
+        format!("Bearer {}", issued.expect("an operator").secret.expose())
+    }
+
+    pub(crate) async fn credential(&self, merchant: MerchantId) -> (String, Secret) {
+        let tenant = Tenant::new(merchant, Environment::Test);
+        let issued = self.onboarding.issue_credential(tenant, Actor::shell()).await.expect("a credential");
+        (issued.record.credential_id, issued.secret)
+    }
+
+    /// Creates the deposit of this reference.
+    pub(crate) async fn deposit(&self, key: &str, reference: &str) -> Answer {
+        let request = request("POST", "/api/v1/payments").insert_header(("X-API-Key", key));
+        self.send(request.set_json(deposit(reference))).await
+    }
+}
+
+/// A request signed as the specification says.
+pub(crate) fn signed(
+    merchant: MerchantId,
+    secret: &Secret,
+    nonce: &str,
+    (method, path): (&str, &str),
+    body: &str,
+) -> TestRequest {
+    let timestamp = NOW.to_string();
+    let signature = sign_request(secret, &timestamp, nonce, method, path, body.as_bytes());
+    let request = request(method, path)
+        .insert_header(("X-Merchant-Id", merchant.to_string()))
+        .insert_header(("X-Timestamp", timestamp))
+        .insert_header(("X-Nonce", nonce))
+        .insert_header(("X-Signature-Version", "v1"))
+        .insert_header(("X-Signature", signature));
+    if body.is_empty() {
+        request
+    } else {
+        request.insert_header(("Content-Type", "application/json")).set_payload(body.to_owned())
+    }
+}
+
+pub(crate) fn without(scope: Scope) -> Scopes {
+    Scope::ALL.into_iter().filter(|it| *it != scope).collect()
+}

@@ -1,0 +1,17 @@
+//! Who may call: signatures, tokens, keys, scopes, limits, repeats, and what stays secret.
+
+mod credentials;
+mod idempotency;
+mod isolation;
+mod keys;
+mod limits;
+mod people;
+mod redis;
+mod repeats;
+mod replay;
+mod routes;
+mod scopes;
+mod secrets;
+mod signatures;
+mod signers;
+mod tokens;

@@ -1,0 +1,138 @@
+//! The interface as a table: every route, and what a caller needs there. `quipu routes` prints the gateway's own.
+
+use std::collections::BTreeSet;
+
+use quipu_tests::{Database, Gateway};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// What opens a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Nothing.
+    Nobody,
+    /// A key or token with this scope.
+    Scope(&'static str),
+    /// An API key itself, of any scope.
+    Key,
+    /// A signature; credentials have every scope, but tokens made by them need this one.
+    Signature(Option<&'static str>),
+    /// The token of an operator of this role, or of an admin.
+    Operator(&'static str),
+}
+
+/// One route as the gateway publishes it.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) needs: Needs,
+}
+
+/// Every route there is. An endpoint that is added without a row here fails
+/// `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope and foreign id.
+pub(super) fn all() -> Vec<Route> {
+    use Needs::{Key, Nobody, Operator, Scope, Signature};
+    let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+    [
+        (&get, "/healthz", Nobody),
+        (&get, "/readyz", Nobody),
+        (&get, "/.well-known/jwks.json", Nobody),
+        (&post, "/api/v1/auth/token", Key),
+        (&post, "/api/v1/payments", Scope("payments.create")),
+        (&get, "/api/v1/payments", Scope("payments.read")),
+        (&get, "/api/v1/payments/methods", Scope("payments.methods")),
+        (&post, "/api/v1/payments/methods/validate", Scope("payments.methods")),
+        (&get, "/api/v1/payments/{id}", Scope("payments.read")),
+        (&post, "/api/v1/payments/{id}/cancel", Scope("payments.cancel")),
+        (&get, "/api/v1/balance", Scope("balance.read")),
+        (&get, "/api/v1/balance/all", Scope("balance.read")),
+        (&get, "/api/v1/merchants/{id}", Scope("webhooks.read")),
+        (&get, "/api/v1/merchants/{id}/balance", Scope("balance.read")),
+        (&get, "/api/v1/merchants/{id}/balance/all", Scope("balance.read")),
+        (&post, "/api/v2/auth/token", Signature(None)),
+        (&post, "/api/v2/payments", Signature(Some("payments.create"))),
+        (&get, "/api/v2/payments/{id}", Signature(Some("payments.read"))),
+        (&get, "/api/v2/balance", Signature(Some("balance.read"))),
+        (&get, "/api/v2/balance/all", Signature(Some("balance.read"))),
+        (&post, "/operator/v1/merchants", Operator("admin")),
+        (&get, "/operator/v1/merchants", Operator("admin")),
+        (&get, "/operator/v1/merchants/{id}", Operator("admin")),
+        (&Method::PATCH, "/operator/v1/merchants/{id}", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/rotate-webhook-secret", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/api-keys", Operator("admin")),
+        (&get, "/operator/v1/merchants/{id}/api-keys", Operator("admin")),
+        (&delete, "/operator/v1/merchants/{id}/api-keys/{key_id}", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/hmac-credentials", Operator("admin")),
+        (&delete, "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/switch", Operator("admin")),
+        (&get, "/operator/v1/merchants/{id}/routes", Operator("admin")),
+        (&Method::PUT, "/operator/v1/merchants/{id}/routes", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
+        (&get, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&get, "/operator/v1/ledger/check", Operator("finance")),
+        (&get, "/operator/v1/audit-log", Operator("finance")),
+    ]
+    .map(|(method, path, needs)| Route { method: method.clone(), path, needs })
+    .into()
+}
+
+impl Route {
+    /// A path of this route: the merchant's own number, and whatever payment is named.
+    pub(super) fn path_with(&self, merchant_id: i64, payment_id: &str) -> String {
+        let id =
+            if self.path.contains("/merchants/") { merchant_id.to_string() } else { payment_id.to_owned() };
+        self.path.replace("{id}", &id).replace("{key_id}", "none").replace("{credential_id}", "none")
+    }
+
+    /// What `quipu routes` says of it.
+    fn published(&self) -> String {
+        let merchants_own = self.path.starts_with("/api/v1/merchants/") && self.path.contains("/balance");
+        let (credential, scope) = match self.needs {
+            Needs::Nobody => ("none", None),
+            Needs::Scope(scope @ "payments.create") => ("api_key", Some(scope)),
+            Needs::Scope(scope) if merchants_own => ("api_key, token or staff", Some(scope)),
+            Needs::Scope(scope) => ("api_key or token", Some(scope)),
+            Needs::Key => ("api_key", None),
+            Needs::Signature(scope) => ("signature", scope),
+            Needs::Operator("finance") => ("staff: finance", None),
+            Needs::Operator(_) => ("staff: admin", None),
+        };
+        let method = self.method.as_str();
+        json!({ "method": method, "path": self.path, "credential": credential, "scope": scope }).to_string()
+    }
+
+    /// Whether it names something that belongs to one merchant.
+    pub(super) fn names_an_id(&self) -> bool {
+        self.path.contains('{')
+    }
+
+    /// A body it can read, where it takes one.
+    pub(super) fn body(&self) -> Option<Value> {
+        if self.method != Method::POST || self.path.ends_with("/cancel") {
+            return None;
+        }
+        Some(match self.path {
+            path if path.ends_with("/validate") => {
+                json!({ "method": "spei", "currency": "MXN", "type": "deposit" })
+            }
+            path if path.ends_with("/payments") => quipu_tests::draft::deposit_mxn(1),
+            _ => json!({}),
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_table_names_every_route_the_gateway_has() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let printed = gateway.run(&["routes"]);
+    let printed: Value = serde_json::from_str(printed.ok()).expect("it prints JSON");
+    let routes = printed["routes"].as_array().expect("a list of routes");
+    let published: BTreeSet<_> = routes.iter().map(Value::to_string).collect();
+    let known: BTreeSet<_> = all().iter().map(Route::published).collect();
+    let missing: Vec<_> = published.difference(&known).collect();
+    assert!(missing.is_empty(), "give these their rows in the table: {missing:#?}");
+    let gone: Vec<_> = known.difference(&published).collect();
+    assert!(gone.is_empty(), "these are in the table only: {gone:#?}");
+}

@@ -1,0 +1,185 @@
+//! Signed requests, one check at a time (specification, "HMAC signing").
+
+use quipu_tests::{
+    Database, Gateway, draft, on_both_databases,
+    signature::{fresh_nonce, unix_seconds},
+};
+use reqwest::Method;
+use serde_json::json;
+
+use super::people::{SigningMerchant, refused_401};
+
+const BALANCE: &str = "/api/v2/balance?currency=MXN";
+const PAYMENTS: &str = "/api/v2/payments";
+
+on_both_databases!(
+    the_four_endpoints_and_the_token_endpoint_accept_a_good_signature,
+    what_was_altered_after_signing_is_refused,
+    timestamps_pass_up_to_300_seconds_either_way,
+    nonces_have_8_to_128_characters_and_are_used_once,
+    a_nonce_is_burnt_by_a_verified_request_and_by_no_other,
+    the_query_is_signed_exactly_as_sent,
+);
+
+async fn the_four_endpoints_and_the_token_endpoint_accept_a_good_signature(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let signer = &merchant.signer;
+    let created = signer.post(PAYMENTS, &draft::deposit_mxn(700)).send(&caller).await.ok();
+    let id = created["transaction_id"].as_str().expect("an id");
+    let read = signer.get(&format!("{PAYMENTS}/{id}")).send(&caller).await.data();
+    assert_eq!(read["transaction_id"], id);
+    assert_eq!(signer.get("/api/v2/balance").send(&caller).await.ok()["merchant_id"], merchant.id);
+    assert_eq!(signer.get("/api/v2/balance/all").send(&caller).await.ok()["merchant_id"], merchant.id);
+    let token = signer.post("/api/v2/auth/token", &json!({})).send(&caller).await.ok();
+    assert_eq!(token["token_type"], "Bearer");
+}
+
+async fn what_was_altered_after_signing_is_refused(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let other = SigningMerchant::onboard(&gateway).await;
+    let signer = &merchant.signer;
+    let create = || signer.post(PAYMENTS, &draft::deposit_mxn(700));
+
+    for header in ["X-Merchant-Id", "X-Timestamp", "X-Nonce", "X-Signature-Version", "X-Signature"] {
+        for request in [create(), signer.get(BALANCE)] {
+            refused_401(&request.without(header).send(&caller).await, "SIGNATURE_MISSING");
+        }
+    }
+
+    let digest = |signature: &str| signature.strip_prefix("hmac_sha256=").expect("the prefix").to_owned();
+    let good = create();
+    let upper = format!("hmac_sha256={}", digest(good.header("X-Signature")).to_uppercase());
+    let bare = digest(good.header("X-Signature"));
+    let altered = [
+        create().with("X-Signature-Version", "v2"),
+        create().with("X-Merchant-Id", &other.id.to_string()),
+        create().with("X-Merchant-Id", "9007199254740991"),
+        create().with("X-Merchant-Id", "not-a-number"),
+        create().with("X-Nonce", &fresh_nonce()),
+        create().with("X-Timestamp", &(unix_seconds() + 7).to_string()),
+        create().with("X-Signature", "hmac_sha256=00"),
+        good.clone().with("X-Signature", &upper),
+        good.with("X-Signature", &bare),
+    ];
+    for request in altered {
+        refused_401(&request.send(&caller).await, "SIGNATURE_INVALID");
+    }
+
+    let wrong = quipu_tests::signature::Signer { secret: other.signer.secret.clone(), ..signer.clone() };
+    refused_401(&wrong.get(BALANCE).send(&caller).await, "SIGNATURE_INVALID");
+
+    let draft = draft::deposit_mxn(700).to_string();
+    let moved = [
+        create().carrying(Some(&draft)),
+        signer.post(PAYMENTS, &json!({})).carrying(Some("{} ")),
+        signer.get(BALANCE).sent_to("/api/v2/balance?currency=ARS"),
+        signer.get("/api/v2/balance").sent_to("/api/v2/balance/all"),
+        signer.get("/api/v2/balance").sent_to("/api/v2/balance?"),
+    ];
+    for request in moved {
+        refused_401(&request.send(&caller).await, "SIGNATURE_INVALID");
+    }
+
+    let balance = merchant.balance(&gateway, "MXN").await;
+    assert_eq!(balance, ("0".to_owned(), "0".to_owned()), "something was created after all");
+}
+
+async fn timestamps_pass_up_to_300_seconds_either_way(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let at = |offset| merchant.signer.get_at(BALANCE, offset, &fresh_nonce());
+
+    // A second may begin between signing and judging: what must pass in the past is signed again if one did, and so is
+    // what must fail in the future.
+    let mut second = unix_seconds();
+    loop {
+        let (oldest, too_new) = (at(-300).send(&caller).await, at(301).send(&caller).await);
+        if unix_seconds() == second {
+            oldest.ok();
+            refused_401(&too_new, "TIMESTAMP_OUT_OF_WINDOW");
+            break;
+        }
+        second = unix_seconds();
+    }
+    at(300).send(&caller).await.ok();
+    refused_401(&at(-301).send(&caller).await, "TIMESTAMP_OUT_OF_WINDOW");
+    for timestamp in ["", "now", "17636832000000", "-5", "1763683200.5"] {
+        let answer = merchant.signer.get(BALANCE).with("X-Timestamp", timestamp).send(&caller).await;
+        assert_eq!(answer.status, 401, "{timestamp:?}: {}", answer.text);
+    }
+}
+
+async fn nonces_have_8_to_128_characters_and_are_used_once(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let other = SigningMerchant::onboard(&gateway).await;
+    let with = |nonce: &str| merchant.signer.get_at(BALANCE, 0, nonce);
+    for nonce in ["1234567".to_owned(), "n".repeat(129)] {
+        refused_401(&with(&nonce).send(&caller).await, "SIGNATURE_INVALID");
+    }
+    for nonce in ["12345678".to_owned(), "n".repeat(128)] {
+        let request = with(&nonce);
+        request.send(&caller).await.ok();
+        refused_401(&request.send(&caller).await, "NONCE_REUSED");
+        // Signed anew, for another endpoint and another second: the nonce is used all the same.
+        let again = merchant.signer.get_at("/api/v2/balance/all", -9, &nonce);
+        refused_401(&again.send(&caller).await, "NONCE_REUSED");
+        let body = draft::deposit_mxn(5).to_string().into_bytes();
+        let create = merchant.signer.request(Method::POST, PAYMENTS, Some(body), unix_seconds(), &nonce);
+        refused_401(&create.send(&caller).await, "NONCE_REUSED");
+        // Another merchant's nonces are its own.
+        other.signer.get_at(BALANCE, 0, &nonce).send(&caller).await.ok();
+    }
+}
+
+async fn a_nonce_is_burnt_by_a_verified_request_and_by_no_other(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let signer = &merchant.signer;
+
+    for request in [signer.get(BALANCE), signer.post(PAYMENTS, &draft::deposit_mxn(700))] {
+        let forged = format!("hmac_sha256={}", "0".repeat(64));
+        let attempt = request.clone().with("X-Signature", &forged);
+        refused_401(&attempt.send(&caller).await, "SIGNATURE_INVALID");
+        request.send(&caller).await.ok();
+    }
+
+    let invalid = draft::with(draft::deposit_mxn(700), "/amount", json!("many"));
+    let refused_by_rule = draft::deposit("TRY", "card", 700);
+    for (body, status) in [(invalid, 400), (refused_by_rule, 400)] {
+        let request = signer.post(PAYMENTS, &body);
+        assert_eq!(request.send(&caller).await.status, status);
+        refused_401(&request.send(&caller).await, "NONCE_REUSED");
+    }
+    let malformed =
+        signer.request(Method::POST, PAYMENTS, Some(b"{".to_vec()), unix_seconds(), &fresh_nonce());
+    assert_eq!(malformed.send(&caller).await.status, 400);
+    refused_401(&malformed.send(&caller).await, "NONCE_REUSED");
+    refused_401(&malformed.carrying(None).send(&caller).await, "SIGNATURE_INVALID");
+
+    let unknown = signer.get(&format!("{PAYMENTS}/pay_1763683200000_aaaaaaaaaaaa"));
+    unknown.send(&caller).await.refused(404, "PAYMENT_NOT_FOUND");
+    refused_401(&unknown.send(&caller).await, "NONCE_REUSED");
+}
+
+async fn the_query_is_signed_exactly_as_sent(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    for path in [
+        "/api/v2/balance?balance_type=main&currency=%4DXN",
+        "/api/v2/balance?currency=%4dXN&balance_type=main",
+        "/api/v2/balance?",
+        "/api/v2/balance?&&currency=MXN&",
+        "/api/v2/balance?unknown=a+b%20c%2Fd&currency=MXN&other=%C3%A9",
+        "/api/v2/balance?currency=MXN&x=1.GET./api/v2/balance",
+    ] {
+        let record = merchant.signer.get(path).send(&caller).await;
+        assert_eq!(record.ok()["currency"], "MXN", "{path}");
+    }
+    let escaped = || merchant.signer.get("/api/v2/balance?currency=%4DXN");
+    for altered in ["/api/v2/balance?currency=%4dXN", BALANCE] {
+        refused_401(&escaped().sent_to(altered).send(&caller).await, "SIGNATURE_INVALID");
+    }
+}

@@ -1,0 +1,80 @@
+//! The signers that `docs/SIGNING.md` shows, run as they stand there against the gateway.
+
+use std::{path::Path, process::Command};
+
+use quipu_tests::{CommandOutput, Database, Gateway};
+use serde_json::Value;
+
+use super::people::SigningMerchant;
+
+/// What the document calls the language, and who runs it when it is handed the code.
+const LANGUAGES: [(&str, &[&str]); 4] = [
+    ("python", &["python3", "-c"]),
+    ("javascript", &["node", "-e"]),
+    ("php", &["php", "-r"]),
+    ("sh", &["sh", "-c"]),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_signer_of_the_document_reads_a_balance() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let merchant = SigningMerchant::onboard(&gateway).await;
+    merchant.fund("MXN", 4_711).await;
+    for (language, runner) in LANGUAGES {
+        let code = signer(language);
+        let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
+        assert!(lines <= 15, "the {language} signer has {lines} lines");
+        // Twice: a signer that never makes a fresh nonce fails the second time.
+        for _ in 0..2 {
+            let printed = run(runner, &code, gateway.anonymous().base_url(), &merchant);
+            let answer = printed.ok();
+            assert!(answer.contains("\"4711\""), "{language} printed {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn the_worked_examples_are_the_published_vectors() {
+    let (document, vectors) = (document(), include_str!("../../vectors/hmac_v2.json"));
+    let vectors: Value = serde_json::from_str(vectors).expect("JSON");
+    let known = |member: &str, text: &str| {
+        vectors["vectors"].as_array().expect("a list").iter().any(|vector| vector[member] == text)
+    };
+    let shown = |prefix: &str| -> Vec<&str> {
+        document.lines().filter_map(|line| line.split_once(prefix).map(|(_, rest)| rest)).collect()
+    };
+    let signatures: Vec<_> = shown("X-Signature: hmac_sha256=")
+        .into_iter()
+        .filter(|rest| rest.len() == 64 && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .collect();
+    assert!(!signatures.is_empty(), "no worked example");
+    for signature in signatures {
+        assert!(known("signature", &format!("hmac_sha256={signature}")), "{signature} is not a vector's");
+    }
+    for canonical in document.lines().filter(|line| line.starts_with("v1.1")) {
+        assert!(known("canonical", canonical), "{canonical} is not a vector's");
+    }
+}
+
+fn run(runner: &[&str], code: &str, url: &str, merchant: &SigningMerchant) -> CommandOutput {
+    let code = code.trim_start().strip_prefix("<?php").unwrap_or(code);
+    let mut command = Command::new(runner[0]);
+    command.args(&runner[1..]).arg(code);
+    command.env("QUIPU_URL", url).env("QUIPU_MERCHANT_ID", merchant.id.to_string());
+    command.env("QUIPU_HMAC_SECRET", &merchant.signer.secret).env("no_proxy", "127.0.0.1");
+    command.output().unwrap_or_else(|error| panic!("{} cannot be run: {error}", runner[0])).into()
+}
+
+/// The one fenced block of a language.
+fn signer(language: &str) -> String {
+    let document = document();
+    let fence = format!("\n```{language}\n");
+    let blocks: Vec<_> = document.split(&fence).skip(1).collect();
+    let [block] = blocks[..] else { panic!("{} {language} signers in SIGNING.md", blocks.len()) };
+    block.split("\n```").next().expect("the end of the block").to_owned()
+}
+
+fn document() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/SIGNING.md");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
