@@ -1,6 +1,6 @@
 //! The way of every request from its row in the table to its answer.
 
-use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Instant};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -11,69 +11,24 @@ use actix_web::{
     web::{self, Bytes},
 };
 use futures_util::FutureExt;
-use quipu_kernel::{Environment, MerchantId, Problems, Tenant, Timestamp};
+use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
 use quipu_merchants::Verdict;
-use serde_json::Value;
 
 use crate::{
     body,
+    call::{Call, Outcome, merchant_in_path},
     caller::{self, Caller, Signed},
+    door::{Door, Needs, RouteRow},
     error::ApiError,
     measure,
     query::Query,
     request_id,
-    routes::{Door, Needs, RouteRow},
     state::AppState,
 };
 
 const X_RATE_LIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_RATE_LIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const X_RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-
-/// What a handler answers.
-pub(crate) type Outcome = Result<HttpResponse, ApiError>;
-/// A handler at work.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Outcome>>>;
-
-/// One request, as handlers see it.
-pub(crate) struct Call {
-    pub(crate) state: Arc<AppState>,
-    pub(crate) request: HttpRequest,
-    pub(crate) body: Bytes,
-    pub(crate) now: Timestamp,
-}
-
-impl Call {
-    /// A segment of the path; empty if it is no UTF-8.
-    pub(crate) fn segment(&self, name: &str) -> &str {
-        self.request.match_info().get(name).unwrap_or_default()
-    }
-
-    pub(crate) fn query(&self) -> Result<Query, ApiError> {
-        Query::parse(self.request.query_string())
-    }
-
-    /// The body as JSON.
-    pub(crate) fn json(&self) -> Result<Value, ApiError> {
-        body::parse(&self.body)
-    }
-
-    /// The body as JSON, an empty object if there is none.
-    pub(crate) fn optional_json(&self) -> Result<Value, ApiError> {
-        body::parse_optional(&self.body)
-    }
-
-    /// The merchant that the path names.
-    pub(crate) fn merchant_id(&self) -> Option<MerchantId> {
-        merchant_in_path(&self.request)
-    }
-}
-
-fn merchant_in_path(request: &HttpRequest) -> Option<MerchantId> {
-    let text = request.match_info().get("id")?;
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten().map(MerchantId)
-}
 
 /// Answers one request of a route.
 pub(crate) async fn dispatch(

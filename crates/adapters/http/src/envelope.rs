@@ -1,10 +1,10 @@
 //! How successes are written (specification, "Response envelope").
 
-use actix_web::{HttpResponse, http::StatusCode, http::header};
+use actix_web::{HttpResponse, http::StatusCode};
 use quipu_kernel::Page;
 use serde::Serialize;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, reply::raw};
 
 #[derive(Serialize)]
 struct One<T> {
@@ -62,13 +62,4 @@ pub(crate) fn top_level<T: Serialize>(members: T) -> Result<HttpResponse, ApiErr
 pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Result<HttpResponse, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| ApiError::internal("writing an answer", &error))?;
     Ok(raw(status, body))
-}
-
-/// A body that is JSON already.
-pub(crate) fn raw(status: StatusCode, body: Vec<u8>) -> HttpResponse {
-    // Answers show balances, payments and keys: no cache may keep one.
-    HttpResponse::build(status)
-        .insert_header((header::CONTENT_TYPE, header::HeaderValue::from_static("application/json")))
-        .insert_header((header::CACHE_CONTROL, header::HeaderValue::from_static("no-store")))
-        .body(body)
 }

@@ -12,7 +12,7 @@ use quipu_payments::{AdjustError, Answer, CancelError, CreateError};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use serde::Serialize;
 
-use crate::envelope;
+use crate::reply;
 
 /// How many seconds a caller waits after `OVERLOADED`.
 const OVERLOAD_RETRY_SECONDS: u32 = 1;
@@ -126,7 +126,7 @@ impl ApiError {
 
     /// The whole answer, but for the headers that every answer has.
     pub(crate) fn into_response(self, now: Timestamp) -> HttpResponse {
-        let mut response = envelope::raw(self.status(), self.body(now));
+        let mut response = reply::raw(self.status(), self.body(now));
         let headers = response.headers_mut();
         match self {
             Self::RateLimited(verdict) => {

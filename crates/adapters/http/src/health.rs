@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use serde_json::{Map, json};
 
 use crate::{
-    dispatch::{Call, Outcome},
+    call::{Call, Outcome},
     envelope,
 };
 

@@ -8,9 +8,10 @@ use quipu_payments::{
 };
 
 use crate::{
-    dispatch::{Call, Outcome},
-    envelope::{self, TopLevel},
+    call::{Call, Outcome},
+    envelope::TopLevel,
     error::ApiError,
+    reply,
     state::AppState,
 };
 
@@ -42,7 +43,7 @@ pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, Api
 pub(crate) fn send(answered: Answered) -> Outcome {
     let status = StatusCode::from_u16(answered.answer.status)
         .map_err(|error| ApiError::internal("reading a kept answer", &error))?;
-    let mut response = envelope::raw(status, answered.answer.body);
+    let mut response = reply::raw(status, answered.answer.body);
     if answered.replayed {
         response.headers_mut().insert(IDEMPOTENT_REPLAYED, header::HeaderValue::from_static("true"));
     }

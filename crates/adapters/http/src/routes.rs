@@ -1,121 +1,12 @@
 //! The one table of routes: the router is built from it, and whoever is to walk all routes reads it.
 
-use quipu_kernel::Tenant;
 use quipu_merchants::{BudgetKind, Role, Scope};
 
 use crate::{
-    caller::{Caller, Signed, Staff},
-    dispatch::{Call, Running},
+    door::{Door, Needs, RouteRow},
     health, operator,
     v1::{auth, balance, merchants, payments},
 };
-
-/// What a merchant's call needs and is charged to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Needs {
-    pub(crate) scope: Option<Scope>,
-    pub(crate) budget: BudgetKind,
-}
-
-/// Who may come in, and the handler behind. A handler takes what its door makes, so neither fits another.
-#[derive(Clone, Copy)]
-pub(crate) enum Door {
-    /// Anybody.
-    Public(fn(Call) -> Running),
-    /// A merchant by its API key.
-    ApiKey(Needs, fn(Call, Caller) -> Running),
-    /// A merchant by its API key or a bearer token.
-    KeyOrToken(Needs, fn(Call, Caller) -> Running),
-    /// A merchant by its API key or a bearer token for itself, or staff for any.
-    Scoped(Needs, fn(Call, Tenant) -> Running),
-    /// A merchant by a signed request, whose nonce is used up before the handler runs.
-    Signed(Needs, fn(Call, Caller) -> Running),
-    /// A merchant by a signed request, whose nonce the handler uses up.
-    SignedCreation(Needs, fn(Call, Signed) -> Running),
-    /// Staff of a role.
-    Staff(Role, fn(Call, Staff) -> Running),
-}
-
-/// What a route asks of those who call it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
-    /// Nothing.
-    None,
-    /// `X-API-Key`.
-    ApiKey,
-    /// `X-API-Key` or a bearer token.
-    ApiKeyOrToken,
-    /// `X-API-Key`, a bearer token, or an operator token.
-    ApiKeyTokenOrStaff,
-    /// The five headers of a signed request.
-    Signature,
-    /// An operator token of this role.
-    Staff(Role),
-}
-
-/// One route.
-pub struct RouteRow {
-    method: &'static str,
-    path: &'static str,
-    pub(crate) door: Door,
-}
-
-impl RouteRow {
-    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
-    pub const fn method(&self) -> &'static str {
-        self.method
-    }
-
-    /// The path, its variable segments in braces: `/api/v1/payments/{id}`.
-    pub const fn path(&self) -> &'static str {
-        self.path
-    }
-
-    /// What it asks of those who call it.
-    pub const fn credentials(&self) -> Credentials {
-        match self.door {
-            Door::Public(_) => Credentials::None,
-            Door::ApiKey(..) => Credentials::ApiKey,
-            Door::KeyOrToken(..) => Credentials::ApiKeyOrToken,
-            Door::Scoped(..) => Credentials::ApiKeyTokenOrStaff,
-            Door::Signed(..) | Door::SignedCreation(..) => Credentials::Signature,
-            Door::Staff(role, _) => Credentials::Staff(role),
-        }
-    }
-
-    /// The scope that a merchant's key must have.
-    pub const fn scope(&self) -> Option<Scope> {
-        match self.needs() {
-            Some(needs) => needs.scope,
-            None => None,
-        }
-    }
-
-    /// The budget that a merchant's call is charged to; none for routes that are not limited by key.
-    pub const fn budget(&self) -> Option<BudgetKind> {
-        match self.needs() {
-            Some(needs) => Some(needs.budget),
-            None => None,
-        }
-    }
-
-    const fn needs(&self) -> Option<Needs> {
-        match self.door {
-            Door::ApiKey(needs, _)
-            | Door::KeyOrToken(needs, _)
-            | Door::Scoped(needs, _)
-            | Door::Signed(needs, _)
-            | Door::SignedCreation(needs, _) => Some(needs),
-            Door::Public(_) | Door::Staff(..) => None,
-        }
-    }
-}
-
-impl std::fmt::Debug for RouteRow {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.method, self.path)
-    }
-}
 
 /// Every route of the interface. Of two paths that both match, the earlier counts.
 pub fn route_table() -> &'static [RouteRow] {
@@ -123,7 +14,7 @@ pub fn route_table() -> &'static [RouteRow] {
 }
 
 const fn row(method: &'static str, path: &'static str, door: Door) -> RouteRow {
-    RouteRow { method, path, door }
+    RouteRow::new(method, path, door)
 }
 
 const fn scope(scope: Scope) -> Needs {
@@ -188,10 +79,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::door::Credentials;
 
     #[test]
     fn no_route_stands_twice_in_the_table() {
-        let distinct: BTreeSet<_> = ROUTES.iter().map(|row| (row.method, row.path)).collect();
+        let distinct: BTreeSet<_> = ROUTES.iter().map(|row| (row.method(), row.path())).collect();
         assert_eq!(distinct.len(), ROUTES.len());
     }
 

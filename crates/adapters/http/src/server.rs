@@ -12,8 +12,9 @@ use actix_web::{
 use crate::{
     HttpSettings, Services,
     dispatch::{dispatch, refuse},
+    door::RouteRow,
     error::ApiError,
-    routes::{RouteRow, route_table},
+    routes::route_table,
     state::AppState,
 };
 

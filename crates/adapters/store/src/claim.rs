@@ -98,8 +98,8 @@ impl DueQueue for Store {
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl;
-                        let nonces = PruneNoncesOnServer { now, limit: &limit }.execute(&mut **conn).await?;
-                        nonces + PruneAnswersOnServer { now, limit: &limit }.execute(&mut **conn).await?
+                        let nonces = PruneNoncesOnServer { now, limit: &limit }.execute(&mut ***conn).await?;
+                        nonces + PruneAnswersOnServer { now, limit: &limit }.execute(&mut ***conn).await?
                     }
                 };
                 Ok::<_, Fault>(count as u64)
@@ -138,14 +138,14 @@ async fn claim(
         Connection::Postgres(conn) => {
             use diesel_async::RunQueryDsl;
             // What another node has its hands on is its own.
-            let rows: Vec<PaymentRow> = due!().for_update().skip_locked().load(&mut **conn).await?;
+            let rows: Vec<PaymentRow> = due!().for_update().skip_locked().load(&mut ***conn).await?;
             let lease = LeaseAll {
                 until,
                 merchants: rows.iter().map(|row| row.merchant_id).collect(),
                 environments: rows.iter().map(|row| row.environment.as_str()).collect(),
                 ids: rows.iter().map(|row| row.id.as_str()).collect(),
             };
-            lease.execute(&mut **conn).await?;
+            lease.execute(&mut ***conn).await?;
             rows
         }
     };

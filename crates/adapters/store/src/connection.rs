@@ -15,7 +15,7 @@ pub(crate) enum Connection {
     /// The embedded database.
     Sqlite(SqliteConnection),
     /// A server.
-    Postgres(Object<AsyncPgConnection>),
+    Postgres(Box<Object<AsyncPgConnection>>),
 }
 
 /// Runs a query for its effect; the number of rows it touched.
@@ -24,7 +24,7 @@ macro_rules! execute {
         match $conn {
             $crate::connection::Connection::Sqlite(conn) => diesel::RunQueryDsl::execute($query, conn),
             $crate::connection::Connection::Postgres(conn) => {
-                diesel_async::RunQueryDsl::execute($query, &mut **conn).await
+                diesel_async::RunQueryDsl::execute($query, &mut ***conn).await
             }
         }
     };
@@ -36,7 +36,7 @@ macro_rules! load {
         match $conn {
             $crate::connection::Connection::Sqlite(conn) => diesel::RunQueryDsl::load::<$row>($query, conn),
             $crate::connection::Connection::Postgres(conn) => {
-                diesel_async::RunQueryDsl::load::<$row>($query, &mut **conn).await
+                diesel_async::RunQueryDsl::load::<$row>($query, &mut ***conn).await
             }
         }
     };
@@ -50,7 +50,7 @@ macro_rules! first {
                 diesel::RunQueryDsl::get_result::<$row>($query, conn)
             }
             $crate::connection::Connection::Postgres(conn) => {
-                diesel_async::RunQueryDsl::get_result::<$row>($query, &mut **conn).await
+                diesel_async::RunQueryDsl::get_result::<$row>($query, &mut ***conn).await
             }
         })
     };

@@ -23,7 +23,7 @@ impl Origin {
                 Connection::open_sqlite(path).map_err(|error| Fault::Unconnected(error.to_string()))
             }
             Self::Postgres(pool) => match pool.get().await {
-                Ok(conn) => Ok(Connection::Postgres(conn)),
+                Ok(conn) => Ok(Connection::Postgres(Box::new(conn))),
                 Err(error) => Err(Fault::Unconnected(error.to_string())),
             },
         }
@@ -56,16 +56,19 @@ impl Lease {
         Ok(self.conn.insert(conn))
     }
 
-    /// The connection is in order.
-    pub(crate) const fn done(&mut self) {
+    /// The connection is in order. One of a pool goes back to it, where it is looked after before its next use.
+    pub(crate) fn done(&mut self) {
         self.in_use = false;
+        if let Some(Connection::Postgres(_)) = self.conn {
+            self.conn = None;
+        }
     }
 
     /// Rolls back whatever was begun. A connection that cannot even do that is closed.
     pub(crate) async fn undo(&mut self) {
         if let Some(conn) = &mut self.conn {
             match conn.rollback().await {
-                Ok(()) => self.in_use = false,
+                Ok(()) => self.done(),
                 Err(_) => self.discard(),
             }
         }
@@ -75,7 +78,7 @@ impl Lease {
         self.in_use = false;
         match self.conn.take() {
             // Taken out of the pool, it is closed instead of being handed to the next.
-            Some(Connection::Postgres(conn)) => drop(Object::take(conn)),
+            Some(Connection::Postgres(conn)) => drop(Object::take(*conn)),
             other => drop(other),
         }
     }

@@ -9,6 +9,7 @@ mod engine;
 mod error;
 mod lease;
 mod migrate;
+mod pool;
 mod read;
 mod schema;
 mod settings;

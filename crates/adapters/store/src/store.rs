@@ -4,11 +4,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
-use diesel_async::{
-    AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _,
-    pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, deadpool::Pool},
-};
-use futures_util::FutureExt as _;
 use quipu_kernel::{Clock, Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
@@ -25,8 +20,7 @@ use crate::{
     directory::cache::Cache,
     engine::Engine,
     error::{Fault, OpenError},
-    lease::Origin,
-    migrate,
+    migrate, pool,
     read::{ledger, payments, points::Points},
 };
 
@@ -63,8 +57,8 @@ impl Store {
             Engine::sqlite(&settings, path, &due, &runtime)
                 .map_err(|error| OpenError::Unreachable(error.to_string()))?
         } else if settings.is_postgres() {
-            let lanes = pool(&settings.url, 2 * settings.lanes.max(1) + 4, LANE_SESSION)?;
-            let readers = pool(&settings.url, settings.readers.max(1), SESSION)?;
+            let lanes = pool::for_keys(&settings.url, settings.lanes.max(1) + 4)?;
+            let readers = pool::for_queries(&settings.url, settings.readers.max(1))?;
             Engine::postgres(&settings, &lanes, readers, &due, &runtime)
         } else {
             return Err(OpenError::UnknownScheme);
@@ -122,35 +116,6 @@ impl Commit for Store {
         })?;
         outcome.await.map_err(|_| StoreUnavailable::from(Fault::Abandoned))?
     }
-}
-
-/// What every session of a server begins with: a commit is on disk when it returns, and nothing waits forever.
-const SESSION: &str = "SET synchronous_commit = on; SET lock_timeout = '10s';
-    SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning;";
-
-/// A lane finds its rows by their keys only. On tables that are still small, or not analysed yet, the planner would
-/// rather read them whole, and keep that plan while they grow.
-const LANE_SESSION: &str = "SET synchronous_commit = on; SET lock_timeout = '10s';
-    SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning;
-    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-    SET plan_cache_mode = force_generic_plan; SET jit = off;";
-
-fn pool(url: &str, size: usize, session: &'static str) -> Result<Origin, OpenError> {
-    let mut config = ManagerConfig::<AsyncPgConnection>::default();
-    config.recycling_method = diesel_async::pooled_connection::RecyclingMethod::Fast;
-    config.custom_setup = Box::new(move |url| {
-        let url = url.to_owned();
-        async move {
-            let mut conn = AsyncPgConnection::establish(&url).await?;
-            let begun = conn.batch_execute(session).await;
-            begun.map_err(diesel::ConnectionError::CouldntSetupConfiguration)?;
-            Ok(conn)
-        }
-        .boxed()
-    });
-    let manager = AsyncDieselConnectionManager::new_with_config(url, config);
-    let pool = Pool::builder(manager).max_size(size).build();
-    Ok(Origin::Postgres(pool.map_err(|error| OpenError::Unreachable(error.to_string()))?))
 }
 
 fn check_release() -> Result<(), OpenError> {

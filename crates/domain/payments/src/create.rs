@@ -10,7 +10,7 @@ use crate::{
     Answer, Changes, Commit, CommitError, CreateError, Draft, IdempotencyRecord, Nonce, Payment,
     PaymentReads, Rails, Refusal,
     decide::{Bounds, Decision},
-    once::RunningKeys,
+    running_keys::RunningKeys,
 };
 
 /// A request to create a payment, from whom it comes, and what its signature used up.

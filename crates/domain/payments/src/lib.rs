@@ -22,6 +22,7 @@ mod payment;
 mod payout;
 mod ports;
 mod rails;
+mod running_keys;
 mod settle;
 mod status;
 mod view;

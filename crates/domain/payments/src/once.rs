@@ -1,17 +1,12 @@
 //! Creating a payment once, however often it is asked for under one key.
 //!
-//! The actors: [`RunningKeys`] knows which keys this node is working on; the kept answer says what became of a key that
+//! The actors: [`crate::running_keys`] knows which keys this node is working on; the kept answer says what became of a key that
 //! somebody finished with; the commit, finally, refuses a key that another node finished with meanwhile, so that two
 //! nodes never create two payments under one key.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::Tenant;
-use quipu_merchants::StoreUnavailable;
 
 use crate::{
     Answer, AnswerForm, Audience, Changes, CommitError, CreateError, CreatePayment, Creation, IdempotencyKey,
@@ -136,39 +131,5 @@ impl CreatePayment {
             answer,
             expires_at: self.clock.now().plus(KEPT_FOR),
         }
-    }
-}
-
-/// The keys whose first request this node is working on.
-#[derive(Default)]
-pub(crate) struct RunningKeys(Mutex<HashSet<(Tenant, IdempotencyKey)>>);
-
-/// How many there may be at once; far more than the requests that a node works on at once.
-const MOST_RUNNING: usize = 1 << 16;
-
-impl RunningKeys {
-    /// Notes that work on a key has begun; it ends when the answer is dropped, however that comes about.
-    fn enter(&self, tenant: Tenant, key: &IdempotencyKey) -> Result<Running<'_>, CreateError> {
-        let entry = (tenant, key.clone());
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if keys.contains(&entry) {
-            return Err(CreateError::IdempotencyKeyInUse);
-        }
-        if keys.len() >= MOST_RUNNING {
-            return Err(StoreUnavailable::Overloaded.into());
-        }
-        keys.insert(entry.clone());
-        Ok(Running { keys: self, entry })
-    }
-}
-
-struct Running<'a> {
-    keys: &'a RunningKeys,
-    entry: (Tenant, IdempotencyKey),
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.entry);
     }
 }

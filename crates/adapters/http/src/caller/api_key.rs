@@ -5,7 +5,7 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::ApiVersion;
 use quipu_signing::{ApiKey, ApiKeyProblem};
 
-use super::{Authority, Caller};
+use super::identity::{Authority, Caller};
 use crate::{error::ApiError, state::AppState};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");

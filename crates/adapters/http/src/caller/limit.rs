@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use actix_web::HttpRequest;
 use quipu_merchants::{BudgetKind, Verdict};
 
-use super::Caller;
+use super::identity::Caller;
 use crate::state::AppState;
 
 /// Counts a call of an authenticated merchant.

@@ -2,96 +2,20 @@
 
 mod api_key;
 mod bearer;
+mod identity;
 mod limit;
 mod operator;
 mod signature;
 
-use std::sync::Arc;
-
 use actix_web::{HttpRequest, http::header};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
-use quipu_merchants::{
-    ApiKeyRecord, HmacCredential, KeyEnvelope, Merchant, MerchantStatus, RateLimits, Scope, Scopes,
-};
 
-pub(crate) use bearer::Tokens;
+pub(crate) use identity::Caller;
 pub(crate) use limit::{charge_call, charge_failure};
 pub(crate) use operator::Staff;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature};
 
 use crate::{error::ApiError, state::AppState};
-
-/// The merchant's key or credential that opened the call.
-#[derive(Clone)]
-enum Authority {
-    Key(Arc<KeyEnvelope<ApiKeyRecord>>),
-    Credential(Arc<KeyEnvelope<HmacCredential>>),
-}
-
-/// A merchant, authenticated. Only this module's children make one.
-pub(crate) struct Caller {
-    authority: Authority,
-    /// A bearer token's scopes; what its key has lost since is lost to the token too.
-    narrowed_to: Option<Scopes>,
-}
-
-impl Caller {
-    const fn new(authority: Authority) -> Self {
-        Self { authority, narrowed_to: None }
-    }
-
-    pub(crate) fn tenant(&self) -> Tenant {
-        match &self.authority {
-            Authority::Key(envelope) => envelope.key.tenant,
-            Authority::Credential(envelope) => envelope.key.tenant,
-        }
-    }
-
-    pub(crate) fn merchant(&self) -> &Merchant {
-        match &self.authority {
-            Authority::Key(envelope) => &envelope.merchant,
-            Authority::Credential(envelope) => &envelope.merchant,
-        }
-    }
-
-    pub(crate) fn grants(&self, scope: Scope) -> bool {
-        let by_key = match &self.authority {
-            Authority::Key(envelope) => envelope.key.scopes.grants(scope),
-            Authority::Credential(_) => true,
-        };
-        by_key && self.narrowed_to.as_ref().is_none_or(|scopes| scopes.grants(scope))
-    }
-
-    /// All that it may do, as a token for it may carry.
-    pub(crate) fn scopes(&self) -> Scopes {
-        Scope::ALL.into_iter().filter(|scope| self.grants(*scope)).collect()
-    }
-
-    /// What its requests are counted under: a bearer token counts for its key.
-    fn subject(&self) -> &str {
-        match &self.authority {
-            Authority::Key(envelope) => &envelope.key.key_id,
-            Authority::Credential(envelope) => &envelope.key.credential_id,
-        }
-    }
-
-    fn rate_limits(&self) -> &RateLimits {
-        match &self.authority {
-            Authority::Key(envelope) => &envelope.key.rate_limits,
-            Authority::Credential(envelope) => &envelope.key.rate_limits,
-        }
-    }
-
-    fn if_active(self) -> Result<Self, ApiError> {
-        match self.merchant().status {
-            MerchantStatus::Active => Ok(self),
-            MerchantStatus::Suspended => Err(ApiError::Forbidden {
-                code: "MERCHANT_SUSPENDED",
-                message: "the merchant is suspended".to_owned(),
-            }),
-        }
-    }
-}
 
 /// Opens the door for API keys alone.
 pub(crate) async fn by_api_key(

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use quipu_merchants::{Actor, Operator, Role};
 use quipu_signing::OperatorToken;
 
-use super::bearer::invalid;
-use crate::{error::ApiError, state::AppState};
+use crate::{error::ApiError, state::AppState, tokens::invalid};
 
 /// A member of staff, authenticated.
 pub(crate) struct Staff(Arc<Operator>);

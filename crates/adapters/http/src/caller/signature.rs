@@ -8,7 +8,7 @@ use quipu_merchants::{ApiVersion, HmacCredential};
 use quipu_payments::Nonce;
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
-use super::{Authority, Caller};
+use super::identity::{Authority, Caller};
 use crate::{error::ApiError, state::AppState};
 
 /// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then, and a second for rounding, a replay is

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{checked, existing_merchant, once::OperatorOnce, tenant_of};
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     error::ApiError,
     kept_answer,
 };

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
     v1::auth::read_scopes,

@@ -4,8 +4,8 @@ use quipu_kernel::{MerchantId, Problems};
 
 use super::checked;
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
 };
 

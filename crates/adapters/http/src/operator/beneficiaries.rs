@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{checked, existing_merchant, tenant_of};
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
 };

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{checked, merchant_of, of_part, tenant_of};
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
 };
 

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
 };
 

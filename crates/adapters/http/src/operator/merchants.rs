@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{checked, merchant_of, tenant_of};
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
     state::AppState,

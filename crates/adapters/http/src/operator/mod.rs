@@ -14,7 +14,7 @@ pub(crate) mod routes;
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_merchants::DirectoryError;
 
-use crate::{dispatch::Call, error::ApiError};
+use crate::{call::Call, error::ApiError};
 
 /// The merchant that the path names; one that cannot exist does not.
 fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {

@@ -9,7 +9,7 @@ use quipu_payments::{
 };
 use quipu_signing::sha256_hex;
 
-use crate::{dispatch::Call, error::ApiError, state::AppState};
+use crate::{call::Call, error::ApiError, state::AppState};
 
 /// How long an answer is kept.
 const KEPT_FOR: Duration = Duration::from_hours(24);

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::existing_merchant;
 use crate::{
+    call::{Call, Outcome},
     caller::Staff,
-    dispatch::{Call, Outcome},
     envelope,
 };
 

@@ -8,8 +8,8 @@ use quipu_merchants::Scopes;
 use serde_json::{Value, json};
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
 };
@@ -26,7 +26,7 @@ pub(crate) async fn token(call: Call, caller: Caller) -> Outcome {
         return Err(ApiError::scope_missing(missing));
     }
     let entropy = call.state.services.entropy.as_ref();
-    let token = call.state.tokens.issue(&caller, &scopes, lifetime, call.now, entropy)?;
+    let token = call.state.tokens.issue(&caller.bearer(), &scopes, lifetime, call.now, entropy)?;
     envelope::json(StatusCode::OK, &token)
 }
 

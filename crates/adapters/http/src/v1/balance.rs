@@ -7,8 +7,8 @@ use quipu_ledger::Balance;
 use serde::Serialize;
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
 };
 

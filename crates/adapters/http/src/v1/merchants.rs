@@ -4,8 +4,8 @@ use quipu_merchants::Merchant;
 use serde_json::json;
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
 };

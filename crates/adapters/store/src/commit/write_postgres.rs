@@ -118,7 +118,7 @@ pub(crate) async fn write(conn: &AsyncPgConnection, jobs: &[Job], writes: &Write
     let chosen = |write| column(&writes.payments_to(write), |index| &jobs[*index]);
     let (updated, inserted) = (chosen(Write::Update), chosen(Write::Insert));
     let accepted = column(&writes.accepted, |index| &jobs[*index]);
-    let (nonces, answers, customers, updates, inserts, counts, balances, entries, events) = tokio::join!(
+    let (nonces, answers, customers, moved, made, counted, balances, entries, events) = tokio::join!(
         biased;
         burn_nonces(conn, jobs, writes),
         keep_answers(conn, jobs, writes),
@@ -132,7 +132,7 @@ pub(crate) async fn write(conn: &AsyncPgConnection, jobs: &[Job], writes: &Write
     );
     // The first error is the one that matters; in an aborted transaction all that follows fails too.
     nonces.and(answers)?;
-    customers.and(updates).and(inserts).and(counts).and(balances).and(entries).and(events)?;
+    customers.and(moved).and(made).and(counted).and(balances).and(entries).and(events)?;
     for record in accepted.iter().filter_map(|job| job.changes.audit.as_ref()) {
         let row = AuditRow::of(record);
         diesel::insert_into(audit_log::table).values(&row).execute(&mut &*conn).await?;

@@ -97,7 +97,7 @@ pub(super) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), Di
         // The writer's transaction holds the only write lock as it is.
         Connection::Sqlite(conn) => diesel::RunQueryDsl::load::<i64>(query, conn),
         Connection::Postgres(conn) => {
-            diesel_async::RunQueryDsl::load::<i64>(query.for_update(), &mut **conn).await
+            diesel_async::RunQueryDsl::load::<i64>(query.for_update(), &mut ***conn).await
         }
     };
     if found.map_err(Fault::from)?.is_empty() { Err(DirectoryError::NotFound) } else { Ok(()) }

@@ -37,21 +37,21 @@ pub(crate) struct Document<'a> {
 
 impl<'a> Document<'a> {
     fn of(payment: &'a Payment) -> Self {
-        fn text(value: &Option<String>) -> Option<Cow<'_, str>> {
-            value.as_deref().map(Cow::Borrowed)
+        fn text(value: Option<&String>) -> Option<Cow<'_, str>> {
+            value.map(|text| Cow::Borrowed(text.as_str()))
         }
         let (terms, state) = (payment.terms(), payment.state());
         let events = terms.webhook.iter().flat_map(|webhook| &webhook.events);
         Self {
-            customer_email: text(&terms.customer.email),
-            customer_phone: text(&terms.customer.phone),
-            customer_name: text(&terms.customer.name),
+            customer_email: text(terms.customer.email.as_ref()),
+            customer_phone: text(terms.customer.phone.as_ref()),
+            customer_name: text(terms.customer.name.as_ref()),
             payout: state.payout.as_ref().map(Cow::Borrowed),
             instructions: Cow::Borrowed(&state.instructions),
             return_urls: Cow::Borrowed(&terms.return_urls),
-            description: text(&terms.description),
-            note: text(&terms.note),
-            external_id: text(&terms.external_id),
+            description: text(terms.description.as_ref()),
+            note: text(terms.note.as_ref()),
+            external_id: text(terms.external_id.as_ref()),
             traffic_type: terms.traffic_type,
             webhook_events: events.map(|name| Cow::Borrowed(name.as_str())).collect(),
             redirect_scheme: terms.redirect_scheme,

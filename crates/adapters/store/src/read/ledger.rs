@@ -58,7 +58,7 @@ pub(crate) fn look_up(
                 environments: keys.iter().map(|(tenant, _)| tenant.environment().as_str()).collect(),
                 currencies: keys.iter().map(|(_, currency)| currency.as_str()).collect(),
             };
-            let rows = diesel_async::RunQueryDsl::load::<(i64, Totals)>(statement, &mut **conn).await?;
+            let rows = diesel_async::RunQueryDsl::load::<(i64, Totals)>(statement, &mut ***conn).await?;
             for (place, totals) in rows {
                 let key = usize::try_from(place - 1).ok().and_then(|index| keys.get(index));
                 let key = key.ok_or_else(|| Fault::Corrupt("a place beyond its list".to_owned()))?;

@@ -51,7 +51,7 @@ pub(crate) fn look_up(
                     environments: keys.iter().map(|(tenant, _)| tenant.environment().as_str()).collect(),
                     ids: keys.iter().map(|(_, id)| id.as_str()).collect(),
                 };
-                diesel_async::RunQueryDsl::load::<PaymentRow>(statement, &mut **conn).await?
+                diesel_async::RunQueryDsl::load::<PaymentRow>(statement, &mut ***conn).await?
             }
         };
         let payments = rows.into_iter().map(PaymentRow::into_payment);

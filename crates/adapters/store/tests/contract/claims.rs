@@ -19,7 +19,7 @@ on_both_databases! {
 }
 
 fn waiting(at: i64, action: DueAction) -> Sample {
-    Sample { due: due(after(at), action), ..Sample::deposit(tenant(1), 5) }
+    Sample { due: Some(due(after(at), action)), ..Sample::deposit(tenant(1), 5) }
 }
 
 async fn what_is_due_is_claimed_with_its_action_the_longest_waiting_first(fixture: Fixture) {
@@ -33,7 +33,7 @@ async fn what_is_due_is_claimed_with_its_action_the_longest_waiting_first(fixtur
     assert!(store.claim(after(9), after(100), 10).await.expect("claimed").is_empty());
     let claimed = store.claim(after(20), after(100), 10).await.expect("claimed");
     let found: Vec<_> = claimed.iter().map(|payment| payment.state().due).collect();
-    assert_eq!(found, [due(after(10), DueAction::Submit), due(after(20), DueAction::Expire)]);
+    assert_eq!(found, [Some(due(after(10), DueAction::Submit)), Some(due(after(20), DueAction::Expire))]);
     assert_eq!(store.next_due().await.expect("asked"), Some(after(30)));
     assert_eq!(store.claim(after(50), after(100), 1).await.expect("claimed").len(), 1);
 }
@@ -49,7 +49,7 @@ async fn what_is_claimed_is_nobody_elses_until_the_lease_ends(fixture: Fixture) 
 
 async fn a_commit_sets_what_is_due_anew(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
-    let sample = Sample { due: due(after(1), DueAction::Submit), ..Sample::withdrawal(tenant(1), 10) };
+    let sample = Sample { due: Some(due(after(1), DueAction::Submit)), ..Sample::withdrawal(tenant(1), 10) };
     store.commit(sample.create()).await.expect("committed");
     let claimed = store.claim(after(1), after(60), 10).await.expect("claimed").remove(0);
     store

@@ -59,7 +59,7 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
     state.late = true;
     state.failure = Some(Failure { code: "EXPIRED".to_owned(), message: "nobody paid".to_owned() });
     state.completed_at = Some(after(7));
-    state.due = due(after(9), DueAction::Ask);
+    state.due = Some(due(after(9), DueAction::Ask));
     state.instructions = Instructions {
         bank_details: Some(BankDetails {
             amount: "5".to_owned(),
@@ -153,7 +153,7 @@ async fn a_move_of_what_is_due_alone_keeps_the_version(fixture: Fixture) {
     let first = first.payment.expect("a payment");
     let mut change = move_to(&first, Status::Pending, after(1));
     let mut state = first.state().clone();
-    state.due = due(Timestamp::from_millis(77), DueAction::Submit);
+    state.due = Some(due(Timestamp::from_millis(77), DueAction::Submit));
     let same = Payment::restore(first.terms().clone(), state);
     change.events.clear();
     change.payment = Some(PaymentChange::Moved {

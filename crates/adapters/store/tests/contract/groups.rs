@@ -89,7 +89,7 @@ async fn a_change_the_database_refuses_fails_alone(fixture: Fixture) {
     let mut same_id = twin;
     let Some(PaymentChange::Created(payment)) = &mut same_id.payment else { unreachable!() };
     let mut terms = payment.terms().clone();
-    terms.merchant_reference = "another".to_owned();
+    "another".clone_into(&mut terms.merchant_reference);
     **payment = Payment::restore(terms, payment.state().clone());
     let all = (0..64).map(|number| match number {
         20 => store.commit(impossible()),

@@ -207,6 +207,6 @@ pub(crate) fn nonce(value: &str, expires_at: Timestamp) -> Nonce {
     Nonce { value: value.to_owned(), expires_at }
 }
 
-pub(crate) fn due(at: Timestamp, action: DueAction) -> Option<Due> {
-    Some(Due { at, action })
+pub(crate) fn due(at: Timestamp, action: DueAction) -> Due {
+    Due { at, action }
 }

@@ -5,8 +5,8 @@ use quipu_payments::PaymentRecord;
 use serde_json::Value;
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
 };

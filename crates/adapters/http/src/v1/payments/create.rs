@@ -8,11 +8,11 @@ use quipu_signing::sha256_hex;
 
 use crate::{
     body,
+    call::{Call, Outcome},
     caller::{Caller, Signed},
-    dispatch::{Call, Outcome},
-    envelope,
     error::ApiError,
     kept_answer::{self, KeptAnswerForm},
+    reply,
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
@@ -50,7 +50,7 @@ async fn create(
     let create = &call.state.services.create;
     let Some(key) = key else {
         let payment = create.run(creation).await?;
-        return Ok(envelope::raw(StatusCode::OK, kept_answer::created(&payment)?));
+        return Ok(reply::raw(StatusCode::OK, kept_answer::created(&payment)?));
     };
     let form = Arc::new(KeptAnswerForm::new(Arc::clone(&call.state), tenant, key.as_str()));
     let once = Once { key, body_hash: sha256_hex(&call.body), form };

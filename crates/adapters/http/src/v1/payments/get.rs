@@ -3,8 +3,8 @@
 use quipu_payments::PaymentRecord;
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
 };

@@ -4,8 +4,8 @@ use quipu_kernel::{CustomerId, MAX_MINOR, Page, Problems};
 use quipu_payments::{PaymentFilter, PaymentRecord};
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
     error::ApiError,
     query::Query,

@@ -4,8 +4,8 @@ use quipu_payments::methods::{MethodFinding, MethodQuestion, available_methods, 
 use serde::Serialize;
 
 use crate::{
+    call::{Call, Outcome},
     caller::Caller,
-    dispatch::{Call, Outcome},
     envelope,
 };
 

@@ -1,0 +1,154 @@
+//! Bearer tokens: EdDSA JWTs (RFC 7519, RFC 8037) that stand for a key or credential for a while.
+
+use std::{collections::HashMap, time::Duration};
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use quipu_kernel::{Entropy, Environment, Tenant, Timestamp, base62};
+use quipu_merchants::Scopes;
+use quipu_signing::Keyring;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ApiError;
+
+/// What kind of key a token stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KeyKind {
+    ApiKey,
+    HmacCredential,
+}
+
+/// What a token says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Claims {
+    iss: String,
+    pub(crate) sub: String,
+    pub(crate) env: Environment,
+    pub(crate) scope: String,
+    iat: i64,
+    exp: i64,
+    jti: String,
+    pub(crate) key_kind: KeyKind,
+    pub(crate) key_id: String,
+}
+
+/// What a token stands for.
+pub(crate) struct Bearer<'a> {
+    pub(crate) tenant: Tenant,
+    pub(crate) key_kind: KeyKind,
+    pub(crate) key_id: &'a str,
+}
+
+/// A new token, as its endpoint answers it.
+#[derive(Serialize)]
+pub(crate) struct IssuedToken {
+    access_token: String,
+    token_type: &'static str,
+    expires_in: u64,
+    scope: String,
+}
+
+/// One public key as `/.well-known/jwks.json` shows it (RFC 7517).
+#[derive(Serialize)]
+pub(crate) struct Jwk {
+    kty: &'static str,
+    crv: &'static str,
+    alg: &'static str,
+    #[serde(rename = "use")]
+    usage: &'static str,
+    kid: String,
+    x: String,
+}
+
+/// The keys that make and recognise tokens.
+pub(crate) struct Tokens {
+    header: Header,
+    signing: EncodingKey,
+    known: HashMap<String, DecodingKey>,
+    public: Vec<Jwk>,
+    validation: Validation,
+    issuer: String,
+}
+
+impl Tokens {
+    pub(crate) fn new(keyring: &Keyring, issuer: &str) -> Self {
+        let current = keyring.token_key();
+        let mut header = Header::new(Algorithm::EdDSA);
+        header.kid = Some(current.key_id().to_owned());
+        let mut validation = Validation::new(Algorithm::EdDSA);
+        // The time is judged by the clock port below.
+        validation.validate_exp = false;
+        validation.required_spec_claims.clear();
+        // Nobody else has these keys, so the issuer adds nothing: a token stays good on every node, and when the gateway
+        // gets another address.
+        let known = keyring.token_keys();
+        let known = known.map(|key| (key.key_id().to_owned(), DecodingKey::from_ed_der(key.public_bytes())));
+        let public = keyring.token_keys().map(|key| Jwk {
+            kty: "OKP",
+            crv: "Ed25519",
+            alg: "EdDSA",
+            usage: "sig",
+            kid: key.key_id().to_owned(),
+            x: key.jwk_x(),
+        });
+        Self {
+            header,
+            signing: EncodingKey::from_ed_der(current.private_pkcs8()),
+            known: known.collect(),
+            public: public.collect(),
+            validation,
+            issuer: issuer.to_owned(),
+        }
+    }
+
+    /// The public keys.
+    pub(crate) fn public_keys(&self) -> &[Jwk] {
+        &self.public
+    }
+
+    /// A token for `bearer`, with these scopes.
+    pub(crate) fn issue(
+        &self,
+        bearer: &Bearer<'_>,
+        scopes: &Scopes,
+        lifetime: Duration,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Result<IssuedToken, ApiError> {
+        let claims = Claims {
+            iss: self.issuer.clone(),
+            sub: bearer.tenant.merchant().to_string(),
+            env: bearer.tenant.environment(),
+            scope: scopes.to_text(),
+            iat: now.seconds(),
+            exp: now.plus(lifetime).seconds(),
+            jti: base62(entropy, 22),
+            key_kind: bearer.key_kind,
+            key_id: bearer.key_id.to_owned(),
+        };
+        let access_token = jsonwebtoken::encode(&self.header, &claims, &self.signing)
+            .map_err(|error| ApiError::internal("signing a token", &error))?;
+        Ok(IssuedToken {
+            access_token,
+            token_type: "Bearer",
+            expires_in: lifetime.as_secs(),
+            scope: claims.scope,
+        })
+    }
+
+    /// What a token says, if one of the keys signed it and its time is not over.
+    pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<Claims, ApiError> {
+        let header = jsonwebtoken::decode_header(token).map_err(|_| invalid())?;
+        let key = header.kid.and_then(|kid| self.known.get(&kid)).ok_or_else(invalid)?;
+        let claims =
+            jsonwebtoken::decode::<Claims>(token, key, &self.validation).map_err(|_| invalid())?.claims;
+        if claims.exp <= now.seconds() {
+            return Err(ApiError::unauthorized("TOKEN_EXPIRED", "the access token has expired"));
+        }
+        Ok(claims)
+    }
+}
+
+pub(crate) fn invalid() -> ApiError {
+    ApiError::unauthorized("TOKEN_INVALID", "the access token is not valid")
+}
