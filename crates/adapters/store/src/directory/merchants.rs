@@ -5,10 +5,10 @@ use quipu_kernel::{MerchantId, Page, Timestamp};
 use quipu_merchants::{DirectoryError, Merchant, MerchantChange, ReturnUrls};
 
 use crate::{
-    commit::load::parsed,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::merchants,
+    stored::parsed,
 };
 
 /// A merchant's row, column by column.
