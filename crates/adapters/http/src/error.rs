@@ -270,6 +270,8 @@ impl From<DirectoryError> for ApiError {
         let code = match error {
             DirectoryError::NotFound => return Self::merchant_not_found(),
             DirectoryError::Store(error) => return error.into(),
+            // Decided anew many times, and always overtaken.
+            DirectoryError::Stale => return Self::Overloaded,
             DirectoryError::LimitReached(_) => "LIMIT_REACHED",
             DirectoryError::Conflict(_) => "INVALID_STATUS_TRANSITION",
         };

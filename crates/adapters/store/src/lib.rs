@@ -15,6 +15,7 @@ mod schema;
 mod settings;
 mod statement;
 mod store;
+mod stored;
 
 pub use error::OpenError;
 pub use settings::StoreSettings;

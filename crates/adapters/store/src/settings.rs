@@ -14,7 +14,7 @@ pub struct StoreSettings {
 impl StoreSettings {
     /// The defaults for a database: four lanes, and as many readers as suit a small machine.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), lanes: 4, readers: 8 }
+        Self { url: url.into(), lanes: 4, readers: 4 }
     }
 
     /// The path of an embedded database.

@@ -20,6 +20,9 @@ pub enum DirectoryError {
     /// A bound was reached, such as two active HMAC credentials; the text names it.
     #[error("{0}")]
     LimitReached(&'static str),
+    /// Somebody else has changed it since it was read; decide again.
+    #[error("changed meanwhile")]
+    Stale,
     /// The change does not fit the merchant's state; the text says why.
     #[error("{0}")]
     Conflict(&'static str),

@@ -21,7 +21,7 @@ pub use beneficiary::{Beneficiary, BeneficiaryKind};
 pub use credential::HmacCredential;
 pub use error::{DirectoryError, StoreUnavailable};
 pub use limit::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict, Window};
-pub use merchant::{ApiVersion, Merchant, MerchantStatus, ReturnUrls};
+pub use merchant::{ApiVersion, Merchant, MerchantChange, MerchantStatus, ReturnUrls};
 pub use mint::{MintedKey, MintedSecret, Minter};
 pub use onboarding::{Issued, MerchantPatch, NewApiKey, NewMerchant, Onboarding};
 pub use operator::{Operator, Role};

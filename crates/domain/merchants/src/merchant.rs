@@ -99,6 +99,15 @@ pub struct Merchant {
     pub created_at: Timestamp,
 }
 
+/// A change to a merchant: as it was found when the change was decided, and as it is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MerchantChange {
+    /// What the decision rests on. If somebody else has changed the merchant meanwhile, the change is not made.
+    pub before: Merchant,
+    /// The same merchant afterwards.
+    pub after: Merchant,
+}
+
 impl Merchant {
     /// What the sealed `default_webhook_secret` of an environment is bound to, so that a row copied elsewhere opens
     /// nothing.

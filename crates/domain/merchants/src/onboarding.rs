@@ -11,8 +11,12 @@ use uuid::Builder;
 
 use crate::{
     Actor, ApiKeyRecord, ApiVersion, AuditRecord, Directory, DirectoryError, HmacCredential, Merchant,
-    MerchantStatus, Minter, Operator, RateLimits, ReturnUrls, Role, Route, Scopes,
+    MerchantChange, MerchantStatus, Minter, Operator, RateLimits, ReturnUrls, Role, Route, Scopes,
 };
+
+/// How often a change is decided anew because somebody else changed the same merchant. Only staff change merchants, so
+/// that even the second attempt is rare.
+const MOST_ATTEMPTS: usize = 32;
 
 /// A merchant to be onboarded.
 #[derive(Debug, Clone)]
@@ -112,15 +116,16 @@ impl Onboarding {
         patch: MerchantPatch,
         actor: Actor,
     ) -> Result<Merchant, DirectoryError> {
-        let before = self.existing(id).await?;
-        let mut merchant = before.clone();
-        merchant.name = patch.name.unwrap_or(merchant.name);
-        merchant.status = patch.status.unwrap_or(merchant.status);
-        merchant.return_urls = patch.return_urls.unwrap_or(merchant.return_urls);
-        let audit = self.audit(self.clock.now(), actor, "merchant.update", id);
-        let audit = audit.changing(shown(&before), shown(&merchant));
-        self.directory.update_merchant(merchant.clone(), audit).await?;
-        Ok(merchant)
+        let revised = self.revise(id, |before| {
+            let mut after = before.clone();
+            after.name = patch.name.clone().unwrap_or(after.name);
+            after.status = patch.status.unwrap_or(after.status);
+            after.return_urls = patch.return_urls.clone().unwrap_or(after.return_urls);
+            let audit = self.audit(self.clock.now(), actor.clone(), "merchant.update", id);
+            let audit = audit.changing(shown(before), shown(&after));
+            (after, audit)
+        });
+        revised.await
     }
 
     /// Gives a merchant a new `default_webhook_secret` in one environment.
@@ -130,14 +135,35 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<Secret, DirectoryError> {
         let (id, environment) = (tenant.merchant(), tenant.environment());
-        let mut merchant = self.existing(id).await?;
         let minted = self.minter.webhook_secret(id, environment);
         let slot = usize::from(environment == Environment::Live);
-        merchant.sealed_webhook_secrets[slot] = minted.sealed;
-        let audit = self.audit(self.clock.now(), actor, "merchant.rotate_webhook_secret", id);
-        let audit = audit.changing(Value::Null, json!({ "environment": environment }));
-        self.directory.update_merchant(merchant, audit).await?;
+        let revised = self.revise(id, |before| {
+            let mut after = before.clone();
+            after.sealed_webhook_secrets[slot].clone_from(&minted.sealed);
+            let audit = self.audit(self.clock.now(), actor.clone(), "merchant.rotate_webhook_secret", id);
+            (after, audit.changing(Value::Null, json!({ "environment": environment })))
+        });
+        revised.await?;
         Ok(minted.text)
+    }
+
+    /// Changes a merchant as `decide` says, again if somebody else was faster: a change made beside another undoes
+    /// nothing of it.
+    async fn revise(
+        &self,
+        id: MerchantId,
+        decide: impl Fn(&Merchant) -> (Merchant, AuditRecord),
+    ) -> Result<Merchant, DirectoryError> {
+        for _ in 0..MOST_ATTEMPTS {
+            let before = self.existing(id).await?;
+            let (after, audit) = decide(&before);
+            let change = MerchantChange { before, after: after.clone() };
+            match self.directory.update_merchant(change, audit).await {
+                Err(DirectoryError::Stale) => {}
+                outcome => return outcome.map(|()| after),
+            }
+        }
+        Err(DirectoryError::Stale)
     }
 
     /// Issues an API key.
@@ -224,23 +250,40 @@ impl Onboarding {
         version: ApiVersion,
         actor: Actor,
     ) -> Result<Vec<Issued<HmacCredential>>, DirectoryError> {
-        let before = self.existing(id).await?;
-        if before.api_version == version {
-            return Err(DirectoryError::Conflict("the merchant is on this version already"));
+        for _ in 0..MOST_ATTEMPTS {
+            let before = self.existing(id).await?;
+            if before.api_version == version {
+                return Err(DirectoryError::Conflict("the merchant is on this version already"));
+            }
+            let at = self.clock.now();
+            let issued = self.credentials_of(id, version, at);
+            let after = Merchant { api_version: version, ..before.clone() };
+            let audit = self.audit(at, actor.clone(), "merchant.switch", id);
+            let audit = audit.changing(shown(&before), shown(&after));
+            let records = issued.iter().map(|issued| issued.record.clone()).collect();
+            let change = MerchantChange { before, after };
+            match self.directory.switch_version(change, records, at, audit).await {
+                Err(DirectoryError::Stale) => {}
+                outcome => return outcome.map(|()| issued),
+            }
         }
-        let at = self.clock.now();
-        let issued: Vec<_> = match version {
+        Err(DirectoryError::Stale)
+    }
+
+    /// The credentials that a merchant starts a version with.
+    fn credentials_of(
+        &self,
+        id: MerchantId,
+        version: ApiVersion,
+        at: Timestamp,
+    ) -> Vec<Issued<HmacCredential>> {
+        match version {
             ApiVersion::V1 => Vec::new(),
             ApiVersion::V2 => {
                 let tenants = Environment::ALL.map(|environment| Tenant::new(id, environment));
                 tenants.into_iter().map(|tenant| self.new_credential(tenant, at)).collect()
             }
-        };
-        let merchant = Merchant { api_version: version, ..before.clone() };
-        let audit = self.audit(at, actor, "merchant.switch", id).changing(shown(&before), shown(&merchant));
-        let records = issued.iter().map(|issued| issued.record.clone()).collect();
-        self.directory.switch_version(merchant, records, at, audit).await?;
-        Ok(issued)
+        }
     }
 
     /// Replaces all routes of a merchant.

@@ -7,7 +7,7 @@ use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 
 use crate::{
     ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, HmacCredential, KeyEnvelope,
-    Merchant, Operator, Route, StoreUnavailable,
+    Merchant, MerchantChange, Operator, Route, StoreUnavailable,
 };
 
 /// The directory of merchants, their keys and routes, and of the operator's staff.
@@ -25,8 +25,10 @@ pub trait Directory: Send + Sync {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Replaces a merchant's name, version, status, return URLs and webhook secrets. Refused with `NotFound`.
-    async fn update_merchant(&self, merchant: Merchant, audit: AuditRecord) -> Result<(), DirectoryError>;
+    /// Changes a merchant's name, status, return URLs and webhook secrets. Refused with `NotFound`, or with `Stale` if
+    /// it is no longer what it was before the change.
+    async fn update_merchant(&self, change: MerchantChange, audit: AuditRecord)
+    -> Result<(), DirectoryError>;
 
     /// One merchant.
     async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
@@ -94,10 +96,10 @@ pub trait Directory: Send + Sync {
     ) -> Result<(), DirectoryError>;
 
     /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is revoked at `at`,
-    /// and `issued` (none for v1) is added.
+    /// and `issued` (none for v1) is added. Refused like [`Directory::update_merchant`].
     async fn switch_version(
         &self,
-        merchant: Merchant,
+        change: MerchantChange,
         issued: Vec<HmacCredential>,
         at: Timestamp,
         audit: AuditRecord,

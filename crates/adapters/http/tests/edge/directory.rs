@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, Operator, Route, StoreUnavailable,
+    KeyEnvelope, Merchant, MerchantChange, Operator, Route, StoreUnavailable,
 };
 
 #[derive(Default)]
@@ -78,11 +78,17 @@ impl Directory for FakeDirectory {
         Ok(())
     }
 
-    async fn update_merchant(&self, merchant: Merchant, audit: AuditRecord) -> Result<(), DirectoryError> {
-        self.merchant_of(merchant.id)?;
+    async fn update_merchant(
+        &self,
+        change: MerchantChange,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        if self.merchant_of(change.after.id)? != change.before {
+            return Err(DirectoryError::Stale);
+        }
         let mut rows = self.rows();
-        rows.merchants.retain(|it| it.id != merchant.id);
-        rows.merchants.push(merchant);
+        rows.merchants.retain(|it| it.id != change.after.id);
+        rows.merchants.push(change.after);
         rows.audit.push(audit);
         Ok(())
     }
@@ -198,13 +204,13 @@ impl Directory for FakeDirectory {
 
     async fn switch_version(
         &self,
-        merchant: Merchant,
+        change: MerchantChange,
         issued: Vec<HmacCredential>,
         at: Timestamp,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        let id = merchant.id;
-        self.update_merchant(merchant, audit).await?;
+        let id = change.after.id;
+        self.update_merchant(change, audit).await?;
         let mut rows = self.rows();
         let own = rows.keys.iter_mut().filter(|key| key.tenant.merchant() == id);
         own.for_each(|key| {

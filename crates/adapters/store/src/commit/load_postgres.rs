@@ -9,11 +9,12 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use quipu_kernel::{Currency, CustomerId, PaymentId, Tenant, Timestamp};
 
-use super::{
-    load::{balance_from, parsed},
-    state::{AnswerKey, KnownBalance, Standing, State, Wanted},
+use super::state::{AnswerKey, KnownBalance, Standing, State, Wanted};
+use crate::{
+    error::Fault,
+    statement::statement,
+    stored::{balance_from, parsed},
 };
-use crate::{error::Fault, statement::statement};
 
 statement! { FindNonces on Pg => (BigInt, BigInt) {
     "SELECT wanted.place, found.expires_at FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,

@@ -8,14 +8,12 @@ use diesel::{
 };
 use quipu_kernel::{CustomerId, Timestamp};
 
-use super::{
-    load::{Totals, balance_from, parsed},
-    state::{KnownBalance, Standing, State, Wanted},
-};
+use super::state::{KnownBalance, Standing, State, Wanted};
 use crate::{
     connection::BeginWriting,
     error::Fault,
     schema::{balances, customers, kept_answers, nonces, payments},
+    stored::{Totals, balance_from, parsed},
 };
 
 /// Begins the transaction and loads everything `wanted`. It holds the database's only write lock, so that nothing needs

@@ -6,10 +6,11 @@
 //! only then answers everybody.
 
 pub(crate) mod batch;
+mod columns;
 pub(crate) mod job;
 mod judge;
 pub(crate) mod lane;
-pub(crate) mod load;
+mod load;
 mod load_postgres;
 mod load_sqlite;
 mod payments_postgres;

@@ -10,8 +10,8 @@ use quipu_kernel::{Amount, Timestamp};
 use quipu_payments::Payment;
 
 use super::{
+    columns::{column, tenants},
     job::Job,
-    write_postgres::{column, tenants},
 };
 use crate::statement::statement;
 

@@ -10,6 +10,7 @@ use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_payments::Changes;
 
 use super::{
+    columns::{column, tenants},
     job::Job,
     payments_postgres::{insert_payments, update_payments},
     state::KnownBalance,
@@ -100,17 +101,6 @@ statement! { InsertEvents on Pg {
     ", " statuses: Vec<Option<&'a str>> as Array<Nullable<Text>>, ", " payloads: Vec<&'a str> as Array<Text>,
     ", " created: Vec<i64> as Array<BigInt> ; ")"
 } }
-
-/// One value for each row.
-pub(super) fn column<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Vec<T> {
-    rows.iter().map(value).collect()
-}
-
-/// The two columns that every row of a tenant begins with.
-pub(super) fn tenants<R>(rows: &[R], tenant: impl Fn(&R) -> Tenant) -> (Vec<i64>, Vec<&'static str>) {
-    let tenants = rows.iter().map(tenant);
-    tenants.map(|tenant| (tenant.merchant().0, tenant.environment().as_str())).unzip()
-}
 
 /// Writes everything. The statements are sent one behind the other without waiting for each answer, and the server runs
 /// them in that order: payments that free their references before those that take them.

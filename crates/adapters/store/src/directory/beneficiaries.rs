@@ -6,10 +6,10 @@ use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError};
 
 use super::merchants;
 use crate::{
-    commit::load::parsed,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::beneficiaries,
+    stored::parsed,
 };
 
 /// A beneficiary's row, column by column.

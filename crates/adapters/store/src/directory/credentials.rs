@@ -6,10 +6,10 @@ use quipu_merchants::{DirectoryError, HmacCredential, KeyEnvelope};
 
 use super::merchants::{self, MerchantRow};
 use crate::{
-    commit::load::parsed,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::{hmac_credentials as credentials, merchants as merchant_rows},
+    stored::parsed,
 };
 
 /// A credential's row, column by column.

@@ -6,10 +6,10 @@ use quipu_merchants::{ApiKeyRecord, DirectoryError, KeyEnvelope, Scopes};
 
 use super::merchants::{self, MerchantRow};
 use crate::{
-    commit::load::parsed,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::{api_keys, merchants as merchant_rows},
+    stored::parsed,
 };
 
 /// A key's row, column by column.

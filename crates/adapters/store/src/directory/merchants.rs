@@ -2,13 +2,13 @@
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Page, Timestamp};
-use quipu_merchants::{DirectoryError, Merchant, ReturnUrls};
+use quipu_merchants::{DirectoryError, Merchant, MerchantChange, ReturnUrls};
 
 use crate::{
-    commit::load::parsed,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::merchants,
+    stored::parsed,
 };
 
 /// A merchant's row, column by column.
@@ -65,9 +65,14 @@ pub(super) async fn add(conn: &mut Connection, merchant: Merchant) -> Result<(),
     }
 }
 
-/// Replaces what may change of a merchant.
-pub(super) async fn update(conn: &mut Connection, merchant: Merchant) -> Result<(), DirectoryError> {
-    let row = MerchantRow::of(merchant);
+/// Replaces what may change of a merchant, if it still is what the change was decided on. The row stays locked until
+/// the transaction ends.
+pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Result<(), DirectoryError> {
+    lock(conn, change.before.id).await?;
+    if find(conn, change.before.id).await?.as_ref() != Some(&change.before) {
+        return Err(DirectoryError::Stale);
+    }
+    let row = MerchantRow::of(change.after);
     let update = execute!(
         conn,
         diesel::update(merchants::table.find(row.id)).set((
@@ -80,7 +85,8 @@ pub(super) async fn update(conn: &mut Connection, merchant: Merchant) -> Result<
             merchants::sealed_secret_live.eq(&row.sealed_secret_live),
         ))
     );
-    if update.map_err(Fault::from)? == 0 { Err(DirectoryError::NotFound) } else { Ok(()) }
+    update.map_err(Fault::from)?;
+    Ok(())
 }
 
 /// Refuses with `NotFound` unless the merchant exists, and keeps everybody else from changing what belongs to it until

@@ -5,10 +5,10 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::{DirectoryError, Operator};
 
 use crate::{
-    commit::load::parsed,
     connection::{Connection, execute, first},
     error::Fault,
     schema::operators,
+    stored::parsed,
 };
 
 /// A row of the staff, column by column.

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, Operator, Route, StoreUnavailable,
+    KeyEnvelope, Merchant, MerchantChange, Operator, Route, StoreUnavailable,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
@@ -62,8 +62,12 @@ impl Directory for Store {
         outcome.await
     }
 
-    async fn update_merchant(&self, merchant: Merchant, audit: AuditRecord) -> Result<(), DirectoryError> {
-        self.change(audit, query!(|conn| merchants::update(conn, merchant).await)).await
+    async fn update_merchant(
+        &self,
+        change: MerchantChange,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| merchants::update(conn, change).await)).await
     }
 
     async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable> {
@@ -179,7 +183,7 @@ impl Directory for Store {
 
     async fn switch_version(
         &self,
-        merchant: Merchant,
+        change: MerchantChange,
         issued: Vec<HmacCredential>,
         at: Timestamp,
         audit: AuditRecord,
@@ -187,9 +191,9 @@ impl Directory for Store {
         let outcome = self.change(
             audit,
             query!(|conn| {
-                let id = merchant.id;
+                let id = change.after.id;
                 // The row of the merchant is locked by its update, and everything below belongs to it.
-                merchants::update(conn, merchant).await?;
+                merchants::update(conn, change).await?;
                 keys::revoke_all(conn, id, at).await?;
                 credentials::revoke_all(conn, id, at).await?;
                 for credential in issued {

@@ -7,7 +7,7 @@ use diesel::{
 use quipu_kernel::Tenant;
 use quipu_payments::PaymentFilter;
 
-use super::payment_list::narrowed;
+use super::narrow::narrowed;
 use crate::{
     connection::{Connection, first},
     error::Fault,

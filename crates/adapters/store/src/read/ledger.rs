@@ -14,11 +14,11 @@ use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
 
 use crate::{
     Store, check,
-    commit::load::{Totals, balance_from, parsed},
     connection::{Connection, first, load},
     error::Fault,
     schema::balances,
     statement::statement,
+    stored::{Totals, balance_from, parsed},
 };
 
 statement! { FindBalances on Pg => (BigInt, (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt)) {

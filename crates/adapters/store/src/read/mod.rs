@@ -3,7 +3,8 @@
 mod count;
 pub(crate) mod document;
 pub(crate) mod ledger;
-pub(crate) mod payment_list;
+mod narrow;
+mod payment_list;
 pub(crate) mod payment_row;
 pub(crate) mod payments;
 pub(crate) mod points;

@@ -1,81 +1,15 @@
 //! Pages of a tenant's payments.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
+use quipu_kernel::{Page, Tenant};
 use quipu_payments::{Payment, PaymentFilter};
 
-use super::{count::count, payment_row::PaymentRow};
+use super::{count::count, narrow::narrowed, payment_row::PaymentRow};
 use crate::{
     connection::{Connection, load},
     error::Fault,
     schema::payments,
 };
-
-/// Narrows a boxed query over `payments` to a tenant and a filter. A range of time is a range of the key, because
-/// identifiers begin with the time they were made at.
-macro_rules! narrowed {
-    ($query:expr, $tenant:expr, $filter:expr) => {{
-        let mut query = $query
-            .filter(crate::schema::payments::merchant_id.eq($tenant.merchant().0))
-            .filter(crate::schema::payments::environment.eq($tenant.environment().as_str()));
-        if let Some(status) = $filter.status {
-            query = query.filter(crate::schema::payments::status.eq(status.as_str()));
-        }
-        if let Some(kind) = $filter.kind {
-            query = query.filter(crate::schema::payments::kind.eq(kind.as_str()));
-        }
-        if let Some(method) = $filter.method {
-            query = query.filter(crate::schema::payments::method.eq(method.as_str()));
-        }
-        if let Some(currency) = &$filter.currency {
-            query = query.filter(crate::schema::payments::currency.eq(currency.as_str()));
-        }
-        if let Some(reference) = &$filter.merchant_reference {
-            query = query.filter(super::payment_list::with_reference!($tenant, reference));
-        }
-        if let Some(customer) = $filter.customer_id {
-            query = query.filter(crate::schema::payments::customer_id.eq(customer.0));
-        }
-        if let Some(from) = $filter.created_from {
-            query = query.filter(crate::schema::payments::id.ge(quipu_kernel::PaymentId::lower_bound(from)));
-        }
-        if let Some(to) = $filter.created_to {
-            query = query.filter(crate::schema::payments::id.lt(super::payment_list::after(to)));
-        }
-        query
-    }};
-}
-
-pub(crate) use narrowed;
-
-/// Whether a payment has this reference. Holders of references and the others have an index each, which is found only if
-/// the condition of the index stands in the query word by word.
-macro_rules! with_reference {
-    ($tenant:expr, $reference:expr) => {{
-        use diesel::sql_types::{BigInt, Bool, Text};
-        let (merchant, environment) = ($tenant.merchant().0, $tenant.environment().as_str());
-        diesel::dsl::sql::<Bool>("payments.id IN (SELECT id FROM payments WHERE merchant_id = ")
-            .bind::<BigInt, _>(merchant)
-            .sql(" AND environment = ")
-            .bind::<Text, _>(environment)
-            .sql(" AND merchant_reference = ")
-            .bind::<Text, _>($reference)
-            .sql(" AND holds_reference UNION ALL SELECT id FROM payments WHERE merchant_id = ")
-            .bind::<BigInt, _>(merchant)
-            .sql(" AND environment = ")
-            .bind::<Text, _>(environment)
-            .sql(" AND merchant_reference = ")
-            .bind::<Text, _>($reference)
-            .sql(" AND NOT holds_reference)")
-    }};
-}
-
-pub(crate) use with_reference;
-
-/// The least identifier of the millisecond after `at`.
-pub(crate) fn after(at: Timestamp) -> String {
-    PaymentId::lower_bound(Timestamp::from_millis(at.millis().saturating_add(1)))
-}
 
 /// A page, newest first, and the number of all that match; both of one state of the database.
 pub(crate) async fn list(

@@ -26,9 +26,15 @@ pub(crate) type LookUp<K, V> =
 
 type Waiting<K, V> = Vec<(K, oneshot::Sender<Result<Option<V>, String>>)>;
 
+/// Those who wait, and whether somebody is on the way to them.
+struct Queue<K, V> {
+    waiting: Waiting<K, V>,
+    awaited: bool,
+}
+
 /// The reads of one kind that wait.
 pub(crate) struct Points<K, V> {
-    waiting: Arc<Mutex<Waiting<K, V>>>,
+    queue: Arc<Mutex<Queue<K, V>>>,
     places: Arc<Semaphore>,
     look_up: LookUp<K, V>,
 }
@@ -40,65 +46,67 @@ where
 {
     /// Reads by `look_up`.
     pub(crate) fn new(look_up: LookUp<K, V>) -> Self {
-        Self { waiting: Arc::default(), places: Arc::new(Semaphore::new(AT_ONCE)), look_up }
+        let queue = Queue { waiting: Vec::new(), awaited: false };
+        Self { queue: Arc::new(Mutex::new(queue)), places: Arc::new(Semaphore::new(AT_ONCE)), look_up }
     }
 
     /// The value of one key.
     pub(crate) async fn get(&self, engine: &Engine, key: K) -> Result<Option<V>, Fault> {
         let (reply, outcome) = oneshot::channel();
-        let first = {
-            let mut waiting = locked(&self.waiting);
-            if waiting.len() >= QUEUE {
+        let nobody_comes = {
+            let mut queue = locked(&self.queue);
+            if queue.waiting.len() >= QUEUE {
                 return Err(Fault::Overloaded);
             }
-            waiting.push((key, reply));
-            waiting.len() == 1
+            queue.waiting.push((key, reply));
+            !std::mem::replace(&mut queue.awaited, true)
         };
-        if first {
+        if nobody_comes {
             self.start(engine)?;
         }
         outcome.await.map_err(|_| Fault::Abandoned)?.map_err(Fault::Shared)
     }
 
-    /// Has one more reader take what waits. Whoever comes to an empty queue starts one, so nobody is left waiting.
+    /// Sends one more reader to take what waits.
     fn start(&self, engine: &Engine) -> Result<(), Fault> {
-        let mut round = Round { waiting: Arc::clone(&self.waiting), finished: false };
+        let mut round = Round { queue: Arc::clone(&self.queue), on_the_way: true };
         let look_up = self.look_up;
         engine.start(&self.places, move |conn| {
             Box::pin(async move {
-                loop {
+                while round.on_the_way {
                     let taken = round.take();
-                    if taken.is_empty() {
-                        return Ok(());
-                    }
                     answer(look_up(conn, keys_of(&taken)).await, taken)?;
                 }
+                Ok(())
             })
         })
     }
 }
 
-/// One reader's turn. If it ends before the queue was found empty, for want of a connection perhaps, those who wait
-/// are let go with an error, since nobody else would come for them.
+/// One reader's turn. If it ends before it came to the queue, for want of a connection perhaps, those who wait are let
+/// go with an error, since nobody else would come for them.
 struct Round<K, V> {
-    waiting: Arc<Mutex<Waiting<K, V>>>,
-    finished: bool,
+    queue: Arc<Mutex<Queue<K, V>>>,
+    on_the_way: bool,
 }
 
 impl<K, V> Round<K, V> {
+    /// What waits. Whoever asks after this reader took all of it sends the next.
     fn take(&mut self) -> Waiting<K, V> {
-        let mut waiting = locked(&self.waiting);
-        let count = waiting.len().min(BATCH);
-        let taken: Waiting<K, V> = waiting.drain(..count).collect();
-        self.finished = taken.is_empty();
-        taken
+        let mut queue = locked(&self.queue);
+        let count = queue.waiting.len().min(BATCH);
+        self.on_the_way = count < queue.waiting.len();
+        queue.awaited = self.on_the_way;
+        queue.waiting.drain(..count).collect()
     }
 }
 
 impl<K, V> Drop for Round<K, V> {
     fn drop(&mut self) {
-        if !self.finished {
-            locked(&self.waiting).clear();
+        if self.on_the_way {
+            let mut queue = locked(&self.queue);
+            queue.awaited = false;
+            queue.waiting.clear();
         }
     }
 }

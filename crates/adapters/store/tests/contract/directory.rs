@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
     Actor, ApiKeyRecord, ApiVersion, AuditRecord, Beneficiary, BeneficiaryKind, Directory as _,
-    DirectoryError, HmacCredential, Merchant, MerchantStatus, Operator, RateLimits, ReturnUrls, Role, Route,
-    Scope,
+    DirectoryError, HmacCredential, Merchant, MerchantChange, MerchantStatus, Operator, RateLimits,
+    ReturnUrls, Role, Route, Scope,
 };
 use serde_json::{Value, json};
 
@@ -100,7 +100,12 @@ async fn a_merchant_is_kept_changed_and_listed(fixture: Fixture) {
         return_urls: ReturnUrls::default(),
         ..merchant(1)
     };
-    store.update_merchant(changed.clone(), audit("merchant.update")).await.expect("updated");
+    let change = MerchantChange { before: merchant(1), after: changed.clone() };
+    store.update_merchant(change.clone(), audit("merchant.update")).await.expect("updated");
+    let stale = store.update_merchant(change.clone(), audit("merchant.update")).await;
+    assert!(matches!(stale, Err(DirectoryError::Stale)), "{stale:?}");
+    let stale = store.switch_version(change, Vec::new(), START, audit("merchant.switch")).await;
+    assert!(matches!(stale, Err(DirectoryError::Stale)), "{stale:?}");
     for id in 2..=5 {
         store.add_merchant(merchant(id), Vec::new(), audit("merchant.create")).await.expect("added");
     }
@@ -130,7 +135,8 @@ async fn a_key_is_found_by_hash_and_by_id_and_revoked_at_once(fixture: Fixture) 
     let found = store.api_key_by_hash("hash of one").await.expect("read").expect("a key");
     assert_eq!(found.key.revoked_at, Some(after(5)));
     let suspended = Merchant { status: MerchantStatus::Suspended, ..merchant(1) };
-    store.update_merchant(suspended, audit("merchant.update")).await.expect("updated");
+    let change = MerchantChange { before: merchant(1), after: suspended };
+    store.update_merchant(change, audit("merchant.update")).await.expect("updated");
     let found = store.api_key_by_id("one").await.expect("read").expect("a key");
     assert_eq!(found.merchant.status, MerchantStatus::Suspended);
     store
@@ -196,12 +202,14 @@ async fn switching_revokes_what_the_other_version_used(fixture: Fixture) {
     store.add_api_key(key("one", 1), audit("api_key.create")).await.expect("added");
     let on_v2 = Merchant { api_version: ApiVersion::V2, ..merchant(1) };
     let issued = vec![credential("t", Environment::Test), credential("l", Environment::Live)];
-    store.switch_version(on_v2.clone(), issued, after(3), audit("merchant.switch")).await.expect("switched");
+    let change = MerchantChange { before: merchant(1), after: on_v2.clone() };
+    store.switch_version(change, issued, after(3), audit("merchant.switch")).await.expect("switched");
     let found = store.api_key_by_hash("hash of one").await.expect("read").expect("a key");
     assert_eq!((found.key.revoked_at, found.merchant.api_version), (Some(after(3)), ApiVersion::V2));
     let active = store.credentials(MerchantId(1)).await.expect("read");
     assert!(active.len() == 2 && active.iter().all(|it| it.key.revoked_at.is_none()));
-    store.switch_version(merchant(1), Vec::new(), after(4), audit("merchant.switch")).await.expect("back");
+    let change = MerchantChange { before: on_v2, after: merchant(1) };
+    store.switch_version(change, Vec::new(), after(4), audit("merchant.switch")).await.expect("back");
     let all = store.credentials(MerchantId(1)).await.expect("read");
     assert!(all.iter().all(|it| it.key.revoked_at == Some(after(4))));
 }
@@ -285,7 +293,8 @@ async fn unknown_merchants_are_not_found(fixture: Fixture) {
     let store = opened(&fixture).await;
     let nobody = MerchantId(9);
     let key = store.add_api_key(key("nine", 9), audit("api_key.create")).await;
-    let update = store.update_merchant(merchant(9), audit("merchant.update")).await;
+    let change = MerchantChange { before: merchant(9), after: merchant(9) };
+    let update = store.update_merchant(change, audit("merchant.update")).await;
     let routes = store.replace_routes(nobody, Vec::new(), audit("routes.replace")).await;
     for outcome in [key, update, routes] {
         assert!(matches!(outcome, Err(DirectoryError::NotFound)), "{outcome:?}");

@@ -18,6 +18,7 @@ on_both_databases! {
     a_change_the_database_refuses_fails_alone,
     many_merchants_at_once_keep_their_books,
     a_payment_may_be_made_and_moved_in_one_group,
+    thousands_may_read_at_once,
 }
 
 async fn of_many_withdrawals_at_once_as_many_succeed_as_the_balance_covers(fixture: Fixture) {
@@ -137,4 +138,19 @@ async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
         assert_eq!((read.status(), read.state().version), (Status::Cancelled, 2));
     }
     assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn thousands_may_read_at_once(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
+    let payment = made.payment.expect("a payment");
+    let stranger = Sample::withdrawal(tenant(1), 10).payment();
+    for _ in 0..5 {
+        let all = (0..2_000).map(|number| {
+            let (id, known) = if number % 2 == 0 { (payment.id(), true) } else { (stranger.id(), false) };
+            let read = store.payment(tenant(1), id);
+            async move { assert_eq!(read.await.expect("read").is_some(), known) }
+        });
+        join_all(all).await;
+    }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, Operator, Route, StoreUnavailable,
+    KeyEnvelope, Merchant, MerchantChange, Operator, Route, StoreUnavailable,
 };
 
 use super::store::FakeStore;
@@ -32,7 +32,7 @@ impl Directory for FakeStore {
         unreachable!("{NOT_ASKED}")
     }
 
-    async fn update_merchant(&self, _: Merchant, _: AuditRecord) -> Written {
+    async fn update_merchant(&self, _: MerchantChange, _: AuditRecord) -> Written {
         unreachable!("{NOT_ASKED}")
     }
 
@@ -86,7 +86,7 @@ impl Directory for FakeStore {
 
     async fn switch_version(
         &self,
-        _: Merchant,
+        _: MerchantChange,
         _: Vec<HmacCredential>,
         _: Timestamp,
         _: AuditRecord,
