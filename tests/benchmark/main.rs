@@ -18,7 +18,7 @@ use std::{
 
 use ceiling::Filler;
 use load::{Pressure, Request};
-use quipu_kernel::{Environment, MerchantId, SystemClock, Tenant};
+use quipu_kernel::{Environment, MerchantId, Tenant};
 use quipu_store::{Store, StoreSettings};
 use quipu_tests::{Database, Gateway, Merchant, Setup, draft};
 use report::{Chapter, Row};
@@ -32,7 +32,9 @@ pub(crate) const FIRST_PAGE_SMALL: &str = "list first page of a hundred";
 /// A call without a caller, and one that does little but recognise its caller and count the call.
 pub(crate) const HEALTH: &str = "health";
 pub(crate) const ACCOUNT: &str = "own account";
-pub(crate) const PGBENCH: &str = "pgbench TPC-B";
+/// All clients on one row, as with one merchant, and hardly ever on the same.
+pub(crate) const PGBENCH_ONE: &str = "pgbench TPC-B, 1 branch";
+pub(crate) const PGBENCH_MANY: &str = "pgbench TPC-B, 128 branches";
 
 const CALLERS: [usize; 3] = [1, 32, 128];
 
@@ -88,14 +90,16 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     gateway.check();
     if database == Database::Postgres {
         drop(gateway);
-        let rates = pgbench::tpc_b(&CALLERS, plan.time * 2).await;
-        rows.extend(CALLERS.into_iter().zip(rates).map(|(callers, per_second)| Row {
-            operation: PGBENCH,
-            callers,
-            per_second,
-            latency: load::microseconds(),
-            cost: None,
-        }));
+        for (operation, branches) in [(PGBENCH_ONE, 1), (PGBENCH_MANY, 128)] {
+            let rates = pgbench::tpc_b(branches, &CALLERS, plan.time).await;
+            rows.extend(CALLERS.into_iter().zip(rates).map(|(callers, per_second)| Row {
+                operation,
+                callers,
+                per_second,
+                latency: load::microseconds(),
+                cost: None,
+            }));
+        }
     }
     Chapter { database: name, rows, ready_milliseconds, peak_mebibytes }
 }
@@ -109,8 +113,7 @@ async fn without_http(gateway: &Gateway, merchant: &Merchant, plan: Plan, caller
     let embedded = || format!("sqlite://{}", gateway.data_folder().join("quipu.db").display());
     let url = gateway.postgres_url().map_or_else(embedded, str::to_owned);
     let runtime = tokio::runtime::Handle::current();
-    let store =
-        Store::open(StoreSettings::new(url), Arc::new(SystemClock), runtime).await.expect("the store opens");
+    let store = Store::open(StoreSettings::new(url), runtime).await.expect("the store opens");
     let tenant = Tenant::new(MerchantId(merchant.id), Environment::Test);
     let mut filler = Filler::new(store, tenant);
     // Measured on a history of a fair length, not on empty tables.

@@ -4,13 +4,13 @@ use std::{process::Command, time::Duration};
 
 use quipu_tests::{Database, TestDatabase};
 
-/// Transactions a second with so many clients, for each of the numbers.
-pub(crate) async fn tpc_b(clients: &[usize], time: Duration) -> Vec<f64> {
+/// Transactions a second with so many clients, for each of the numbers, over so many branches. Every transaction updates
+/// the row of a branch: with one branch all clients meet in one row, as the withdrawals of one merchant do; with as
+/// many branches as clients they seldom meet.
+pub(crate) async fn tpc_b(branches: usize, clients: &[usize], time: Duration) -> Vec<f64> {
     let database = TestDatabase::create(Database::Postgres).await;
     let url = database.url().expect("PostgreSQL has a URL").to_owned();
-    let most = clients.iter().max().copied().unwrap_or(1);
-    // More branches than clients, or they would only wait for each other.
-    run(&["--initialize", "--quiet", "--scale", &most.to_string(), &url]);
+    run(&["--initialize", "--quiet", "--scale", &branches.to_string(), &url]);
     clients
         .iter()
         .map(|clients| {

@@ -102,7 +102,7 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
          its defaults (`fsync`, `synchronous_commit`). Requests go over kept-alive connections, one under way on each, by one \
          merchant with {payments} payments, API key and rate limits checked. Settlement is an hour away and does not \
          run.\n\n\"store\" commits the same changes through the store alone, without HTTP. `pgbench` is PostgreSQL's TPC-B on \
-         the same server. CPU is the gateway's own, without PostgreSQL's.\n"
+         the same server, with prepared statements. CPU is the gateway's own, without PostgreSQL's.\n"
     );
     for chapter in chapters {
         chapter.write(&mut text);
@@ -117,9 +117,15 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
             chapter.database,
             100.0 * over_http / alone
         );
-        let yardstick = chapter.rate(super::PGBENCH, 128);
-        if yardstick.is_finite() {
-            let _ = write!(text, ", {:.1} times `pgbench` TPC-B", over_http / yardstick);
+        let (one, many) = (chapter.rate(super::PGBENCH_ONE, 128), chapter.rate(super::PGBENCH_MANY, 128));
+        if one.is_finite() {
+            let _ = write!(
+                text,
+                ", {:.1} times `pgbench` TPC-B on one branch (every client updates one row, as here every withdrawal updates \
+                 one merchant's balance) and {:.1} times TPC-B on 128 branches (they seldom meet)",
+                over_http / one,
+                over_http / many
+            );
         }
         text.push_str(".\n");
     }

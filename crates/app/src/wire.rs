@@ -64,7 +64,7 @@ impl Foundation {
 pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
     let runtime = tokio::runtime::Handle::current();
     let database = StoreSettings::new(settings.database_url.expose());
-    Store::open(database, Arc::new(SystemClock), runtime).await.context("the database cannot be opened")
+    Store::open(database, runtime).await.context("the database cannot be opened")
 }
 
 /// The use cases that move payments.
@@ -93,7 +93,8 @@ impl UseCases {
             clock(),
             entropy(),
         )
-        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after);
+        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
+        .with_ledger(Arc::new(foundation.store.clone()));
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle = SettlePayment::new(commit, payments, Arc::clone(&rails), clock(), entropy());
         Self {

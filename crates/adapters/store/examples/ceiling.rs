@@ -35,9 +35,7 @@ fn main() {
         .expect("a runtime");
     let handle = runtime.handle().clone();
     runtime.block_on(async {
-        let store = Store::open(StoreSettings::new(url), Arc::new(SystemClock), handle)
-            .await
-            .expect("the store opens");
+        let store = Store::open(StoreSettings::new(url), handle).await.expect("the store opens");
         store.migrate().await.expect("migrations apply");
         for merchant in 1..=merchants {
             let funding = sample::funding(sample::tenant(merchant), 1 << 40);

@@ -12,9 +12,14 @@ pub struct StoreSettings {
 }
 
 impl StoreSettings {
-    /// The defaults for a database: four lanes, and as many readers as suit a small machine.
+    /// The defaults for a database: four lanes, four readers of a file (each keeps pages of its own) or eight
+    /// connections to a server.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), lanes: 4, readers: 4 }
+        let mut settings = Self { url: url.into(), lanes: 4, readers: 4 };
+        if settings.is_postgres() {
+            settings.readers = 8;
+        }
+        settings
     }
 
     /// The path of an embedded database.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
-use quipu_kernel::{Clock, Currency, PaymentId, Tenant};
+use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Changes, Commit, CommitError, Committed, Payment};
@@ -46,11 +46,7 @@ const OLDEST_SQLITE: &[u32] = &[3, 51, 3];
 impl Store {
     /// Opens a database and starts its workers: threads for SQLite, tasks on `runtime`, which must be multi-threaded, for
     /// PostgreSQL. It does not migrate.
-    pub async fn open(
-        settings: StoreSettings,
-        _clock: Arc<dyn Clock>,
-        runtime: Handle,
-    ) -> Result<Self, OpenError> {
+    pub async fn open(settings: StoreSettings, runtime: Handle) -> Result<Self, OpenError> {
         let due = Arc::new(Notify::new());
         let engine = if let Some(path) = settings.sqlite_path() {
             check_release()?;

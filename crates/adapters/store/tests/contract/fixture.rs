@@ -75,7 +75,7 @@ impl Fixture {
         settings.readers = 3;
         settings.lanes = 2;
         let handle: Handle = runtime().handle().clone();
-        Store::open(settings, Arc::new(SystemClock), handle).await.expect("the store opens")
+        Store::open(settings, handle).await.expect("the store opens")
     }
 
     /// Runs SQL behind the store's back.
