@@ -1,9 +1,8 @@
 //! A database of one's own for every test.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
-use quipu_kernel::SystemClock;
 use quipu_payments::{Commit as _, CommitError, Refusal};
 use quipu_store::{Store, StoreSettings};
 use tokio::runtime::{Handle, Runtime};
