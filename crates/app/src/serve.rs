@@ -31,6 +31,9 @@ const DRAIN: Duration = Duration::from_secs(29);
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    for key in &settings.without_effect {
+        tracing::warn!(key, "this setting belongs to a planned feature and has no effect yet");
+    }
     let collected = metrics::collect()?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let start = if dev { Start::Development } else { Start::Production };

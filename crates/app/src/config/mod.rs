@@ -1,6 +1,7 @@
 //! What an operator can set: one `quipu.toml` and the environment, which wins. Every key has a default, and whatever
 //! is not a key or not a value stops the start with its name.
 
+mod planned;
 mod reader;
 mod values;
 
@@ -51,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) limits: LimitSettings,
+    /// Keys that are set and have no effect in this release.
+    pub(crate) without_effect: Vec<&'static str>,
 }
 
 impl Settings {
@@ -101,6 +104,7 @@ impl Settings {
                     .take("limits.unauthenticated_per_minute", values::limit)
                     .unwrap_or(60),
             },
+            without_effect: planned::take(from),
         };
         from.finish()?;
         Ok(settings)
@@ -163,6 +167,19 @@ mod tests {
             let name = key.to_lowercase().replace("__", ".");
             assert!(text.contains(&format!("{name} must be")), "{text}");
         }
+    }
+
+    #[test]
+    fn keys_of_planned_features_are_judged_and_named() {
+        let environment =
+            [("QUIPU__WEBHOOKS__ALLOW_PRIVATE", "true"), ("QUIPU__WEBHOOKS__RETRY_SCHEDULE", "1s,2s")];
+        let settings = read("[tickets]\nauto_close_after = '7d'", &environment).expect("valid");
+        let named = ["webhooks.allow_private", "webhooks.retry_schedule", "tickets.auto_close_after"];
+        assert_eq!(settings.without_effect, named);
+        assert!(
+            problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")])
+                .contains("rails.status_schedule must be")
+        );
     }
 
     #[test]

@@ -85,6 +85,27 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Expected> {
     parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d")
 }
 
+/// Durations, separated by commas.
+pub(crate) fn schedule(text: &str) -> Result<(), Expected> {
+    let whole = !text.is_empty() && text.split(',').all(|part| duration(part.trim()).is_ok());
+    if whole { Ok(()) } else { Err("a list of durations such as 5s,5m,30m") }
+}
+
+pub(crate) fn flag(text: &str) -> Result<(), Expected> {
+    if matches!(text, "true" | "false") { Ok(()) } else { Err("true or false") }
+}
+
+pub(crate) fn word(text: &str) -> Result<(), Expected> {
+    if text.is_empty() { Err("a text that is not empty") } else { Ok(()) }
+}
+
+pub(crate) fn attachments_url(text: &str) -> Result<(), Expected> {
+    let known = ["file://", "s3://"]
+        .iter()
+        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+    if known { Ok(()) } else { Err("file://PATH or s3://BUCKET/PREFIX") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,35 @@
+//! Keys whose features are not there yet. They are read and judged like the others, so that one configuration serves
+//! this release and the next ones, and the start says which of them have no effect.
+
+use super::{
+    reader::Reader,
+    values::{self, Expected},
+};
+
+/// Judges the form of a value.
+type Form = fn(&str) -> Result<(), Expected>;
+
+/// Each planned key with the form of its value.
+const PLANNED: [(&str, Form); 16] = [
+    ("upload_url", |text| values::web_url(text).map(drop)),
+    ("attachments_url", values::attachments_url),
+    ("attachments.upload_expires_in", |text| values::duration(text).map(drop)),
+    ("attachments.download_expires_in", |text| values::duration(text).map(drop)),
+    ("attachments.s3.endpoint", |text| values::web_url(text).map(drop)),
+    ("attachments.s3.region", values::word),
+    ("attachments.s3.access_key_id", values::word),
+    ("attachments.s3.secret_access_key", values::word),
+    ("webhooks.allow_private", values::flag),
+    ("webhooks.retry_schedule", values::schedule),
+    ("webhooks.disable_after", |text| values::duration(text).map(drop)),
+    ("rails.status_schedule", values::schedule),
+    ("redirectpay.alert_after", |text| values::duration(text).map(drop)),
+    ("limits.callbacks_per_minute", |text| values::limit(text).map(drop)),
+    ("limits.pages_per_minute", |text| values::limit(text).map(drop)),
+    ("tickets.auto_close_after", |text| values::duration(text).map(drop)),
+];
+
+/// The planned keys that are set.
+pub(super) fn take(from: &mut Reader) -> Vec<&'static str> {
+    PLANNED.into_iter().filter_map(|(key, form)| from.take(key, form).map(|()| key)).collect()
+}
