@@ -4,8 +4,11 @@ use std::time::{Duration, Instant};
 
 use tokio::time::MissedTickBehavior;
 
-/// Asks `probe` again and again until it answers `Some`; panics with `what` when `deadline` has passed.
-pub async fn eventually<T, F>(what: &str, deadline: Duration, mut probe: impl FnMut() -> F) -> T
+/// Long, because a build machine has two cores and runs several gateways at once; what comes true costs none of it.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Asks `probe` again and again until it answers `Some`; panics with `what` when it did not for a minute.
+pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
 {
@@ -17,6 +20,6 @@ where
         if let Some(found) = probe().await {
             return found;
         }
-        assert!(begun.elapsed() < deadline, "waited {deadline:?} in vain for {what}");
+        assert!(begun.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for {what}");
     }
 }

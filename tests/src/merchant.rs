@@ -1,7 +1,5 @@
 //! A merchant made for one test.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::{Client, eventually, scratch::unique_name};
@@ -111,7 +109,7 @@ impl Merchant {
 
     /// Waits until a payment has this status, and answers its record.
     pub async fn wait_for(&self, id: &str, status: &str) -> Value {
-        eventually(&format!("{id} to be {status}"), Duration::from_secs(30), async || {
+        eventually(&format!("{id} to be {status}"), async || {
             let payment = self.api.payment(id).await;
             (payment["status"] == status).then_some(payment)
         })

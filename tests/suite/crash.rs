@@ -1,9 +1,6 @@
 //! `kill -9` under load: what was acknowledged is there, and the ledger is whole.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quipu_tests::{Client, Database, Merchant, Setup, draft, eventually, on_both_databases};
 use reqwest::Method;
@@ -34,7 +31,7 @@ async fn acknowledged_payments_survive_twenty_kills(database: Database) {
         }
         // Killed at a different depth of work each time.
         let enough = 10 + 7 * kill;
-        eventually("payments to be acknowledged", Duration::from_mins(1), async || {
+        eventually("payments to be acknowledged", async || {
             (ids(&acknowledged).len() >= enough).then_some(())
         })
         .await;
@@ -52,7 +49,7 @@ async fn acknowledged_payments_survive_twenty_kills(database: Database) {
     assert_all_there(&merchant, acknowledged_so_far).await;
     // Nothing is left half-way: every payment reaches its end.
     for status in ["pending", "processing"] {
-        eventually(&format!("nothing to be {status}"), Duration::from_mins(1), async || {
+        eventually(&format!("nothing to be {status}"), async || {
             let list = merchant.api.get(&format!("/api/v1/payments?status={status}&limit=1")).await.ok();
             (list["total"] == 0).then_some(())
         })

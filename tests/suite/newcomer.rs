@@ -1,6 +1,6 @@
 //! What a newcomer does first: paste the lines that `quipu serve --dev` prints.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{path::Path, process::Command};
 
 use quipu_tests::{Database, Gateway, on_both_databases};
 use serde_json::Value;
@@ -36,7 +36,7 @@ fn succeeds(command: &mut Command, what: &str) -> Value {
 
 async fn the_printed_lines_work_as_they_stand(database: Database) {
     let gateway = Gateway::start(database).await;
-    let printed = quipu_tests::eventually("the lines to be printed", Duration::from_secs(10), async || {
+    let printed = quipu_tests::eventually("the lines to be printed", async || {
         let printed = gateway.stdout();
         (curl_commands(&printed).len() >= 3).then_some(printed)
     })

@@ -27,7 +27,7 @@ async fn a_merchant_is_onboarded_from_the_shell(database: Database) {
     assert!(!listed.ok().contains(key["key"].as_str().expect("a string")));
     printed(&gateway, &["merchant", "suspend", &merchant]);
     // The server, another process, hears of it soon.
-    quipu_tests::eventually("the suspension to be known", std::time::Duration::from_secs(5), async || {
+    quipu_tests::eventually("the suspension to be known", async || {
         let answer = api.get("/api/v1/balance").await;
         (answer.status != 200).then(|| answer.refused(403, "MERCHANT_SUSPENDED"))
     })

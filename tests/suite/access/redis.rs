@@ -1,9 +1,9 @@
 //! Rate limits of several nodes, which share a Redis and can do without it (decisions, "Rate limits").
 
 use std::{
+    hash::{BuildHasher as _, RandomState},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use quipu_tests::{Client, Database, Setup, draft, eventually};
@@ -66,16 +66,20 @@ async fn a_lost_redis_refuses_nobody_and_a_found_one_is_shared_again() {
     merchant.api.create(&draft::deposit_mxn(5)).await.ok();
 
     redis.resume();
-    eventually("limits to be shared again", Duration::from_secs(20), async || {
-        is_shared(&fresh().await).await.then_some(())
-    })
-    .await;
+    eventually("limits to be shared again", async || is_shared(&fresh().await).await.then_some(())).await;
 }
 
 /// Whether what one node counts is seen by the other.
 async fn is_shared([here, there]: &[Client; 2]) -> bool {
     let (first, second) = (here.get(BALANCE).await, there.get(BALANCE).await);
     (announced(&first), announced(&second)) == ((LIMIT, LIMIT - 1), (LIMIT, LIMIT - 2))
+}
+
+/// A port below those that the system hands out, so that nobody is given it while its Redis is down.
+fn free_port() -> u16 {
+    let random = || u16::try_from(RandomState::new().hash_one(()) % 12_000).expect("a small number");
+    let mut candidates = std::iter::repeat_with(|| 20_000 + random());
+    candidates.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("the candidates never end")
 }
 
 /// A Redis of this test's own, to be killed.
@@ -86,15 +90,10 @@ struct Redis {
 
 impl Redis {
     async fn start() -> Self {
-        let free = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = free_port();
         let mut redis = Self { port, process: None };
         redis.resume();
-        eventually("Redis to answer", Duration::from_secs(20), async || {
-            TcpStream::connect(("127.0.0.1", port)).ok()
-        })
-        .await;
+        eventually("Redis to answer", async || TcpStream::connect(("127.0.0.1", port)).ok()).await;
         redis
     }
 

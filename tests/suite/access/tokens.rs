@@ -1,7 +1,5 @@
 //! Bearer tokens (decisions, "Authentication").
 
-use std::time::Duration;
-
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use quipu_tests::{Client, Database, Gateway, draft, eventually, on_both_databases, signature::unix_seconds};
 use reqwest::Method;
@@ -131,7 +129,7 @@ async fn a_token_is_good_on_every_node_and_ends_on_every_node() {
     let (key_id, key) = key_with_id(&merchant, &json!({})).await;
     let token = issue(&gateway.anonymous().with_api_key(&key), &json!({})).await;
     let there = node.anonymous().with_bearer(&token);
-    eventually("the other node to know the key", Duration::from_secs(2), async || {
+    eventually("the other node to know the key", async || {
         (there.get("/api/v1/balance").await.status == 200).then_some(())
     })
     .await;
@@ -140,7 +138,7 @@ async fn a_token_is_good_on_every_node_and_ends_on_every_node() {
     gateway.anonymous().with_bearer(&token).get("/api/v1/balance").await.ok();
     let path = merchant.operator_path(&format!("/api-keys/{key_id}"));
     gateway.operator().delete(&path).await.ok();
-    let refused = eventually("the other node to know", Duration::from_secs(2), async || {
+    let refused = eventually("the other node to know", async || {
         let answer = there.get("/api/v1/balance").await;
         (answer.status != 200).then_some(answer)
     })
@@ -210,7 +208,7 @@ async fn an_expired_token_is_refused(database: Database) {
     let merchant = gateway.merchant().await;
     let bearer = gateway.anonymous().with_bearer(&issue(&merchant.api, &json!({ "expires_in": 1 })).await);
     // No grace: two seconds after its issue a token of one second is over.
-    let refused = eventually("the token to expire", Duration::from_secs(5), async || {
+    let refused = eventually("the token to expire", async || {
         let answer = bearer.get(UNKNOWN_PAYMENT).await;
         (answer.status == 401).then_some(answer)
     })

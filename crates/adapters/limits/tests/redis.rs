@@ -52,6 +52,13 @@ async fn until_shared(limiter: &RedisLimiter) {
     }
 }
 
+/// A port below those that the system hands out, so that nobody is given it while its Redis is down.
+fn free_port() -> u16 {
+    let candidates = std::iter::repeat_with(|| 20_000 + (uuid::Uuid::new_v4().as_u128() % 12_000) as u16);
+    let mut free = candidates.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
+    free.next().expect("the candidates never end")
+}
+
 /// A Redis process of a test's own, which ends with it.
 struct PrivateRedis {
     port: u16,
@@ -60,8 +67,7 @@ struct PrivateRedis {
 
 impl PrivateRedis {
     fn start() -> Self {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-        Self::start_on(free.expect("a free port").port())
+        Self::start_on(free_port())
     }
 
     fn start_on(port: u16) -> Self {

@@ -14,6 +14,7 @@ use quipu_kernel::MerchantId;
 use quipu_merchants::{ApiKeyRecord, HmacCredential, KeyEnvelope, Operator, Route};
 
 const LIFETIME: Duration = Duration::from_secs(1);
+const _: () = assert!(LIFETIME.as_secs() < 2, "a revocation must reach other nodes within two seconds");
 /// Entries of each kind; the least used give way, so that a flood of unknown keys takes no more memory than this.
 const CAPACITY: u64 = 10_000;
 

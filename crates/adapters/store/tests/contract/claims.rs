@@ -89,5 +89,5 @@ async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {
     plain.at = START;
     store.commit(plain.create()).await.expect("committed");
     store.commit(waiting(5, DueAction::Ask).create()).await.expect("committed");
-    tokio::time::timeout(Duration::from_secs(5), store.changed()).await.expect("heard of");
+    tokio::time::timeout(Duration::from_mins(1), store.changed()).await.expect("heard of");
 }

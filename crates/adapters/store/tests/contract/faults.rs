@@ -22,11 +22,11 @@ async fn a_caller_that_goes_away_undoes_nothing(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     for _ in 0..50 {
         let mut commit = Box::pin(store.commit(Sample::withdrawal(tenant(1), 10).create()));
-        // Polled once, so that the change is in the queue, and dropped.
-        assert!((&mut commit).now_or_never().is_none());
+        // Polled once, so that the change is in the queue, and dropped: nearly always before there is an answer.
+        let _ = (&mut commit).now_or_never();
         drop(commit);
         let mut read = Box::pin(store.balance(tenant(1), MXN));
-        assert!((&mut read).now_or_never().is_none());
+        let _ = (&mut read).now_or_never();
     }
     until(async || store.balance(tenant(1), MXN).await.expect("read").frozen.get() == 500).await;
     assert!(store.check().await.expect("checked").is_clean());
@@ -48,13 +48,16 @@ async fn closing_finishes_what_was_accepted(fixture: Fixture) {
     let mut commits = Vec::new();
     for _ in 0..40 {
         let mut commit = Box::pin(store.commit(Sample::withdrawal(tenant(1), 10).create()));
-        assert!((&mut commit).now_or_never().is_none());
-        commits.push(commit);
+        match (&mut commit).now_or_never() {
+            Some(answer) => drop(answer.expect("committed at once")),
+            None => commits.push(commit),
+        }
     }
     store.clone().close().await;
     for commit in commits {
         commit.await.expect("accepted before the end");
     }
+    assert_eq!(fixture.open().await.balance(tenant(1), MXN).await.expect("read").frozen.get(), 400);
     let late = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
     assert!(matches!(late, Err(CommitError::Store(_))));
 }

@@ -110,9 +110,9 @@ pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> Re
     }
 }
 
-/// Waits until something is so, and gives up after ten seconds.
+/// Waits until something is so, and gives up after a minute.
 pub(crate) async fn until(mut so: impl AsyncFnMut() -> bool) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while !so().await {
         assert!(std::time::Instant::now() < deadline, "it never came to be");
         tokio::task::yield_now().await;
