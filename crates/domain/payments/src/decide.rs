@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::{Amount, CustomerId, Environment, Minor, PaymentId, Problems, Tenant, Timestamp};
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
@@ -113,8 +113,7 @@ impl CreatePayment {
         let Some(ledger) = self.ledger.as_ref().filter(|_| draft.amount.get() >= GREAT) else {
             return Ok(true);
         };
-        let balance = ledger.balance(tenant, draft.currency).await;
-        let balance = balance.map_err(|error| StoreUnavailable::Failed(error.0))?;
+        let balance = ledger.balance(tenant, draft.currency).await?;
         let arrival = Transaction::deposit_completed(draft.currency, draft.amount, fee);
         Ok(arrival.is_ok_and(|arrival| balance.after(&arrival).is_ok()))
     }
