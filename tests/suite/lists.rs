@@ -111,6 +111,8 @@ async fn dates_include_their_ends(database: Database) {
         (format!("?created_at_from={first}"), 3),
         (format!("?created_at_to={last}"), 3),
         ("?created_at_from=2999-01-01T00:00:00Z".to_owned(), 0),
+        ("?created_at_from=2500-01-01T00:00:00Z".to_owned(), 0),
+        ("?created_at_to=2500-01-01T00:00:00Z".to_owned(), 3),
         ("?created_at_to=2001-01-01T00:00:00Z".to_owned(), 0),
         ("?created_at_from=2001-01-01".to_owned(), 3),
         (format!("?created_at_from={last}&created_at_to={first}&limit=1"), if first == last { 3 } else { 0 }),

@@ -37,7 +37,7 @@ impl Timestamp {
         (millis >= 0).then_some(Self(millis))
     }
 
-    /// This instant moved by `duration`, which may be negative; it stays at the end of time rather than wrap.
+    /// This instant moved forward by `duration`; it stays at the end of time rather than wrap.
     pub fn plus(self, duration: std::time::Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
