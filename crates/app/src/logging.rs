@@ -9,8 +9,11 @@ use crate::config::{LogFormat, Settings};
 
 /// Starts logging. `usual` is the format where none is configured.
 pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<()> {
-    // The web server tells at length what `serve` says in a line.
-    let filter = EnvFilter::new(format!("{},actix_server=warn", settings.log_level));
+    // The level is for this program's own lines. Libraries only warn: a database driver asked for more writes down
+    // every value it sends, secrets and customers included.
+    let level = &settings.log_level;
+    let of_libraries = if level == "error" { "error" } else { "warn" };
+    let filter = EnvFilter::new(format!("{of_libraries},quipu={level}"));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
