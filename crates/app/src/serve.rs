@@ -25,8 +25,9 @@ use crate::{
     workers::{Prune, Settle, Workers},
 };
 
-/// How long a process that was told to end may take.
+/// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
+const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
@@ -36,10 +37,11 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     }
     let collected = metrics::collect()?;
     let folder = DataFolder::open(&settings.data_dir)?;
+    let embedded = settings.database_url.expose().starts_with("sqlite:");
+    // Taken before anything is made in the folder, so that two demos that start at once do not both make a master key.
+    let _lock = if embedded { Some(folder.lock_for_serving()?) } else { None };
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
-    let embedded = settings.database_url.expose().starts_with("sqlite:");
-    let _lock = if embedded { Some(folder.lock_for_serving()?) } else { None };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
@@ -95,7 +97,7 @@ async fn serve(
     // Listened for before the first call is answered, so that no signal after that ends the process undrained.
     let mut signals = Signals::listen()?;
 
-    let workers = start_workers(&foundation, &use_cases, metrics);
+    let mut workers = start_workers(&foundation, &use_cases, metrics);
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
@@ -105,24 +107,34 @@ async fn serve(
     if let Some(demo) = demo {
         print!("{}", dev::message(&demo));
     }
-    let handle = serving.handle();
-    let serving = tokio::spawn(serving);
+    workers.start(|mut stop| async move {
+        let (handle, mut serving) = (serving.handle(), serving);
+        let ended = tokio::select! {
+            ended = &mut serving => ended,
+            () = stop.given() => tokio::join!(serving, handle.stop(true)).0,
+        };
+        if let Err(error) = ended {
+            tracing::error!(%error, "the server failed");
+        }
+    });
 
-    signals.first().await;
+    let told_to_end = tokio::select! {
+        () = signals.first() => true,
+        () = workers.one_ended() => false,
+    };
     tracing::info!("draining");
     let drain = async {
-        handle.stop(true).await;
-        let ended = serving.await;
         workers.stop().await;
         key_uses.flush().await;
         foundation.store.close().await;
-        ended
     };
-    match tokio::time::timeout(DRAIN, drain).await {
-        Ok(ended) => ended.context("the server ended early")?.context("the server failed")?,
-        Err(_) => bail!("not everything could be finished within {} s", DRAIN.as_secs()),
+    if tokio::time::timeout(DRAIN, drain).await.is_err() {
+        bail!("not everything could be finished within {} s", DRAIN.as_secs());
     }
     tracing::info!("drained");
+    if !told_to_end {
+        bail!("a part of the process ended by itself, and the rest with it");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
