@@ -11,4 +11,5 @@ mod keys;
 mod merchants;
 mod operators;
 mod port;
+mod revoke;
 mod routes;
