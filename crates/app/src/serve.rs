@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use metrics_exporter_prometheus::PrometheusHandle;
-use quipu_http::{HttpSettings, KeyUses, Limits, Services};
+use quipu_http::{HttpSettings, KeyUses, Services};
 use quipu_merchants::RateLimiter;
 use quipu_payments::DueQueue;
 
@@ -102,7 +102,8 @@ async fn serve(
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let services = services(&foundation, use_cases, limiter, readiness, &key_uses);
-    let serving = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
+    let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
+    let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
         print!("{}", dev::message(&demo));
@@ -176,17 +177,6 @@ fn services(
         readiness: Arc::new(readiness),
         key_uses: Arc::clone(key_uses),
     }
-}
-
-fn http_settings(settings: &Settings, public_url: String) -> HttpSettings {
-    let limits = settings.limits;
-    let limits = Limits {
-        payment_create_per_minute: limits.payment_create_per_minute,
-        payment_create_per_10s: limits.payment_create_per_10s,
-        standard_per_minute: limits.standard_per_minute,
-        unauthenticated_per_minute: limits.unauthenticated_per_minute,
-    };
-    HttpSettings { limits, ..HttpSettings::new(public_url) }
 }
 
 /// The address in a form that can be called: everywhere means here.
