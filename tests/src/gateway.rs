@@ -165,7 +165,7 @@ impl Gateway {
         // Should it start all the same, it ends by itself.
         let mut command = Command::new("timeout");
         command
-            .arg("20")
+            .arg("60")
             .arg(binary())
             .args(arguments)
             .arg("--data")
