@@ -96,13 +96,13 @@ async fn enter(
         }
         Door::Signed(needs, run) => {
             let (body, Signed { caller, nonce }) =
-                by_signature(state, request, payload, now, needs, verdict).await?;
+                by_signature(state, request, payload, needs, verdict).await?;
             state.services.create.burn(caller.tenant(), nonce).await?;
             body::require_json(request, &body)?;
             run(call(body), caller).await
         }
         Door::SignedCreation(needs, run) => {
-            let (body, signed) = by_signature(state, request, payload, now, needs, verdict).await?;
+            let (body, signed) = by_signature(state, request, payload, needs, verdict).await?;
             run(call(body), signed).await
         }
         Door::Staff(role, run) => {
@@ -123,7 +123,6 @@ async fn by_signature(
     state: &AppState,
     request: &HttpRequest,
     payload: &mut web::Payload,
-    now: Timestamp,
     needs: Needs,
     verdict: &mut Option<Verdict>,
 ) -> Result<(Bytes, Signed), ApiError> {
@@ -131,6 +130,8 @@ async fn by_signature(
         Method::GET => Bytes::new(),
         _ => body::read(request, payload, state.settings.body_timeout).await?,
     };
+    // Judged once all of it is there: a body that dawdles must not carry its timestamp past the end of its nonce.
+    let now = state.services.clock.now();
     let signed = caller::authenticate_signature(state, request, &body, now).await;
     let Signed { caller, nonce } = charged(state, request, payload, signed, verdict).await?;
     let caller = admit(state, request, payload, Ok(caller), needs, verdict).await?;

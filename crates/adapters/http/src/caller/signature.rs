@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{error::ApiError, state::AppState};
 
-/// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then, and a second for rounding, a replay is
-/// refused for its age.
-const NONCE_KEPT: Duration = Duration::from_secs(601);
+/// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then a replay is refused for its age. The minute
+/// more is for what was judged in time and waits to be committed.
+const NONCE_KEPT: Duration = Duration::from_secs(660);
 
 /// A signed request whose signature has verified, and the nonce it must use up.
 pub(crate) struct Signed {
