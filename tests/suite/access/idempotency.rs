@@ -7,7 +7,7 @@ use quipu_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::people::{SigningMerchant, key_with_id, text};
+use super::people::{SigningMerchant, key_with_id, set_status, text};
 
 const PAYMENTS: &str = "/api/v1/payments";
 
@@ -104,12 +104,23 @@ async fn what_never_reached_the_use_case_is_not_kept(database: Database) {
     let bytes = Some(body.to_string().into_bytes());
     let plain = merchant.api.send(Method::POST, PAYMENTS, bytes, &headers).await;
     plain.refused(415, "UNSUPPORTED_MEDIA_TYPE");
+    let spent = merchant.key(&json!({ "rate_limits": { "create_per_minute": 1 } })).await;
+    spent.create(&json!({})).await.refused(400, "VALIDATION_FAILED");
+    create(&spent, &body, &key).await.refused(429, "RATE_LIMITED");
+    let operator = gateway.operator();
+    set_status(&operator, merchant.id, "suspended").await;
+    create(&merchant.api, &body, &key).await.refused(403, "MERCHANT_SUSPENDED");
+    set_status(&operator, merchant.id, "active").await;
+    // Nor is what is wrong with a request as only the merchant's rows show.
+    let stranger = draft::with(body.clone(), "/customer_id", json!(1));
+    create(&merchant.api, &stranger, &key).await.invalid("customer_id");
 
     let first = create(&merchant.api, &body, &key).await;
     first.ok();
     assert_eq!(first.header("Idempotent-Replayed"), None);
     assert_replayed(&create(&merchant.api, &body, &key).await, &first);
     create(&no_scope, &body, &key).await.refused(403, "SCOPE_MISSING");
+    create(&spent, &body, &key).await.refused(429, "RATE_LIMITED");
     assert_replayed(&create(&merchant.api, &body, &key).await, &first);
 }
 
