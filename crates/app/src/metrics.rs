@@ -1,9 +1,11 @@
 //! `/metrics` for Prometheus, on an address of its own.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, anyhow};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use quipu_kernel::Clock;
+use quipu_payments::DueQueue;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -20,8 +22,44 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Longer requests are nobody's who only wants to read metrics.
 const LONGEST_REQUEST: usize = 8 * 1024;
 
+/// What counters count.
+const COUNTERS: [(&str, &str); 2] = [
+    ("quipu_requests_total", "Calls by method, route and class of status"),
+    ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
+];
+/// What gauges show.
+const GAUGES: [(&str, &str); 4] = [
+    ("quipu_commit_waiting", "Changes that wait for the next transaction"),
+    (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
+    (PAYOUTS_OLDEST, "Seconds that the first of them has waited"),
+    ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
+];
+/// What histograms show.
+const HISTOGRAMS: [(&str, &str); 4] = [
+    ("quipu_request_seconds", "How long calls took"),
+    ("quipu_commit_batch_changes", "Changes in one transaction"),
+    ("quipu_commit_seconds", "How long a transaction took"),
+    ("quipu_due_delay_seconds", "How late due payments were taken on"),
+];
+const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
+const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
+
 /// Begins to collect. Must be called once, before anything is measured.
 pub(crate) fn collect() -> Result<PrometheusHandle> {
+    let collected = install()?;
+    for (name, help) in COUNTERS {
+        metrics::describe_counter!(name, help);
+    }
+    for (name, help) in GAUGES {
+        metrics::describe_gauge!(name, help);
+    }
+    for (name, help) in HISTOGRAMS {
+        metrics::describe_histogram!(name, help);
+    }
+    Ok(collected)
+}
+
+fn install() -> Result<PrometheusHandle> {
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
         .and_then(|builder| {
@@ -36,15 +74,22 @@ pub(crate) fn collect() -> Result<PrometheusHandle> {
 pub(crate) struct Metrics {
     listener: TcpListener,
     collected: PrometheusHandle,
+    queue: Arc<dyn DueQueue>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Metrics {
-    pub(crate) async fn bind(address: SocketAddr, collected: PrometheusHandle) -> Result<Self> {
+    pub(crate) async fn bind(
+        address: SocketAddr,
+        collected: PrometheusHandle,
+        queue: Arc<dyn DueQueue>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         let listener = TcpListener::bind(address).await;
         let listener =
             listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
-        Ok(Self { listener, collected })
+        Ok(Self { listener, collected, queue, clock })
     }
 
     /// Serves until told to stop. One connection is answered after the other: there is one scraper.
@@ -67,10 +112,25 @@ impl Metrics {
         }
     }
 
+    /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
+    async fn look_at_payouts(&self) {
+        let now = self.clock.now();
+        match self.queue.overdue_payouts(now).await {
+            Ok((waiting, first)) => {
+                #[expect(clippy::cast_precision_loss, reason = "there are far fewer payments than 2^52")]
+                metrics::gauge!(PAYOUTS_WAITING).set(waiting as f64);
+                let oldest = first.map_or(Duration::ZERO, |first| now.since(first));
+                metrics::gauge!(PAYOUTS_OLDEST).set(oldest.as_secs_f64());
+            }
+            Err(error) => tracing::debug!(%error, "waiting payouts could not be counted"),
+        }
+    }
+
     async fn answer(&self, mut connection: TcpStream) -> std::io::Result<()> {
         let request = read_head(&mut connection).await?;
         let (status, body) = if request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?")
         {
+            self.look_at_payouts().await;
             ("200 OK", self.collected.render())
         } else {
             ("404 Not Found", "metrics are at /metrics\n".to_owned())

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use quipu_ledger::LedgerReads;
 use serde_json::json;
 
@@ -33,7 +33,11 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
     DataFolder::open(&settings.data_dir)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;
-        let report = store.check().await.context("the books cannot be read");
+        let report = if store.pending_migrations().await? {
+            Err(anyhow!(session::MIGRATE_FIRST))
+        } else {
+            store.check().await.context("the books cannot be read")
+        };
         store.close().await;
         report
     })?;
