@@ -32,7 +32,7 @@ const DRAIN: Duration = Duration::from_secs(29);
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
-    logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    let _logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
     for key in &settings.without_effect {
         tracing::warn!(key, "this setting belongs to a planned feature and has no effect yet");
     }

@@ -24,7 +24,7 @@ pub(super) fn run(
     settings: &Settings,
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
-    logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
     runtime()?.block_on(async {
