@@ -1,14 +1,21 @@
 //! What `/readyz` reports.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use quipu_http::Readiness;
 use quipu_merchants::RateLimiter;
 use quipu_store::Store;
+use tokio::time::timeout;
+
+/// Whoever asks wants to know now; a part that does not answer by then is not there.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The parts that a call needs, each under its own name.
 pub(crate) struct Parts {
@@ -34,13 +41,19 @@ impl Parts {
     }
 }
 
+/// Whether a part is there, and says so before anybody loses patience.
+async fn in_time(part: impl Future<Output = bool>) -> bool {
+    timeout(PATIENCE, part).await.unwrap_or(false)
+}
+
 #[async_trait]
 impl Readiness for Parts {
     async fn probe(&self) -> Vec<(&'static str, bool)> {
-        let database = self.store.ping().await.is_ok();
-        let mut parts = vec![("database", database), ("migrations", self.is_migrated().await)];
+        let database = in_time(async { self.store.ping().await.is_ok() }).await;
+        let migrations = in_time(self.is_migrated()).await;
+        let mut parts = vec![("database", database), ("migrations", migrations)];
         if let Some(limiter) = &self.shared_limiter {
-            parts.push(("redis", limiter.probe().await.is_ok()));
+            parts.push(("redis", in_time(async { limiter.probe().await.is_ok() }).await));
         }
         parts
     }

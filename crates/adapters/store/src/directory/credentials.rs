@@ -105,24 +105,25 @@ pub(super) async fn find(
     first!(conn, (CredentialRow, MerchantRow), query)?.map(envelope).transpose()
 }
 
-/// Revokes a credential, once.
+/// Revokes a credential unless it is revoked already; whether it was not.
 pub(super) async fn revoke(
     conn: &mut Connection,
     merchant: MerchantId,
     credential_id: &str,
     at: Timestamp,
-) -> Result<(), DirectoryError> {
+) -> Result<bool, DirectoryError> {
     merchants::lock(conn, merchant).await?;
     let query = credentials::table
         .filter(credentials::credential_id.eq(credential_id))
         .filter(credentials::merchant_id.eq(merchant.0))
         .select(credentials::revoked_at);
     let found = first!(conn, Option<i64>, query).map_err(Fault::from)?;
-    if found.ok_or(DirectoryError::NotFound)?.is_none() {
+    let is_active = found.ok_or(DirectoryError::NotFound)?.is_none();
+    if is_active {
         let revoke = diesel::update(credentials::table.find(credential_id));
         execute!(conn, revoke.set(credentials::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
     }
-    Ok(())
+    Ok(is_active)
 }
 
 /// Revokes every active credential of a merchant.

@@ -111,24 +111,25 @@ pub(super) async fn find(conn: &mut Connection, by: By) -> Result<Option<KeyEnve
     envelope.transpose()
 }
 
-/// Revokes a key, once.
+/// Revokes a key unless it is revoked already; whether it was not.
 pub(super) async fn revoke(
     conn: &mut Connection,
     merchant: MerchantId,
     key_id: &str,
     at: Timestamp,
-) -> Result<(), DirectoryError> {
+) -> Result<bool, DirectoryError> {
     merchants::lock(conn, merchant).await?;
     let query = api_keys::table
         .filter(api_keys::key_id.eq(key_id))
         .filter(api_keys::merchant_id.eq(merchant.0))
         .select(api_keys::revoked_at);
     let found = first!(conn, Option<i64>, query).map_err(Fault::from)?;
-    if found.ok_or(DirectoryError::NotFound)?.is_none() {
+    let is_active = found.ok_or(DirectoryError::NotFound)?.is_none();
+    if is_active {
         let revoke = diesel::update(api_keys::table.find(key_id));
         execute!(conn, revoke.set(api_keys::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
     }
-    Ok(())
+    Ok(is_active)
 }
 
 /// Revokes every active key of a merchant.
