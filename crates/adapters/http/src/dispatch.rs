@@ -1,6 +1,10 @@
 //! The way of every request from its row in the table to its answer.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -49,8 +53,9 @@ pub(crate) async fn dispatch(
         // Nobody has a use for it, but the next request of the connection comes after it.
         body::drain(&mut payload, state.settings.body_timeout).await;
     }
-    let response = finish(&state, &request, Some(row.path()), now, outcome, verdict.as_ref());
-    measure::request(row, response.status(), begun.elapsed(), verdict.as_ref());
+    let (response, took) =
+        finish(&state, &request, Some(row.path()), (now, begun), outcome, verdict.as_ref());
+    measure::request(row, response.status(), took, verdict.as_ref());
     response
 }
 
@@ -61,13 +66,14 @@ pub(crate) async fn refuse(
     mut payload: web::Payload,
     error: ApiError,
 ) -> HttpResponse {
+    let begun = Instant::now();
     body::drain(&mut payload, state.settings.body_timeout).await;
     let now = state.services.clock.now();
-    finish(&state, &request, None, now, Err(error), None)
+    finish(&state, &request, None, (now, begun), Err(error), None).0
 }
 
-/// Opens the row's door, and runs its handler. The order of the checks is that of the decisions: credentials,
-/// version, suspension, rate limit, scope, and only then the request itself.
+/// Opens the row's door, and runs its handler. The order of the checks: credentials, version, rate limit, suspension,
+/// scope, and only then the request itself. So every call of a key or credential is counted, whatever is answered.
 async fn enter(
     row: &'static RouteRow,
     state: &Arc<AppState>,
@@ -96,13 +102,13 @@ async fn enter(
         }
         Door::Signed(needs, run) => {
             let (body, Signed { caller, nonce }) =
-                by_signature(state, request, payload, now, needs, verdict).await?;
+                by_signature(state, request, payload, needs, verdict).await?;
             state.services.create.burn(caller.tenant(), nonce).await?;
             body::require_json(request, &body)?;
             run(call(body), caller).await
         }
         Door::SignedCreation(needs, run) => {
-            let (body, signed) = by_signature(state, request, payload, now, needs, verdict).await?;
+            let (body, signed) = by_signature(state, request, payload, needs, verdict).await?;
             run(call(body), signed).await
         }
         Door::Staff(role, run) => {
@@ -117,16 +123,21 @@ async fn enter(
     }
 }
 
-/// A merchant by a signed request. Its body is under the signature, so it is read first.
+/// A merchant by a signed request. Its body is under the signature, so it is read first; that of a `GET` counts as empty,
+/// whatever is sent.
 async fn by_signature(
     state: &AppState,
     request: &HttpRequest,
     payload: &mut web::Payload,
-    now: Timestamp,
     needs: Needs,
     verdict: &mut Option<Verdict>,
 ) -> Result<(Bytes, Signed), ApiError> {
-    let body = body::read(request, payload, state.settings.body_timeout).await?;
+    let body = match *request.method() {
+        Method::GET => Bytes::new(),
+        _ => body::read(request, payload, state.settings.body_timeout).await?,
+    };
+    // Judged once all of it is there: a body that dawdles must not carry its timestamp past the end of its nonce.
+    let now = state.services.clock.now();
     let signed = caller::authenticate_signature(state, request, &body, now).await;
     let Signed { caller, nonce } = charged(state, request, payload, signed, verdict).await?;
     let caller = admit(state, request, payload, Ok(caller), needs, verdict).await?;
@@ -161,7 +172,7 @@ async fn scoped_tenant(
     if named == Some(tenant.merchant()) { Ok(tenant) } else { Err(ApiError::merchant_not_found()) }
 }
 
-/// Lets an authenticated merchant in, if its rate and its scopes allow.
+/// Lets an authenticated merchant in, if its rate, its status and its scopes allow.
 async fn admit(
     state: &AppState,
     request: &HttpRequest,
@@ -173,13 +184,12 @@ async fn admit(
     let caller = charged(state, request, payload, caller, verdict).await?;
     let limited = caller::charge_call(state, &caller, needs.budget).await;
     *verdict = Some(limited);
-    let error = match needs.scope {
-        _ if !limited.allowed => ApiError::RateLimited(limited),
-        Some(scope) if !caller.grants(scope) => ApiError::scope_missing(scope),
-        _ => return Ok(caller),
-    };
-    body::drain(payload, state.settings.body_timeout).await;
-    Err(error)
+    let admitted =
+        if limited.allowed { caller.may(needs.scope) } else { Err(ApiError::RateLimited(limited)) };
+    if admitted.is_err() {
+        body::drain(payload, state.settings.body_timeout).await;
+    }
+    admitted.map(|()| caller)
 }
 
 /// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
@@ -217,15 +227,16 @@ async fn read_body(
     Ok(body)
 }
 
-/// Writes the answer's common headers, and what happened to the log.
+/// Writes the answer's common headers, and to the log what happened and how long it took. A line names the route and not
+/// the path, which a caller may have filled with anything.
 fn finish(
     state: &AppState,
     request: &HttpRequest,
     route: Option<&'static str>,
-    now: Timestamp,
+    (now, begun): (Timestamp, Instant),
     outcome: Outcome,
     verdict: Option<&Verdict>,
-) -> HttpResponse {
+) -> (HttpResponse, Duration) {
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let shown_id = request_id.to_str().unwrap_or_default();
     let mut response = match outcome {
@@ -237,11 +248,13 @@ fn finish(
             error.into_response(now)
         }
     };
-    tracing::debug!(
+    let took = begun.elapsed();
+    tracing::info!(
         request_id = shown_id,
         method = request.method().as_str(),
         route,
         status = response.status().as_u16(),
+        seconds = took.as_secs_f64(),
         "request"
     );
     let headers = response.headers_mut();
@@ -249,7 +262,7 @@ fn finish(
     if let Some(verdict) = verdict {
         write_verdict(headers, verdict);
     }
-    response
+    (response, took)
 }
 
 fn write_verdict(headers: &mut HeaderMap, verdict: &Verdict) {

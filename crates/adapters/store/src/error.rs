@@ -24,6 +24,15 @@ pub enum OpenError {
     Migration(String),
 }
 
+impl From<StoreUnavailable> for OpenError {
+    fn from(error: StoreUnavailable) -> Self {
+        match error {
+            StoreUnavailable::Failed(text) => Self::Unreachable(text),
+            StoreUnavailable::Overloaded => Self::Unreachable(error.to_string()),
+        }
+    }
+}
+
 /// What can go wrong between the store and its database.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {

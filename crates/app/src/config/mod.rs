@@ -151,6 +151,8 @@ mod tests {
             ("METRICS_LISTEN", "localhost"),
             ("PUBLIC_URL", "pay.example"),
             ("DATABASE_URL", "mysql://x"),
+            // Each connection would have a database of its own.
+            ("DATABASE_URL", "sqlite://:memory:"),
             ("REDIS_URL", "localhost:6379"),
             ("LOG__FORMAT", "xml"),
             ("LOG__LEVEL", "loud"),

@@ -1,9 +1,10 @@
 //! The audit log.
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::{MerchantId, Page, Timestamp};
-use quipu_merchants::{Actor, AuditRecord};
+use quipu_kernel::{Page, Timestamp};
+use quipu_merchants::{Actor, AuditFilter, AuditRecord};
 
+use super::in_period;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
@@ -66,23 +67,23 @@ pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result
 /// A page, newest first, and how many lines there are.
 pub(super) async fn page(
     conn: &mut Connection,
-    merchant: Option<MerchantId>,
+    filter: AuditFilter,
     page: Page,
 ) -> Result<(Vec<AuditRecord>, u64), Fault> {
-    macro_rules! of_merchant {
+    macro_rules! narrowed {
         ($query:expr) => {{
-            let query = $query;
-            match merchant {
+            let query = in_period!($query, audit_log::at, filter.at);
+            match filter.merchant {
                 Some(merchant) => query.filter(audit_log::merchant_id.eq(merchant.0)),
                 None => query,
             }
         }};
     }
-    let total = first!(conn, i64, of_merchant!(audit_log::table.count().into_boxed()))?.unwrap_or(0);
+    let total = first!(conn, i64, narrowed!(audit_log::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
         AuditRow,
-        of_merchant!(audit_log::table.into_boxed())
+        narrowed!(audit_log::table.into_boxed())
             .order((audit_log::at.desc(), audit_log::id.desc()))
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))

@@ -108,13 +108,13 @@ pub(super) async fn find(
     first!(conn, (CredentialRow, MerchantRow), query)?.map(envelope).transpose()
 }
 
-/// Revokes a credential, once.
+/// Revokes a credential unless it is revoked already; whether it was not.
 pub(super) async fn revoke(
     conn: &mut Connection,
     merchant: MerchantId,
     credential_id: &str,
     at: Timestamp,
-) -> Result<(), DirectoryError> {
+) -> Result<bool, DirectoryError> {
     merchants::lock(conn, merchant).await?;
     revoke!(conn, credentials, credentials::credential_id, credential_id, merchant, at)
 }

@@ -114,13 +114,13 @@ pub(super) async fn find(conn: &mut Connection, by: By) -> Result<Option<KeyEnve
     envelope.transpose()
 }
 
-/// Revokes a key, once.
+/// Revokes a key unless it is revoked already; whether it was not.
 pub(super) async fn revoke(
     conn: &mut Connection,
     merchant: MerchantId,
     key_id: &str,
     at: Timestamp,
-) -> Result<(), DirectoryError> {
+) -> Result<bool, DirectoryError> {
     merchants::lock(conn, merchant).await?;
     revoke!(conn, api_keys, api_keys::key_id, key_id, merchant, at)
 }

@@ -1,6 +1,6 @@
 //! Revoking, which is the same for all that a merchant calls with.
 
-/// Revokes the row that `$column` names, of this merchant and once.
+/// Revokes the row that `$column` names, of this merchant and once; answers whether it was active.
 macro_rules! revoke {
     ($conn:expr, $table:ident, $column:expr, $id:expr, $merchant:expr, $at:expr) => {{
         let query = $table::table
@@ -9,11 +9,11 @@ macro_rules! revoke {
             .select($table::revoked_at);
         match first!($conn, Option<i64>, query).map_err(Fault::from)? {
             None => Err(DirectoryError::NotFound),
-            Some(Some(_)) => Ok(()),
+            Some(Some(_)) => Ok(false),
             Some(None) => {
                 let revoke = diesel::update($table::table.find($id));
                 execute!($conn, revoke.set($table::revoked_at.eq($at.millis()))).map_err(Fault::from)?;
-                Ok(())
+                Ok(true)
             }
         }
     }};
