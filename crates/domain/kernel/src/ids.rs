@@ -33,6 +33,9 @@ numeric_id! {
     CustomerId
 }
 
+/// The last millisecond that 13 digits can say.
+const LAST_MILLIS: i64 = 9_999_999_999_999;
+
 /// A payment: `pay_<13 digits of Unix milliseconds>_<12 base-32 characters>`. In the order of time, and too
 /// random (60 bits) to be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -49,9 +52,10 @@ impl PaymentId {
         &self.0
     }
 
-    /// The least text an identifier made at `at` can have: the start of a range over time.
+    /// The least text an identifier made at `at` can have: the start of a range over time. It stays within what 13
+    /// digits can say (the years 1970 to 2286), because longer numbers would sort among earlier ones.
     pub fn lower_bound(at: Timestamp) -> String {
-        format!("pay_{:013}_", at.millis().max(0))
+        format!("pay_{:013}_", at.millis().clamp(0, LAST_MILLIS))
     }
 }
 
@@ -109,7 +113,7 @@ impl fmt::Display for EventId {
 ///
 /// The upper 40 bits are milliseconds since 2025 (enough until 2059), the lower 13 start at random in each
 /// millisecond and count on from there. Two nodes could meet only in the same millisecond of the same merchant;
-/// the unique key of the row then refuses the second, and its caller tries again.
+/// the unique key of the row then refuses the second, whose call fails and leaves nothing behind.
 #[derive(Debug, Default)]
 pub struct IdSource {
     last: AtomicI64,
@@ -155,6 +159,18 @@ mod tests {
         assert!(early < late);
         assert_eq!(early.as_str().parse(), Ok(early.clone()));
         assert!(PaymentId::lower_bound(Timestamp::from_millis(1_763_683_200_001)).as_str() > early.as_str());
+    }
+
+    #[test]
+    fn a_range_over_time_may_begin_or_end_in_any_year() {
+        let bound = |text| PaymentId::lower_bound(Timestamp::parse(text).expect("an instant"));
+        let made = PaymentId::new(Timestamp::from_millis(1_763_683_200_000), &Fixed(0));
+        for earlier in ["1970-01-01", "2025-11-20"] {
+            assert!(bound(earlier).as_str() < made.as_str(), "{earlier}");
+        }
+        for later in ["2026-01-01", "2286-11-21", "2500-01-01", "9999-12-31"] {
+            assert!(made.as_str() < bound(later).as_str(), "{later}");
+        }
     }
 
     #[test]

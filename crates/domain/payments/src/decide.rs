@@ -4,13 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::{Amount, CustomerId, Environment, Minor, PaymentId, Problems, Tenant, Timestamp};
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
-    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Instructions,
-    Issued, Payment, PaymentChange, PaymentType, Rail, State, Status, Terms, address::is_https,
-    customer::NamedCustomer, payload,
+    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Issued, Payment,
+    PaymentChange, PaymentType, Rail, State, Terms, address::is_https, customer::NamedCustomer, payload,
 };
 
 /// The amounts that a route admits.
@@ -113,8 +112,7 @@ impl CreatePayment {
         let Some(ledger) = self.ledger.as_ref().filter(|_| draft.amount.get() >= GREAT) else {
             return Ok(true);
         };
-        let balance = ledger.balance(tenant, draft.currency).await;
-        let balance = balance.map_err(|error| StoreUnavailable::Failed(error.0))?;
+        let balance = ledger.balance(tenant, draft.currency).await?;
         let arrival = Transaction::deposit_completed(draft.currency, draft.amount, fee);
         Ok(arrival.is_ok_and(|arrival| balance.after(&arrival).is_ok()))
     }
@@ -190,20 +188,7 @@ impl CreatePayment {
             },
             redirect_scheme: draft.redirect_scheme,
         };
-        let state = State {
-            status: Status::first(draft.kind),
-            version: 1,
-            fee,
-            refunded_amount: Minor::ZERO,
-            received_amount: None,
-            late: false,
-            failure: None,
-            payout: draft.payout,
-            instructions: Instructions::default(),
-            due: None,
-            completed_at: None,
-            updated_at: now,
-        };
+        let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
         payment.with(issued)
