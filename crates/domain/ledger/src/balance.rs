@@ -69,6 +69,8 @@ impl Balance {
         if self.frozen.is_negative() {
             return Err(PostingError::FrozenShort);
         }
+        // The main balance, and what a release of all that is frozen would make available.
+        self.available.checked_add(self.frozen)?;
         Ok(self)
     }
 
@@ -141,6 +143,17 @@ mod tests {
             .expect("in range");
         let full = Balance::zero(MXN).after(&deposit).expect("in range");
         assert_eq!(full.after(&deposit), Err(PostingError::OutOfRange));
+    }
+
+    #[test]
+    fn what_is_frozen_could_always_be_released() {
+        let full = Balance::zero(MXN).after(&Transaction::adjustment(MXN, minor(quipu_kernel::MAX_MINOR)));
+        let created = Transaction::withdrawal_created(MXN, amount(100), Minor::ZERO).expect("in range");
+        let held = full.and_then(|full| full.after(&created)).expect("covered");
+        let deposit = Transaction::deposit_completed(MXN, amount(1), Minor::ZERO).expect("in range");
+        assert_eq!(held.after(&deposit), Err(PostingError::OutOfRange));
+        let released = Transaction::withdrawal_released(MXN, amount(100), Minor::ZERO).expect("in range");
+        assert_eq!(held.after(&released).map(|balance| balance.available.get()), Ok(quipu_kernel::MAX_MINOR));
     }
 
     fn any_transaction() -> impl Strategy<Value = Transaction> {

@@ -2,9 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Amount, CustomerId, Environment, Minor, PaymentId, Problems, Tenant, Timestamp};
+use quipu_kernel::{
+    Amount, CustomerId, Environment, Minor, OutOfRange, PaymentId, Problems, Tenant, Timestamp,
+};
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
@@ -70,10 +72,7 @@ impl CreatePayment {
         let fee = bear_fee(&draft, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
 
-        let is_deposit = draft.kind.direction() == Direction::Deposit;
-        if is_deposit && !self.has_headroom(tenant, &draft, fee).await? {
-            return Err(bounds.exceeded());
-        }
+        let (held, completion) = movements(&draft, fee).map_err(|_| bounds.exceeded())?;
         let now = self.clock.now();
         let (customer_id, claim) = if let Some(id) = known_customer {
             (id, CustomerClaim::Known)
@@ -81,8 +80,6 @@ impl CreatePayment {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let freeze = || Transaction::withdrawal_created(draft.currency, draft.amount, fee);
-        let held = if is_deposit { None } else { Some(freeze().map_err(|_| bounds.exceeded())?) };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
         let payment = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
@@ -90,6 +87,7 @@ impl CreatePayment {
         changes.payment = Some(PaymentChange::Created(Box::new(payment)));
         changes.customer = Some(claim);
         changes.transactions.extend(held);
+        changes.foreseen = Some(completion);
         Ok(Decision { changes, bounds })
     }
 }
@@ -103,22 +101,7 @@ struct Making {
     default_return_urls: ReturnUrls,
 }
 
-/// Deposits below this many minor units are accepted without asking for the balance: only what is within reach of
-/// 2^53 − 1 by itself is worth a read. Should a completion overflow all the same, the ledger refuses it.
-const GREAT: i64 = 1 << 40;
-
 impl CreatePayment {
-    /// Whether the balance could hold this deposit, as far as is known now.
-    async fn has_headroom(&self, tenant: Tenant, draft: &Draft, fee: Minor) -> Result<bool, CreateError> {
-        let Some(ledger) = self.ledger.as_ref().filter(|_| draft.amount.get() >= GREAT) else {
-            return Ok(true);
-        };
-        let balance = ledger.balance(tenant, draft.currency).await;
-        let balance = balance.map_err(|error| StoreUnavailable::Failed(error.0))?;
-        let arrival = Transaction::deposit_completed(draft.currency, draft.amount, fee);
-        Ok(arrival.is_ok_and(|arrival| balance.after(&arrival).is_ok()))
-    }
-
     /// Keeps the account of a saved beneficiary inside the destination.
     async fn fill_destination(
         &self,
@@ -278,6 +261,18 @@ fn bear_fee(draft: &Draft, route: &Route) -> Option<Minor> {
     let fee = route.fee(draft.amount).ok().filter(|_| Bounds::of(route).admit(draft.amount))?;
     let borne = draft.kind.direction() == Direction::Withdrawal || fee <= draft.amount.minor();
     borne.then_some(fee)
+}
+
+/// The money that a new payment sets aside, and the money that it will move when it completes.
+fn movements(draft: &Draft, fee: Minor) -> Result<(Option<Transaction>, Transaction), OutOfRange> {
+    let (currency, amount) = (draft.currency, draft.amount);
+    Ok(match draft.kind.direction() {
+        Direction::Deposit => (None, Transaction::deposit_completed(currency, amount, fee)?),
+        Direction::Withdrawal => (
+            Some(Transaction::withdrawal_created(currency, amount, fee)?),
+            Transaction::withdrawal_completed(currency, amount, fee)?,
+        ),
+    })
 }
 
 fn created_events(payment: &Payment) -> &'static [EventName] {
