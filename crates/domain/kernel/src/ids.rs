@@ -33,6 +33,9 @@ numeric_id! {
     CustomerId
 }
 
+/// The last instant of 13 digits.
+const LAST_MILLIS: i64 = 9_999_999_999_999;
+
 /// A payment: `pay_<13 digits of Unix milliseconds>_<12 base-32 characters>`. In the order of time, and too
 /// random (60 bits) to be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -49,9 +52,10 @@ impl PaymentId {
         &self.0
     }
 
-    /// The least text an identifier made at `at` can have: the start of a range over time.
+    /// The least text an identifier made at `at` can have: the start of a range over time. Instants that 13 digits cannot
+    /// tell (before 1970, after 2286) count as the nearest that they can, so that texts compare as instants do.
     pub fn lower_bound(at: Timestamp) -> String {
-        format!("pay_{:013}_", at.millis().max(0))
+        format!("pay_{:013}_", at.millis().clamp(0, LAST_MILLIS))
     }
 }
 
@@ -154,7 +158,14 @@ mod tests {
         assert_eq!(early.as_str(), "pay_1763683200000_999999999999");
         assert!(early < late);
         assert_eq!(early.as_str().parse(), Ok(early.clone()));
-        assert!(PaymentId::lower_bound(Timestamp::from_millis(1_763_683_200_001)).as_str() > early.as_str());
+        let bound = |millis| PaymentId::lower_bound(Timestamp::from_millis(millis));
+        assert!(bound(1_763_683_200_001).as_str() > early.as_str());
+        for far in [10_000_000_000_000, 253_402_300_799_999, i64::MAX] {
+            assert!(bound(far).as_str() > late.as_str(), "{far}");
+        }
+        for long_ago in [0, -1, i64::MIN] {
+            assert!(bound(long_ago).as_str() < early.as_str(), "{long_ago}");
+        }
     }
 
     #[test]
