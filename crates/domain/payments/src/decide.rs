@@ -12,7 +12,7 @@ use quipu_webhooks::EventName;
 use crate::{
     Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Instructions,
     Issued, Payment, PaymentChange, PaymentType, Rail, State, Status, Terms, address::is_https,
-    customer::NamedCustomer, payload,
+    customer::NamedCustomer, destination::refuse_unknown_beneficiary, payload,
 };
 
 /// The amounts that a route admits.
@@ -69,7 +69,7 @@ impl CreatePayment {
             return Err(CreateError::Invalid(problems));
         }
         let bounds = Bounds::of(route);
-        let fee = bear_fee(&draft, route).ok_or_else(|| bounds.exceeded())?;
+        let fee = bear_fee(draft.kind.direction(), draft.amount, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
 
         let (held, completion) = movements(&draft, fee).map_err(|_| bounds.exceeded())?;
@@ -117,7 +117,7 @@ impl CreatePayment {
         };
         match self.directory.beneficiary(tenant, kind, id).await? {
             Some(beneficiary) => destination.fill(beneficiary),
-            None => problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary"),
+            None => refuse_unknown_beneficiary(problems),
         }
         Ok(())
     }
@@ -256,10 +256,13 @@ pub(crate) fn choose_route(routes: &[Route], key: RouteKey) -> Result<&Route, Cr
     })
 }
 
-/// The fee, if the route admits the amount and a deposit leaves something after its fee.
-fn bear_fee(draft: &Draft, route: &Route) -> Option<Minor> {
-    let fee = route.fee(draft.amount).ok().filter(|_| Bounds::of(route).admit(draft.amount))?;
-    let borne = draft.kind.direction() == Direction::Withdrawal || fee <= draft.amount.minor();
+/// The fee, if the route admits the amount and the fee fits: into a deposit, or on top of a withdrawal.
+pub(crate) fn bear_fee(direction: Direction, amount: Amount, route: &Route) -> Option<Minor> {
+    let fee = route.fee(amount).ok().filter(|_| Bounds::of(route).admit(amount))?;
+    let borne = match direction {
+        Direction::Deposit => fee <= amount.minor(),
+        Direction::Withdrawal => amount.minor().checked_add(fee).is_ok(),
+    };
     borne.then_some(fee)
 }
 
