@@ -6,11 +6,10 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-const BASE32: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// `length` random lower-case base-32 characters, 5 bits each; the letters `i`, `l`, `o` and the digit `1`, which
-/// people misread, are not among them.
+/// `length` random base-32 characters, 5 bits each: the alphabet of RFC 4648 in lower case.
 pub fn base32(entropy: &dyn Entropy, length: usize) -> String {
     let mut bytes = vec![0; length];
     entropy.fill(&mut bytes);
