@@ -62,12 +62,13 @@ impl Balance {
     pub fn after(mut self, transaction: &Transaction) -> Result<Self, PostingError> {
         for entry in transaction.entries() {
             self.add(transaction.reason(), *entry)?;
-        }
-        if self.available.is_negative() {
-            return Err(PostingError::InsufficientFunds);
-        }
-        if self.frozen.is_negative() {
-            return Err(PostingError::FrozenShort);
+            // What is not there cannot be too much elsewhere.
+            if self.available.is_negative() {
+                return Err(PostingError::InsufficientFunds);
+            }
+            if self.frozen.is_negative() {
+                return Err(PostingError::FrozenShort);
+            }
         }
         // The main balance, and what a release of all that is frozen would make available.
         self.available.checked_add(self.frozen)?;
@@ -137,6 +138,10 @@ mod tests {
     fn what_is_not_covered_is_refused() {
         let withdrawal = Transaction::withdrawal_created(MXN, amount(1), Minor::ZERO).expect("in range");
         assert_eq!(Balance::zero(MXN).after(&withdrawal), Err(PostingError::InsufficientFunds));
+        let mut partly_held = Balance::zero(MXN);
+        (partly_held.available, partly_held.frozen) = (minor(5), minor(5));
+        let greatest = Transaction::withdrawal_created(MXN, amount(quipu_kernel::MAX_MINOR), Minor::ZERO);
+        assert_eq!(partly_held.after(&greatest.expect("in range")), Err(PostingError::InsufficientFunds));
         let released = Transaction::withdrawal_released(MXN, amount(1), Minor::ZERO).expect("in range");
         assert_eq!(Balance::zero(MXN).after(&released), Err(PostingError::FrozenShort));
         let deposit = Transaction::deposit_completed(MXN, amount(quipu_kernel::MAX_MINOR), Minor::ZERO)

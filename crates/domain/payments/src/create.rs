@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Clock, Entropy, IdSource, Tenant};
+use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
@@ -38,6 +38,7 @@ pub struct CreatePayment {
     pub(crate) rails: Arc<Rails>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) payment_ids: PaymentIdSource,
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) running: RunningKeys,
@@ -70,6 +71,7 @@ impl CreatePayment {
             rails,
             clock,
             entropy,
+            payment_ids: PaymentIdSource::default(),
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
             running: RunningKeys::default(),

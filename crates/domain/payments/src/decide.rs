@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{
-    Amount, CustomerId, Environment, Minor, OutOfRange, PaymentId, Problems, Tenant, Timestamp,
-};
+use quipu_kernel::{Amount, CustomerId, Environment, Minor, OutOfRange, Problems, Tenant, Timestamp};
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
@@ -146,7 +144,7 @@ impl CreatePayment {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
-            id: PaymentId::new(now, &*self.entropy),
+            id: self.payment_ids.next(now, &*self.entropy),
             tenant,
             kind: draft.kind,
             method: draft.method,
