@@ -209,6 +209,7 @@ async fn validate_says_what_a_creation_would(database: Database) {
     let to_beneficiary = json!({ "kind": "bank", "ibanAccountId": "7" });
     let to_wallet = json!({ "kind": "wallet", "scheme": "phone", "value": "995123456789" });
     let drafts = [
+        draft::partner_withdrawal("UYU", 100, to_beneficiary.clone()),
         draft::deposit_mxn(99),
         draft::deposit_mxn(149),
         draft::deposit_mxn(150),

@@ -52,7 +52,6 @@ impl CreatePayment {
     ) -> Result<Decision, CreateError> {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
-        self.fill_destination(tenant, &mut draft, &mut problems).await?;
         let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
         let routes = self.directory.routes(tenant.merchant()).await?;
         let route = match choose_route(&routes, route_key(&draft, tenant.environment())) {
@@ -60,6 +59,8 @@ impl CreatePayment {
             Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
             Err(error) => return Err(error),
         };
+        // Whether a beneficiary is known is a question only where there is a way to it.
+        self.fill_destination(tenant, &mut draft, &mut problems).await?;
         if let Some(payout) = &draft.payout {
             payout.judge_by(route, &mut problems);
         }

@@ -180,12 +180,6 @@ impl MethodQuestion {
     ) -> Result<(), StoreUnavailable> {
         let mut problems = Problems::new();
         let (partner, payout) = self.read_recipient(asked, &mut problems);
-        let destination = payout.as_ref().and_then(|payout| payout.partner_destination.as_ref());
-        if let Some((kind, id)) = destination.and_then(Destination::saved)
-            && directory.beneficiary(tenant, kind, id).await?.is_none()
-        {
-            refuse_unknown_beneficiary(&mut problems);
-        }
         let routes = directory.routes(tenant.merchant()).await?;
         let key = RouteKey {
             environment: tenant.environment(),
@@ -196,7 +190,15 @@ impl MethodQuestion {
         };
         let invalid = !problems.is_empty();
         match choose_route(&routes, key) {
-            Ok(route) => self.judge_terms(route, payout.as_ref(), &mut problems, findings),
+            Ok(route) => {
+                let destination = payout.as_ref().and_then(|payout| payout.partner_destination.as_ref());
+                if let Some((kind, id)) = destination.and_then(Destination::saved)
+                    && directory.beneficiary(tenant, kind, id).await?.is_none()
+                {
+                    refuse_unknown_beneficiary(&mut problems);
+                }
+                self.judge_terms(route, payout.as_ref(), &mut problems, findings);
+            }
             // What is wrong whatever the routes are needs no second reason.
             Err(_) if invalid => {}
             Err(error) => findings.push(MethodFinding::new(error.code(), error.to_string())),

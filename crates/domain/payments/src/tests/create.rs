@@ -132,10 +132,12 @@ fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
     assert_eq!(
         messages(json!({"method": "bank_transfer", "currency": "GEL", "payout": saved, "customer_id": 5})),
         [
-            "payout.partnerDestination.ibanAccountId names no saved beneficiary",
-            "customer_id names no customer"
+            "customer_id names no customer",
+            "payout.partnerDestination.ibanAccountId names no saved beneficiary"
         ]
     );
+    let usd = json!({"method": "bank_transfer", "currency": "USD", "payout": saved});
+    assert_eq!(refused(&world, &with(withdrawal(), &usd)).code(), "PARTNER_PAYOUT_NOT_READY");
 }
 
 #[test]
