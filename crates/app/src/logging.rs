@@ -9,8 +9,11 @@ use crate::config::{LogFormat, Settings};
 
 /// Starts logging. `usual` is the format where none is configured.
 pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<()> {
-    // The web server tells at length what `serve` says in a line.
-    let filter = EnvFilter::new(format!("{},actix_server=warn", settings.log_level));
+    let level = settings.log_level.as_str();
+    // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the customers'
+    // data. And the web server tells at length what `serve` says in a line.
+    let libraries = if matches!(level, "debug" | "trace") { "info" } else { level };
+    let filter = EnvFilter::new(format!("{libraries},actix_server=warn,quipu={level}"));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())

@@ -154,7 +154,7 @@ pub(super) fn beneficiary(kind: BeneficiaryKind, id: i32) -> Beneficiary {
 pub(super) fn creation(body: &Value) -> Creation {
     Creation {
         tenant: TENANT,
-        draft: Draft::parse(body).expect("a valid request"),
+        draft: Draft::parse(body),
         default_return_urls: ReturnUrls::default(),
         nonce: None,
     }
