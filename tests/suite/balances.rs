@@ -99,5 +99,12 @@ async fn merchant_scoped_reads_answer_the_same(database: Database) {
         let separator = if rest.contains('?') { '&' } else { '?' };
         let as_operator = gateway.operator().get(&format!("{path}{separator}environment=test")).await.ok();
         assert_eq!(as_operator, own);
+        let unknown = format!("{path}{separator}environment=production");
+        gateway.operator().get(&unknown).await.invalid("environment");
     }
+    // The operator sees `live` unless told otherwise.
+    let path = format!("/api/v1/merchants/{}/balance?currency=ARS", merchant.id);
+    assert_eq!(gateway.operator().get(&path).await.ok()["balance_amount"], "0");
+    let nobody = "/api/v1/merchants/999999999/balance/all";
+    gateway.operator().get(nobody).await.refused(404, "MERCHANT_NOT_FOUND");
 }

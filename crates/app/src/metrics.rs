@@ -131,12 +131,6 @@ impl Metrics {
         }
     }
 
-    async fn answer_in_time(&self, connection: TcpStream) {
-        if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, self.answer(connection)).await {
-            tracing::debug!(%error, "a scrape was cut off");
-        }
-    }
-
     /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
     async fn look_at_payouts(&self) {
         let now = self.clock.now();
@@ -148,6 +142,12 @@ impl Metrics {
                 metrics::gauge!(PAYOUTS_OLDEST).set(oldest.as_secs_f64());
             }
             Err(error) => tracing::debug!(%error, "waiting payouts could not be counted"),
+        }
+    }
+
+    async fn answer_in_time(&self, connection: TcpStream) {
+        if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, self.answer(connection)).await {
+            tracing::debug!(%error, "a scrape was cut off");
         }
     }
 

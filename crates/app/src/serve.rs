@@ -39,7 +39,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.database_url.expose().strip_prefix("sqlite://").map(Path::new);
-    // Taken before anything is made in the folder, so that two demos that start at once do not both make a master key.
+    // Taken before a master key is made, so that two demos that start at once do not both make one.
     let _lock = embedded.map(ServingLock::of_database).transpose()?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;

@@ -74,6 +74,10 @@ mod tests {
             unreachable!("this worker does not ask what is due")
         }
 
+        async fn overdue_payouts(&self, _: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+            unreachable!("this worker does not ask what is overdue")
+        }
+
         async fn changed(&self) {
             unreachable!("this worker does not wait for commits")
         }

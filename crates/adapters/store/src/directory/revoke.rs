@@ -1,6 +1,6 @@
 //! Revoking, which is the same for all that a merchant calls with.
 
-/// Revokes the row that `$column` names, of this merchant and once; answers whether it was active.
+/// Revokes the row that `$column` names, of this merchant, and answers whether it was active until now.
 macro_rules! revoke {
     ($conn:expr, $table:ident, $column:expr, $id:expr, $merchant:expr, $at:expr) => {{
         let query = $table::table

@@ -1,7 +1,7 @@
 //! Changes as the use cases make them, built by hand.
 
 use quipu_kernel::{
-    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Tenant,
+    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentIdSource, Tenant,
     Timestamp,
 };
 use quipu_ledger::Transaction;
@@ -88,7 +88,7 @@ impl Sample {
     pub(crate) fn payment(&self) -> Payment {
         let withdrawal = self.kind == PaymentType::Withdrawal;
         let terms = Terms {
-            id: PaymentId::new(self.at, &Random),
+            id: PaymentIdSource::default().next(self.at, &Random),
             tenant: self.tenant,
             kind: self.kind,
             method: self.method,

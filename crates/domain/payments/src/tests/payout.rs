@@ -14,14 +14,20 @@ fn problems_of(method: &str, currency: &str, payout: &Value) -> Vec<String> {
     }
 }
 
-const NO_RECIPIENT: &str = "payout is required for a withdrawal and must name its recipient";
-
 #[test]
 fn a_withdrawal_needs_what_its_method_needs() {
     for (method, currency, payout, problems) in [
-        ("spei", "MXN", json!(null), &[NO_RECIPIENT][..]),
-        ("spei", "MXN", json!({}), &[NO_RECIPIENT]),
-        ("spei", "MXN", json!({"bank_account": ""}), &[NO_RECIPIENT]),
+        ("spei", "MXN", json!(null), &["payout is required for a withdrawal"][..]),
+        ("spei", "MXN", json!({}), &["payout.bank_account is required"]),
+        ("spei", "MXN", json!({"bank_account": ""}), &["payout.bank_account is required"]),
+        ("bank_transfer", "UYU", json!({}), &["payout must name its recipient"]),
+        ("bank_transfer", "UYU", json!({"bank_code": " ", "bsb": null}), &["payout must name its recipient"]),
+        (
+            "bank_transfer",
+            "ARS",
+            json!({"recipient_name": 5, "bank_account": null}),
+            &["payout.recipient_name must be a string", "payout.bank_account is required"],
+        ),
         ("spei", "MXN", json!([]), &["payout must be an object"]),
         ("spei", "MXN", json!({"recipient_name": "Ana"}), &["payout.bank_account is required"]),
         (

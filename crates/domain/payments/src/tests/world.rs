@@ -13,7 +13,9 @@ use std::{
 use quipu_kernel::{
     Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, Tenant, Timestamp,
 };
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{
+    Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable,
+};
 use serde_json::{Value, json};
 
 use super::store::FakeStore;
@@ -129,6 +131,22 @@ impl World {
     /// Creates from a request that is known to be valid.
     pub(super) fn created(&self, body: &Value) -> Payment {
         ready(self.create.run(creation(body))).expect("created")
+    }
+}
+
+/// A saved beneficiary.
+pub(super) fn beneficiary(kind: BeneficiaryKind, id: i32) -> Beneficiary {
+    Beneficiary {
+        id,
+        tenant: TENANT,
+        kind,
+        iban: "DE89370400440532013000".to_owned(),
+        swift: None,
+        beneficiary_name: "Nino".to_owned(),
+        beneficiary_bank: Some("Saved Bank".to_owned()),
+        address: None,
+        reference: None,
+        created_at: START,
     }
 }
 
