@@ -82,10 +82,6 @@ mod tests {
             unreachable!("this worker does not wait for commits")
         }
 
-        async fn overdue_payouts(&self, _: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
-            unreachable!("this worker does not ask what is late")
-        }
-
         async fn prune(&self, expired: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {
             if let Some(asked) = self.0.lock().expect("no test panics with the lock").take() {
                 asked.send(expired).expect("the test waits");
