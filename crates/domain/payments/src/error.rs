@@ -1,7 +1,7 @@
 //! Why the use cases of this crate refuse.
 
 use quipu_kernel::{Amount, Currency, PaymentId, Problems};
-use quipu_ledger::LedgerUnavailable;
+use quipu_ledger::PostingError;
 use quipu_merchants::StoreUnavailable;
 
 use crate::Status;
@@ -86,15 +86,6 @@ impl CreateError {
     }
 }
 
-impl From<LedgerUnavailable> for CreateError {
-    fn from(error: LedgerUnavailable) -> Self {
-        Self::Store(match error {
-            LedgerUnavailable::Overloaded => StoreUnavailable::Overloaded,
-            LedgerUnavailable::Failed(cause) => StoreUnavailable::Failed(cause),
-        })
-    }
-}
-
 fn bounds(min: Amount, max: Option<Amount>) -> String {
     let most = max.map(|max| format!(" and at most {max}")).unwrap_or_default();
     format!("it must be at least {min}{most}, cover its fee and take no balance beyond 2^53 - 1")
@@ -129,6 +120,23 @@ pub enum AdjustError {
     /// An answer was kept under the key meanwhile; look it up.
     #[error("the idempotency key has been used meanwhile")]
     IdempotencyKeyUsed,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// Why a due payment was not taken on. It stays due.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SettleError {
+    /// The ledger cannot take what became of it. The operator has to make room; it is tried again in an hour.
+    #[error("the ledger cannot take its outcome, which is tried again in an hour: {0}")]
+    Unbookable(PostingError),
+    /// No rail has the name that the payment was made with.
+    #[error("the rail {0} is not configured")]
+    UnknownRail(String),
+    /// Whenever its outcome was decided, the payment had moved meanwhile.
+    #[error("the payment kept changing")]
+    KeptChanging,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),

@@ -38,7 +38,7 @@ pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use destination::{BankBeneficiary, Destination, WalletScheme};
 pub use draft::Draft;
-pub use error::{AdjustError, CancelError, CreateError};
+pub use error::{AdjustError, CancelError, CreateError, SettleError};
 pub use idempotency::{Answer, AnswerForm, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use kind::{PaymentType, RedirectScheme, TrafficType};

@@ -10,7 +10,7 @@ use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use crate::{
     Changes, Commit, CommitError, Due, DueAction, Failure, Happening, Payment, PaymentReads, Rail,
-    RailStatus, Rails, Refusal, Status, Submission, Trigger,
+    RailStatus, Rails, Refusal, SettleError, Status, Submission, Trigger,
 };
 
 /// Takes payments on towards their last status.
@@ -71,7 +71,7 @@ impl SettlePayment {
     }
 
     /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing.
-    pub async fn attend(&self, payment: Payment) -> Result<(), StoreUnavailable> {
+    pub async fn attend(&self, payment: Payment) -> Result<(), SettleError> {
         match payment.state().due.map(|due| due.action) {
             Some(DueAction::Submit) => self.submit(payment).await,
             Some(DueAction::Ask) => self.ask(payment).await,
@@ -82,7 +82,7 @@ impl SettlePayment {
 
     /// Hands a withdrawal to its rail. Before the rail is called the payment is committed as `processing`, from when on
     /// nobody can cancel it; the submission stays due, so that a crash between the two is mended.
-    async fn submit(&self, payment: Payment) -> Result<(), StoreUnavailable> {
+    async fn submit(&self, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
         let payment = if payment.status() == Status::Processing {
             payment
@@ -98,7 +98,7 @@ impl SettlePayment {
                 Ok(committed) => match committed.payment {
                     Some(payment) => *payment,
                     None => {
-                        return Err(StoreUnavailable::Failed("a submitted payment is missing".to_owned()));
+                        return Err(failed("a submitted payment is missing".to_owned()));
                     }
                 },
                 Err(error) => return stale_is_success(error),
@@ -113,7 +113,7 @@ impl SettlePayment {
         }
     }
 
-    async fn ask(&self, payment: Payment) -> Result<(), StoreUnavailable> {
+    async fn ask(&self, payment: Payment) -> Result<(), SettleError> {
         match self.rail(&payment)?.ask(&payment).await {
             RailStatus::Completed => self.conclude(payment, Outcome::Arrived).await,
             RailStatus::Failed(failure) => self.conclude(payment, Outcome::Failed(failure)).await,
@@ -127,7 +127,7 @@ impl SettlePayment {
 
     /// Commits an outcome. Where the payment moved meanwhile the outcome is decided anew, so that money that arrived is
     /// never forgotten because an expiry came first.
-    async fn conclude(&self, claimed: Payment, outcome: Outcome) -> Result<(), StoreUnavailable> {
+    async fn conclude(&self, claimed: Payment, outcome: Outcome) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
         let mut claimed = Some(claimed);
         for _ in 0..TRIES {
@@ -155,29 +155,30 @@ impl SettlePayment {
             };
             match self.commit.commit(changes).await {
                 Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(Refusal::Posting(_))) => {
-                    return self.retry_later(original, now).await;
+                Err(CommitError::Refused(Refusal::Posting(error))) => {
+                    self.retry_later(original, now).await?;
+                    return Err(SettleError::Unbookable(error));
                 }
                 other => return other.map(drop).or_else(stale_is_success),
             }
         }
-        Err(StoreUnavailable::Failed("the payment kept changing".to_owned()))
+        Err(SettleError::KeptChanging)
     }
 
     /// Asks again later for an outcome that the ledger could not take.
-    async fn retry_later(&self, payment: Payment, now: Timestamp) -> Result<(), StoreUnavailable> {
+    async fn retry_later(&self, payment: Payment, now: Timestamp) -> Result<(), SettleError> {
         let action = payment.state().due.map_or(DueAction::Ask, |due| due.action);
         let due = Due { at: now.plus(RETRY_AFTER), action };
         self.commit_unless_stale(payment.postpone(now, Some(due))).await
     }
 
-    async fn commit_unless_stale(&self, changes: Changes) -> Result<(), StoreUnavailable> {
+    async fn commit_unless_stale(&self, changes: Changes) -> Result<(), SettleError> {
         self.commit.commit(changes).await.map(drop).or_else(stale_is_success)
     }
 
-    fn rail(&self, payment: &Payment) -> Result<Arc<dyn Rail>, StoreUnavailable> {
-        let rail = self.rails.get(&payment.terms().rail).cloned();
-        rail.ok_or_else(|| StoreUnavailable::Failed("the rail of a payment is not configured".to_owned()))
+    fn rail(&self, payment: &Payment) -> Result<&Arc<dyn Rail>, SettleError> {
+        let name = &payment.terms().rail;
+        self.rails.get(name).ok_or_else(|| SettleError::UnknownRail(name.clone()))
     }
 }
 
@@ -189,10 +190,14 @@ fn expiry(payment: &Payment) -> Option<Due> {
 }
 
 /// A stale decision was overtaken by another, which is as good.
-fn stale_is_success(error: CommitError) -> Result<(), StoreUnavailable> {
+fn stale_is_success(error: CommitError) -> Result<(), SettleError> {
     match error {
         CommitError::Refused(Refusal::Stale) => Ok(()),
-        CommitError::Refused(refusal) => Err(StoreUnavailable::Failed(refusal.to_string())),
-        CommitError::Store(error) => Err(error),
+        CommitError::Refused(refusal) => Err(failed(refusal.to_string())),
+        CommitError::Store(error) => Err(error.into()),
     }
+}
+
+fn failed(what: String) -> SettleError {
+    SettleError::Store(StoreUnavailable::Failed(what))
 }

@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use mockall::predicate::always;
 use quipu_kernel::{Currency, MAX_MINOR, PaymentId, Timestamp};
+use quipu_ledger::PostingError;
 use quipu_merchants::Method;
 use serde_json::json;
 
 use super::world::{MockBank, START, TENANT, World, bank, deposit, minor, ready, standing, with, withdrawal};
 use crate::{
     Due, DueAction, Failure, Happening, Issued, Payment, PaymentChange, PaymentType, RailStatus, Rails,
-    SettlePayment, Status, Submission, Trigger,
+    SettleError, SettlePayment, Status, Submission, Trigger,
 };
 
 fn later(seconds: u64) -> Timestamp {
@@ -177,7 +178,10 @@ fn an_outcome_that_the_ledger_cannot_take_is_tried_again_later() {
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
     world.fund(Currency::MXN, MAX_MINOR);
-    let waiting = attend(&world, &id);
+    // Said aloud as well, since only the operator can help.
+    let told = ready(settle(&world).attend(world.store.payment(&id)));
+    assert!(matches!(told, Err(SettleError::Unbookable(PostingError::OutOfRange))), "{told:?}");
+    let waiting = world.store.payment(&id);
     assert_eq!(waiting.status(), Status::Processing);
     assert_eq!(waiting.state().due, Some(Due { at: later(3_600), action: DueAction::Ask }));
 }
@@ -201,6 +205,7 @@ fn what_is_due_without_meaning_is_due_no_more() {
 fn a_rail_that_is_gone_is_an_error_that_repeats() {
     let (mut world, id) = withdrawal_on(issuing(DueAction::Submit));
     world.rails = Arc::new(Rails::default());
-    assert!(ready(settle(&world).attend(world.store.payment(&id))).is_err());
+    let told = ready(settle(&world).attend(world.store.payment(&id)));
+    assert!(matches!(told, Err(SettleError::UnknownRail(_))), "{told:?}");
     assert_eq!(world.store.payment(&id).status(), Status::Pending);
 }

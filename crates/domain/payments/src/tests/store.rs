@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_kernel::{Currency, CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
-use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable, Transaction};
+use quipu_ledger::{Balance, Transaction};
 use quipu_merchants::{Beneficiary, Route, StoreUnavailable};
 use quipu_webhooks::Event;
 
@@ -205,20 +205,5 @@ impl PaymentReads for FakeStore {
         let rows = self.rows();
         let kept = rows.kept.get(key.as_str()).filter(|kept| kept.3 > now);
         Ok(kept.map(|(hash, status, body, _)| (hash.clone(), *status, body.clone())))
-    }
-}
-
-#[async_trait]
-impl LedgerReads for FakeStore {
-    async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, LedgerUnavailable> {
-        Ok(self.balance_of(tenant, currency))
-    }
-
-    async fn balances(&self, _: Tenant) -> Result<Vec<Balance>, LedgerUnavailable> {
-        unreachable!("no use case lists balances")
-    }
-
-    async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
-        unreachable!("no use case verifies the ledger")
     }
 }
