@@ -5,9 +5,7 @@ use std::sync::Arc;
 use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
-use crate::{
-    CancelError, Commit, CommitError, Failure, Happening, NotMoved, Payment, PaymentReads, Refusal, Trigger,
-};
+use crate::{CancelError, Commit, CommitError, Failure, Happening, Payment, PaymentReads, Refusal, Trigger};
 
 /// Cancels payments for merchants.
 pub struct CancelPayment {
@@ -48,10 +46,8 @@ impl CancelPayment {
             let status = payment.status();
             let mut happening = Happening::new(self.clock.now(), &*self.entropy);
             happening.failure.clone_from(&failure);
-            let changes = payment.apply(Trigger::Cancel, happening).map_err(|error| match error {
-                NotMoved::NoSuchMove { status, .. } => CancelError::AlreadyProcessed(status),
-                NotMoved::RefundMismatch | NotMoved::OutOfRange(_) => CancelError::AlreadyProcessed(status),
-            })?;
+            let changes = payment.apply(Trigger::Cancel, happening);
+            let changes = changes.map_err(|_| CancelError::AlreadyProcessed(status))?;
             match self.commit.commit(changes).await {
                 Ok(committed) => {
                     let payment =

@@ -27,7 +27,7 @@ pub struct Creation {
     pub nonce: Option<Nonce>,
 }
 
-/// Creates payments. Cheap to share: every member is a port.
+/// Creates payments. One for all callers, since it knows which idempotency keys are being worked on.
 ///
 /// The nonce of a request is burnt whatever comes of it: in the payment's own commit if it comes to one, else in a commit of
 /// its own. A nonce that was used before wins over every other refusal, so that nobody learns anything from a

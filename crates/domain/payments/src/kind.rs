@@ -41,11 +41,6 @@ impl PaymentType {
             Self::Withdrawal | Self::WithdrawalPp => Direction::Withdrawal,
         }
     }
-
-    /// Whether it has a hosted page.
-    pub const fn is_hosted(self) -> bool {
-        matches!(self, Self::DepositPp | Self::WithdrawalPp)
-    }
 }
 
 impl FromStr for PaymentType {
