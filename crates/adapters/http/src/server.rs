@@ -10,12 +10,12 @@ use actix_web::{
 };
 
 use crate::{
-    HttpSettings, Services,
     dispatch::{dispatch, refuse},
     door::RouteRow,
     error::ApiError,
     routes::route_table,
-    state::AppState,
+    settings::HttpSettings,
+    state::{AppState, Services},
 };
 
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was

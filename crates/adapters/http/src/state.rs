@@ -9,7 +9,7 @@ use quipu_merchants::{Directory, Onboarding, RateLimiter};
 use quipu_payments::{AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rails};
 use quipu_signing::Keyring;
 
-use crate::{HttpSettings, KeyUses, KeyringMinter, tokens::Tokens};
+use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, tokens::Tokens};
 
 /// Whether what the process depends on is there.
 #[async_trait]

@@ -90,7 +90,11 @@ impl Balance {
                 Reason::WithdrawalCompleted | Reason::WithdrawalReturned => {
                     self.withdrawal = self.withdrawal.checked_add(amount)?;
                 }
-                _ => self.deposit = self.deposit.checked_sub(amount)?,
+                Reason::DepositCompleted
+                | Reason::Refund
+                | Reason::WithdrawalCreated
+                | Reason::WithdrawalReleased
+                | Reason::Adjustment => self.deposit = self.deposit.checked_sub(amount)?,
             },
         }
         Ok(())

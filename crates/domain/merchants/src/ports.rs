@@ -71,7 +71,7 @@ pub trait Directory: Send + Sync {
     async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
 
     /// Adds a v2 credential. Refused with `LimitReached` beyond [`HmacCredential::MOST_ACTIVE`] active ones of the
-    /// tenant, however many are added at once.
+    /// tenant, however many are added at once, and with `NotFound` if there is no such merchant.
     async fn add_credential(
         &self,
         credential: HmacCredential,
@@ -99,8 +99,8 @@ pub trait Directory: Send + Sync {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is revoked at `at`,
-    /// and `issued` (none for v1) is added. Refused like [`Directory::update_merchant`].
+    /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is
+    /// revoked at `at`, and `issued` (none for v1) is added. Refused like [`Directory::update_merchant`].
     async fn switch_version(
         &self,
         change: MerchantChange,
