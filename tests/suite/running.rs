@@ -105,14 +105,15 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
     let gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
     gateway.operator().get("/operator/v1/ledger/check").await.data();
-    let log = gateway.log();
-    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let served = { lines }.find(|line| line["message"] == "metrics are served").expect("a line");
-    let address = served["listen"].as_str().expect("an address");
+    let address = eventually("the address of the metrics in the log", async || {
+        let log = gateway.log();
+        let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let served = lines.find(|line| line["message"] == "metrics are served")?;
+        served["listen"].as_str().map(str::to_owned)
+    })
+    .await;
     let metrics = Client::anonymous(&format!("http://{address}"));
-    let answer = metrics.send(Method::GET, "/metrics", None, &[]).await;
-    assert_eq!(answer.status, 200);
-    for name in [
+    let names = [
         "quipu_requests_total{method=\"POST\",path=\"/api/v1/payments\",status=\"2xx\"} 1",
         "quipu_request_seconds_count",
         "quipu_commit_batch_changes_count",
@@ -121,9 +122,15 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
         "quipu_payouts_waiting 0",
         "quipu_payouts_oldest_seconds 0",
         "quipu_ledger_breaches 0",
-    ] {
-        assert!(answer.text.contains(name), "{name} is missing:\n{}", answer.text);
-    }
+    ];
+    // A commit is measured after its answer has left.
+    eventually("everything to be measured", async || {
+        let answer = metrics.send(Method::GET, "/metrics", None, &[]).await;
+        assert_eq!(answer.status, 200);
+        let missing: Vec<_> = names.into_iter().filter(|name| !answer.text.contains(name)).collect();
+        missing.is_empty().then_some(())
+    })
+    .await;
     // Metrics are for those who run the gateway, and not on the address of those who use it.
     gateway.anonymous().get("/metrics").await.refused(404, "ROUTE_NOT_FOUND");
     assert_eq!(metrics.send(Method::GET, "/healthz", None, &[]).await.status, 404);

@@ -98,12 +98,13 @@ async fn an_unresolved_redirectpay_is_cancelled(database: Database) {
 async fn a_hosted_withdrawal_without_recipient_expires_and_frees_its_money(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
-    merchant.edit_routes(|route| route["expires_in"] = json!(1)).await;
     merchant.fund("ARS", 1_000).await;
+    merchant.create(&hosted(draft::withdrawal_ars(100))).await;
+    assert_eq!(merchant.balance("ARS").await, (900, 100), "frozen for as long as it waits");
+    merchant.edit_routes(|route| route["expires_in"] = json!(1)).await;
     let id = merchant.create(&hosted(draft::withdrawal_ars(400))).await;
-    assert_eq!(merchant.balance("ARS").await, (600, 400));
     let expired = merchant.wait_for(&id, "expired").await;
     assert_eq!((&expired["payout"], &expired["failure"]["code"]), (&Value::Null, &json!("EXPIRED")));
-    assert_eq!(merchant.balance("ARS").await, (1_000, 0));
+    assert_eq!(merchant.balance("ARS").await, (900, 100));
     gateway.check();
 }
