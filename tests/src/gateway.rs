@@ -17,13 +17,14 @@ use crate::{Client, CommandOutput, Database, Merchant, ScratchFolder, TestDataba
 pub struct Setup {
     database: Database,
     environment: Vec<(String, String)>,
+    serve: &'static [&'static str],
 }
 
 impl Setup {
     /// The settings most scenarios run under.
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
-        let setup = Self { database, environment: Vec::new() };
+        let setup = Self { database, environment: Vec::new(), serve: &["serve", "--dev"] };
         setup
             .set("LISTEN", "127.0.0.1:0")
             .set("METRICS_LISTEN", "127.0.0.1:0")
@@ -59,7 +60,7 @@ impl Setup {
     }
 }
 
-/// A running `quipu serve --dev`.
+/// A running gateway: `quipu serve --dev`, unless it was restarted for production.
 #[derive(Debug)]
 pub struct Gateway {
     // Order of fields is order of destruction: the process goes before its database and its folder.
@@ -104,14 +105,18 @@ impl Gateway {
     async fn spawn(&mut self) {
         self.forget_address();
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log file");
-        let mut serve = self.command(&["serve", "--dev"]);
+        let earlier = self.log().len();
+        let mut serve = self.command(self.setup.serve);
         serve.stdin(Stdio::null()).stderr(log);
         serve.stdout(File::create(self.stdout_path()).expect("a file for what it prints"));
         self.process = Some(Process(serve.spawn().expect("the gateway can be started")));
         let (credentials, anonymous) = eventually("the gateway to be ready", async || {
             self.assert_alive();
-            let credentials: Value =
+            let mut credentials: Value =
                 serde_json::from_slice(&std::fs::read(self.credentials_path()).ok()?).ok()?;
+            if !self.setup.serve.contains(&"--dev") {
+                credentials["base_url"] = serving_line(&self.log()[earlier..])?["listen"].take();
+            }
             let client = Client::anonymous(credentials["base_url"].as_str().filter(|url| !url.is_empty())?);
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
             (ready.status == 200).then_some((credentials, client))
@@ -159,21 +164,38 @@ impl Gateway {
         self.command(arguments).stdin(Stdio::null()).output().expect("the binary can be run").into()
     }
 
-    /// The same under further environment variables, in a data folder of its own, for what must fail before it starts.
+    /// The same under further environment variables, for what must fail before it starts.
+    pub fn run_under(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+        let mut environment = environment.to_vec();
+        if let Some(url) = self.database.url() {
+            environment.insert(0, ("QUIPU__DATABASE_URL", url));
+        }
+        self.run_in(self.data.path(), &environment, arguments)
+    }
+
+    /// The same in a data folder of its own.
     pub fn run_elsewhere(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
-        let folder = ScratchFolder::new();
+        self.run_in(ScratchFolder::new().path(), environment, arguments)
+    }
+
+    fn run_in(&self, folder: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         // Should it start all the same, it ends by itself.
         let mut command = Command::new("timeout");
-        command
-            .arg("20")
-            .arg(binary())
-            .args(arguments)
-            .arg("--data")
-            .arg(folder.path())
-            .current_dir(folder.path());
+        command.arg("60").arg(binary()).args(arguments).arg("--data").arg(folder).current_dir(folder);
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
         command.envs(environment.iter().copied());
         command.stdin(Stdio::null()).output().expect("the binary can be run").into()
+    }
+
+    /// Runs a line of bash in which `$QUIPU` is the binary with this gateway's data and database.
+    pub fn bash(&self, line: &str) -> CommandOutput {
+        let quipu = format!("{} --data {}", binary().display(), self.data.path().display());
+        let mut command = Command::new("bash");
+        command.args(["-o", "pipefail", "-c", line]).env("QUIPU", quipu).current_dir(self.data.path());
+        if let Some(url) = self.database.url() {
+            command.env("QUIPU__DATABASE_URL", url);
+        }
+        command.stdin(Stdio::null()).output().expect("bash can be run").into()
     }
 
     /// Runs one SQL statement on the gateway's database, past the gateway, and answers the error if it is refused.
@@ -221,6 +243,14 @@ impl Gateway {
     pub async fn restart(&mut self) {
         assert!(self.process.is_none(), "still running");
         self.spawn().await;
+    }
+
+    /// Starts it again as in production: without `--dev`, under the master key that it had.
+    pub async fn restart_for_production(&mut self) {
+        let key = std::fs::read_to_string(self.data.path().join("master.key")).expect("the key of --dev");
+        self.setup = self.setup.clone().set("MASTER_KEY", key.trim());
+        self.setup.serve = &["serve"];
+        self.restart().await;
     }
 
     /// Another node where the database allows one: SQLite belongs to one process.
@@ -325,6 +355,12 @@ impl Drop for Gateway {
             lines.iter().rev().for_each(|line| eprintln!("{line}"));
         }
     }
+}
+
+/// The line of a JSON log that tells where calls are answered.
+fn serving_line(log: &str) -> Option<Value> {
+    let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.find(|line| line["message"] == "serving")
 }
 
 /// The binary under test: `QUIPU_BIN`, or the debug build of this workspace.

@@ -14,6 +14,34 @@ async fn health_and_readiness_need_no_credentials(database: Database) {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_answer_is_named_and_found_again() {
+    let gateway = Gateway::start(Database::Postgres).await;
+    let (server, name) = gateway.postgres_url().and_then(|url| url.rsplit_once('/')).expect("a URL");
+    let server = |statement: &str| {
+        let output = std::process::Command::new("psql")
+            .args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", "--command", statement])
+            .arg(format!("{server}/postgres"))
+            .output();
+        assert!(output.expect("psql can be run").status.success(), "{statement}");
+    };
+    server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+    server(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+    let ready = gateway.anonymous().get("/readyz").await;
+    let checks = ready.json()["checks"].take();
+    assert_eq!((ready.status, &checks["database"]), (503, &false.into()), "{ready}");
+    gateway.anonymous().get("/healthz").await.ok();
+    let refused = gateway.v1().get("/api/v1/payments").await;
+    refused.refused(500, "INTERNAL_ERROR");
+    assert!(!refused.text.contains(name) && !refused.text.contains("connect"), "{refused}");
+    server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    quipu_tests::eventually("the database to be found again", async || {
+        (gateway.anonymous().get("/readyz").await.status == 200).then_some(())
+    })
+    .await;
+    gateway.v1().get("/api/v1/payments").await.ok();
+}
+
 async fn it_stops_and_starts_again_on_the_same_data(database: Database) {
     let mut gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;

@@ -2,6 +2,7 @@
 
 mod access;
 mod balances;
+mod books;
 mod cancel;
 mod concurrency;
 mod crash;
@@ -14,5 +15,6 @@ mod newcomer;
 mod operator;
 mod references;
 mod resets;
+mod running;
 mod shell;
 mod simulator;

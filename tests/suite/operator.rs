@@ -7,7 +7,11 @@ on_both_databases!(
     a_merchant_is_onboarded_step_by_step,
     roles_bound_what_an_operator_may_do,
     adjustments_are_postings_like_any_other,
+    a_new_merchant_can_do_everything_in_the_test_environment_and_nothing_live,
+    a_merchant_may_begin_suspended,
     every_change_is_in_the_audit_log,
+    what_changes_nothing_is_not_in_the_audit_log,
+    lists_are_narrowed_by_the_common_parameters,
     wrong_requests_are_refused_in_shape,
 );
 
@@ -90,6 +94,132 @@ async fn adjustments_are_postings_like_any_other(database: Database) {
     adjust(body(json!(9_007_199_254_740_991_i64))).await.refused(400, "AMOUNT_OUT_OF_RANGE");
     assert_eq!(merchant.balance("MXN").await, (600, 0));
     gateway.check();
+}
+
+async fn a_new_merchant_can_do_everything_in_the_test_environment_and_nothing_live(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let mut found = Vec::new();
+    for route in merchant.routes().await {
+        let plain = json!({
+            "environment": "test", "enabled": true, "rail": "simulator", "min_amount": 1, "max_amount": null,
+            "fee_bps": 0, "fee_fixed": 0, "expires_in": null, "required_payout_fields": [], "account_check": "format",
+        });
+        for (member, value) in plain.as_object().expect("an object") {
+            assert_eq!(&route[member], value, "{member} of {route}");
+        }
+        let text = |member: &str| route[member].as_str().expect("a text").to_owned();
+        let partner = if route["partner"] == true { " to a partner" } else { "" };
+        found.push(format!("{} {} {}{partner}", text("currency"), text("method"), text("direction")));
+    }
+    found.sort_unstable();
+    let expected = [
+        "ARS bank_transfer deposit",
+        "ARS bank_transfer withdrawal",
+        "AUD bank_transfer deposit",
+        "AUD bank_transfer withdrawal",
+        "AUD payid deposit",
+        "AUD payid withdrawal",
+        "GEL bank_transfer withdrawal to a partner",
+        "LKR redirectpay deposit",
+        "MXN spei deposit",
+        "MXN spei withdrawal",
+        "UYU bank_transfer deposit",
+        "UYU bank_transfer withdrawal",
+    ];
+    assert_eq!(found, expected);
+    let live = merchant.key(&json!({ "environment": "live" })).await;
+    live.create(&draft::deposit_mxn(100)).await.refused(400, "CURRENCY_NOT_ENABLED");
+    // What the operator changes counts for the next creation.
+    merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.edit_routes(|route| route["enabled"] = json!(route["currency"] != "MXN")).await;
+    merchant.api.create(&draft::deposit_mxn(100)).await.refused(400, "METHOD_NOT_AVAILABLE");
+    merchant.edit_routes(|route| (route["enabled"], route["fee_fixed"]) = (json!(true), json!(7))).await;
+    assert_eq!(merchant.api.create(&draft::deposit_mxn(100)).await.ok()["fee"], 7);
+    let routes = merchant.operator_path("/routes");
+    gateway.operator().put(&routes, &json!({ "routes": [] })).await.data();
+    merchant.api.create(&draft::deposit_mxn(100)).await.refused(400, "CURRENCY_NOT_ENABLED");
+}
+
+async fn a_merchant_may_begin_suspended(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let operator = gateway.operator();
+    let merchants = "/operator/v1/merchants";
+    let body = json!({ "name": "Not yet", "status": "suspended" });
+    let id = operator.post(merchants, &body).await.data()["merchant_id"].as_i64().expect("a number");
+    let keys = format!("{merchants}/{id}/api-keys");
+    let key = operator.post(&keys, &json!({ "environment": "test" })).await.data();
+    let api = gateway.anonymous().with_api_key(key["key"].as_str().expect("a key"));
+    let refused = api.get("/api/v1/balance").await.refused(403, "MERCHANT_SUSPENDED");
+    assert_eq!(refused["error"], "Forbidden");
+    operator.patch(&format!("{merchants}/{id}"), &json!({ "status": "active" })).await.data();
+    api.get("/api/v1/balance").await.ok();
+    operator.post(merchants, &json!({ "name": "x", "status": "gone" })).await.invalid("status");
+}
+
+async fn what_changes_nothing_is_not_in_the_audit_log(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let operator = gateway.operator();
+    let key = merchant.issue(&json!({})).await;
+    let key = merchant.operator_path(&format!("/api-keys/{}", key["key_id"].as_str().expect("a text")));
+    let log = format!("/operator/v1/audit-log?merchant_id={}&limit=1", merchant.id);
+    operator.delete(&key).await.data();
+    operator.patch(&merchant.operator_path(""), &json!({ "status": "suspended" })).await.data();
+    let before = operator.get(&log).await.ok();
+    let line = &before["data"][0];
+    assert_eq!(
+        (&line["action"], &line["actor"]["name"]),
+        (&json!("merchant.update"), &json!("Demo operator"))
+    );
+    assert_eq!(
+        (&line["before"]["status"], &line["after"]["status"]),
+        (&json!("active"), &json!("suspended"))
+    );
+    operator.delete(&key).await.data();
+    operator.patch(&merchant.operator_path(""), &json!({ "status": "suspended" })).await.data();
+    operator.patch(&merchant.operator_path(""), &json!({})).await.data();
+    assert_eq!(operator.get(&log).await.ok(), before);
+}
+
+async fn lists_are_narrowed_by_the_common_parameters(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let operator = gateway.operator();
+    let beneficiary = json!({ "environment": "test", "kind": "sepa", "iban": "DE89370400440532013000",
+        "beneficiaryName": "Ana" });
+    operator.post(&merchant.operator_path("/beneficiaries"), &beneficiary).await.data();
+    operator.patch(&merchant.operator_path(""), &json!({ "status": "suspended" })).await.data();
+    let total = async |path: &str| operator.get(path).await.ok()["total"].as_u64().expect("a total");
+    let merchants = "/operator/v1/merchants";
+    // The two of the demo are active.
+    assert_eq!(total(merchants).await, 3);
+    assert_eq!(total(&format!("{merchants}?status=suspended")).await, 1);
+    assert_eq!(total(&format!("{merchants}?merchant_id={}", merchant.id)).await, 1);
+    assert_eq!(total(&format!("{merchants}?merchant_id={}&status=active", merchant.id)).await, 0);
+    let of_merchant = format!("/operator/v1/audit-log?merchant_id={}", merchant.id);
+    assert_eq!(total(&of_merchant).await, 4, "merchant, key, beneficiary, suspension");
+    let mut table = Table::new();
+    for list in [
+        merchants,
+        &of_merchant,
+        &merchant.operator_path("/api-keys"),
+        &merchant.operator_path("/beneficiaries"),
+    ] {
+        let with = |query: &str| format!("{list}{}{query}", if list.contains('?') { '&' } else { '?' });
+        let all = total(list).await;
+        let now = quipu_tests::instant_in(std::time::Duration::from_hours(1));
+        assert_eq!(total(&with(&format!("created_at_to={now}"))).await, all, "{list}");
+        assert_eq!(total(&with(&format!("created_at_from={now}"))).await, 0, "{list}");
+        for (query, field) in
+            [("limit=0", "limit"), ("offset=x", "offset"), ("created_at_from=soon", "created_at_from")]
+        {
+            table.invalid(with(query), &operator.get(&with(query)).await, field);
+        }
+    }
+    let wrong = format!("{merchants}?status=gone");
+    table.invalid(&wrong, &operator.get(&wrong).await, "status");
+    table.finish();
 }
 
 async fn every_change_is_in_the_audit_log(database: Database) {

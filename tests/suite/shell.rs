@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     a_merchant_is_onboarded_from_the_shell,
+    the_shell_can_do_what_onboarding_needs,
+    what_the_shell_refuses_it_explains,
     migrating_twice_changes_nothing,
-    check_names_what_is_wrong,
     the_database_refuses_to_rewrite_the_books,
     a_bad_configuration_stops_the_start,
 );
@@ -38,36 +39,84 @@ async fn a_merchant_is_onboarded_from_the_shell(database: Database) {
     assert_ne!(gateway.run(&["merchant", "show", "999999"]).status, Some(0));
 }
 
+async fn the_shell_can_do_what_onboarding_needs(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let created = printed(&gateway, &["merchant", "create", "--name", "Tienda"]);
+    let id = created["merchant_id"].to_string();
+    assert_eq!(printed(&gateway, &["merchant", "rename", &id, "--name", "Tienda 2"])["name"], "Tienda 2");
+    assert_eq!(printed(&gateway, &["merchant", "show", &id])["name"], "Tienda 2");
+    let rotated = printed(&gateway, &["merchant", "rotate-webhook-secret", &id, "--environment", "test"]);
+    let secret = &rotated["default_webhook_secret"];
+    assert!(secret.is_string() && secret != &created["default_webhook_secrets"]["test"], "{rotated}");
+    let shown = gateway.operator().get(&format!("/operator/v1/merchants/{id}")).await.data();
+    assert_eq!(&shown["default_webhook_secret"], secret);
+
+    let mut routes = printed(&gateway, &["merchant", "routes", &id]);
+    routes["routes"].as_array_mut().expect("a list").retain(|route| route["currency"] == "MXN");
+    let file = gateway.data_folder().join("routes.json");
+    std::fs::write(&file, routes.to_string()).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    assert_eq!(printed(&gateway, &["merchant", "routes", &id, "--replace-by", file]), routes);
+    assert_eq!(gateway.operator().get(&format!("/operator/v1/merchants/{id}/routes")).await.data(), routes);
+
+    let limited = ["key", "create", &id, "--environment", "live", "--standard-per-minute", "7"];
+    let key = printed(&gateway, &limited);
+    assert_eq!(key["rate_limits"]["standard_per_minute"], 7);
+    let key_id = key["key_id"].as_str().expect("a text");
+    printed(&gateway, &["key", "revoke", &id, key_id]);
+    assert!(printed(&gateway, &["key", "list", &id])["data"][0]["revoked_at"].is_string());
+
+    let switched = printed(&gateway, &["merchant", "switch", &id, "--to", "v2"]);
+    assert_eq!(switched["credentials"].as_array().map(Vec::len), Some(2));
+    let issued = printed(&gateway, &["credential", "create", &id, "--environment", "test"]);
+    let secret = issued["secret"].as_str().expect("the secret, once");
+    gateway.anonymous().with_hmac(&id, secret).get("/api/v2/balance").await.ok();
+    let credential_id = issued["credential_id"].as_str().expect("a text");
+    printed(&gateway, &["credential", "revoke", &id, credential_id]);
+    let listed = gateway.run(&["credential", "list", &id]);
+    assert!(listed.ok().contains(credential_id) && !listed.stdout.contains(secret), "{}", listed.stdout);
+}
+
+async fn what_the_shell_refuses_it_explains(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let id = printed(&gateway, &["merchant", "create", "--name", "Tienda"])["merchant_id"].to_string();
+    let (nobody, file) = ("999999", gateway.data_folder().join("wrong.json"));
+    std::fs::write(&file, r#"{"routes": [{"environment": "moon"}]}"#).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    for (arguments, said) in [
+        (&["merchant", "show", nobody][..], "no such merchant"),
+        (&["merchant", "suspend", nobody], "no such merchant"),
+        (&["merchant", "switch", nobody, "--to", "v2"], "no such merchant"),
+        (&["merchant", "routes", nobody], "no such merchant"),
+        (&["merchant", "routes", &id, "--replace-by", file], "routes[0].environment must be"),
+        (&["merchant", "routes", &id, "--replace-by", "nowhere"], "nowhere cannot be read"),
+        (&["merchant", "create", "--name", ""], "1 to 255 characters"),
+        (&["merchant", "switch", &id, "--to", "v1"], "on this version already"),
+        (&["key", "list", nobody], "no such merchant"),
+        (&["key", "revoke", &id, "nothing"], "no such key"),
+        (&["key", "create", &id], "--environment"),
+        (&["key", "create", &id, "--environment", "prod"], "test, live"),
+        (&["key", "create", &id, "--environment", "test", "--scopes", "payments.steal"], "known scope"),
+        (
+            &["key", "create", &id, "--environment", "test", "--expires-at", "2020-01-01T00:00:00Z"],
+            "in the future",
+        ),
+        (&["key", "create", &id, "--environment", "test", "--create-per-minute", "0"], "above zero"),
+        (&["credential", "revoke", &id, "nothing"], "no such credential"),
+        (&["operator", "create", "--name", "Ana", "--role", "boss"], "admin, finance, support, viewer"),
+        (&["check", "--config", "nowhere.toml"], "nowhere.toml"),
+    ] {
+        let output = gateway.run(arguments);
+        assert_eq!(output.status, Some(2), "{arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains(said), "{arguments:?}: {}", output.stderr);
+        assert_eq!(output.stdout, "", "{arguments:?}");
+    }
+}
+
 async fn migrating_twice_changes_nothing(database: Database) {
     let gateway = Gateway::start(database).await;
     assert_eq!(printed(&gateway, &["migrate"])["applied"], json!([]));
     gateway.v1().get("/api/v1/balance").await.ok();
-}
-
-async fn check_names_what_is_wrong(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    merchant.fund("MXN", 1_000).await;
-    let id = merchant.create(&draft::deposit_mxn(100)).await;
-    merchant.wait_for(&id, "completed").await;
-    gateway.check();
-    // Each is let through by the database's own constraints.
-    let breaches = [
-        ("balances", "available = available {by}, adjustment = adjustment {by}"),
-        ("payments", "status_version = status_version {by}"),
-        ("payment_counts", "count = count {by}"),
-    ];
-    for (rows, change) in breaches {
-        let shifted = |by: &str| {
-            format!("UPDATE {rows} SET {} WHERE merchant_id = {}", change.replace("{by}", by), merchant.id)
-        };
-        gateway.execute_sql(&shifted("+ 1")).expect("the statement is good");
-        let report = gateway.run(&["check"]);
-        assert_eq!(report.status, Some(1), "{rows}: {}", report.stdout);
-        assert!(report.stdout.contains(&merchant.id.to_string()), "{rows}: {}", report.stdout);
-        gateway.execute_sql(&shifted("- 1")).expect("the statement is good");
-        gateway.check();
-    }
 }
 
 async fn the_database_refuses_to_rewrite_the_books(database: Database) {

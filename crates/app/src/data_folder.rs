@@ -1,4 +1,4 @@
-//! The folder of an installation: the embedded database, the lock, and what `--dev` keeps.
+//! The folder of an installation: the embedded database, its lock, and what `--dev` keeps.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
@@ -34,32 +34,6 @@ impl DataFolder {
         self.0.join(name)
     }
 
-    /// Makes sure that one process at most serves from this folder.
-    ///
-    /// What a node keeps in memory (keys, routes) is told to it by its own commits, so a second server on the same
-    /// embedded database would answer from old memory. Commands that end by themselves run beside a server.
-    pub(crate) fn lock_for_serving(&self) -> Result<ServingLock> {
-        let path = self.file("serving.lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
-        match file.try_lock() {
-            Ok(()) => Ok(ServingLock(file)),
-            Err(TryLockError::WouldBlock) => bail!(
-                "another `quipu serve` uses the data folder {}; an embedded database serves one process \
-                 (several nodes need PostgreSQL)",
-                self.0.display()
-            ),
-            Err(TryLockError::Error(error)) => {
-                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
-            }
-        }
-    }
-
     /// Writes a file that only its owner can read, whole or not at all.
     pub(crate) fn write_private(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let (path, unfinished) = (self.file(name), self.file(&format!("{name}.unfinished")));
@@ -81,6 +55,36 @@ impl DataFolder {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
+        }
+    }
+}
+
+impl ServingLock {
+    /// Makes sure that one process at most serves from an embedded database, wherever its data folder is.
+    ///
+    /// What a node keeps in memory (keys, routes) is told to it by its own commits, so a second server on the same
+    /// embedded database would answer from old memory. Commands that end by themselves run beside a server.
+    pub(crate) fn of_database(database: &Path) -> Result<Self> {
+        let mut path = database.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => bail!(
+                "another `quipu serve` uses the database {}; an embedded database serves one process \
+                 (several nodes need PostgreSQL)",
+                database.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+            }
         }
     }
 }
@@ -119,13 +123,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_process_serves_from_a_folder_and_the_next_may_follow() {
+    fn one_process_serves_from_a_database_and_the_next_may_follow() {
         let scratch = Scratch::new();
-        let folder = DataFolder::open(&scratch.0).expect("made");
-        let first = folder.lock_for_serving().expect("free");
-        let refused = folder.lock_for_serving().map(|_| ()).expect_err("taken");
+        let database = DataFolder::open(&scratch.0).expect("made").file("quipu.db");
+        let first = ServingLock::of_database(&database).expect("free");
+        let refused = ServingLock::of_database(&database).map(|_| ()).expect_err("taken");
         assert!(refused.to_string().contains("another `quipu serve`"), "{refused}");
         drop(first);
-        assert!(folder.lock_for_serving().is_ok());
+        assert!(ServingLock::of_database(&database).is_ok());
     }
 }

@@ -1,26 +1,48 @@
 //! Log lines, on standard error; standard output belongs to what commands print.
+//!
+//! Each line is handed to a thread that writes it. Whoever reads standard error may be slow, or may have stopped reading;
+//! calls are answered all the same, and lines that cannot be written in time are counted and left out.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal as _, stderr};
 
 use anyhow::{Result, anyhow};
-use tracing_subscriber::EnvFilter;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::config::{LogFormat, Settings};
 
-/// Starts logging. `usual` is the format where none is configured.
-pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<()> {
+/// How many lines may wait to be written.
+const QUEUE: usize = 8_192;
+
+/// The thread that writes. Dropped, it writes what waits.
+pub(crate) struct Logging {
+    lost: ErrorCounter,
+    _thread: WorkerGuard,
+}
+
+impl Logging {
+    /// Counts the lines that were left out.
+    pub(crate) fn lost(&self) -> ErrorCounter {
+        self.lost.clone()
+    }
+}
+
+/// Starts logging. `usual` is the format where none is configured. Lines are written as long as the answer lives.
+pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<Logging> {
     let level = settings.log_level.as_str();
     // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the customers'
     // data. And the web server tells at length what `serve` says in a line.
     let libraries = if matches!(level, "debug" | "trace") { "info" } else { level };
     let filter = EnvFilter::new(format!("{libraries},actix_server=warn,quipu={level}"));
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+    let queue =
+        NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("quipu-log");
+    let (queue, thread) = queue.finish(stderr());
+    let logging = Logging { lost: queue.error_counter(), _thread: thread };
+    let lines = fmt().with_env_filter(filter).with_ansi(stderr().is_terminal()).with_writer(queue);
     let started = match settings.log_format.unwrap_or(usual) {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
         LogFormat::Text => lines.try_init(),
     };
-    started.map_err(|error| anyhow!("logging cannot be started: {error}"))
+    started.map_err(|error| anyhow!("logging cannot be started: {error}"))?;
+    Ok(logging)
 }

@@ -10,6 +10,7 @@ mod metrics;
 mod readiness;
 mod serve;
 mod signals;
+mod standard_output;
 mod wire;
 mod workers;
 

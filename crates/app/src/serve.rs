@@ -2,49 +2,53 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    path::Path,
     process::ExitCode,
     sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
-use metrics_exporter_prometheus::PrometheusHandle;
-use quipu_http::{HttpSettings, KeyUses, Limits, Services};
+use quipu_http::{HttpSettings, KeyUses, Services};
 use quipu_merchants::RateLimiter;
-use quipu_payments::DueQueue;
 
 use crate::{
+    cli::MIGRATE_FIRST,
     config::{LogFormat, Settings},
-    data_folder::DataFolder,
+    data_folder::{DataFolder, ServingLock},
     dev, logging,
     master_key::{self, Start},
-    metrics::{self, Metrics},
+    metrics::{self, Collected, Metrics},
     readiness::Parts,
     signals::Signals,
+    standard_output,
     wire::{self, Foundation, UseCases},
     workers::{Prune, Settle, Workers},
 };
 
-/// How long a process that was told to end may take.
+/// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
+const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
-    logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    let logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
     for key in &settings.without_effect {
         tracing::warn!(key, "this setting belongs to a planned feature and has no effect yet");
     }
-    let collected = metrics::collect()?;
+    let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
+    let embedded = settings.database_url.expose().strip_prefix("sqlite://").map(Path::new);
+    // Taken before a master key is made, so that two demos that start at once do not both make one.
+    let _lock = embedded.map(ServingLock::of_database).transpose()?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
-    let embedded = settings.database_url.expose().starts_with("sqlite:");
-    let _lock = if embedded { Some(folder.lock_for_serving()?) } else { None };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
-        prepare_schema(&foundation, embedded || dev).await?;
-        let metrics = bind_metrics(settings, collected, dev).await?;
+        prepare_schema(&foundation, embedded.is_some() || dev).await?;
+        wire::verify_master_key(&foundation).await?;
+        let metrics = bind_metrics(settings, &foundation, collected, dev).await?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
 }
@@ -57,7 +61,7 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
             tracing::info!(migration, "migration applied");
         }
     } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
-        bail!("the database lacks migrations: run `quipu migrate` first");
+        bail!(MIGRATE_FIRST);
     }
     Ok(())
 }
@@ -65,10 +69,12 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
 /// In production nothing starts unobserved; a demo does, when its usual port is taken.
 async fn bind_metrics(
     settings: &Settings,
-    collected: PrometheusHandle,
+    foundation: &Foundation,
+    collected: Collected,
     dev: bool,
 ) -> Result<Option<Metrics>> {
-    match Metrics::bind(settings.metrics_listen, collected).await {
+    let (queue, clock) = (foundation.queue(), Arc::clone(&foundation.clock));
+    match Metrics::bind(settings.metrics_listen, collected, queue, clock).await {
         Ok(metrics) => Ok(Some(metrics)),
         Err(error) if dev => {
             tracing::warn!("{error:#}; metrics are not served");
@@ -85,6 +91,8 @@ async fn serve(
     metrics: Option<Metrics>,
     dev: bool,
 ) -> Result<ExitCode> {
+    // Listened for before anything tells that there is a process to stop.
+    let mut signals = Signals::listen()?;
     let listener = TcpListener::bind(settings.listen)
         .with_context(|| format!("{} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
@@ -92,43 +100,54 @@ async fn serve(
     let use_cases = UseCases::over(&foundation, settings, &public_url);
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
-    // Listened for before the first call is answered, so that no signal after that ends the process undrained.
-    let mut signals = Signals::listen()?;
-
-    let workers = start_workers(&foundation, &use_cases, metrics);
+    let mut workers = start_workers(&foundation, &use_cases, metrics);
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let services = services(&foundation, use_cases, limiter, readiness, &key_uses);
-    let serving = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
+    let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
+    let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
-        print!("{}", dev::message(&demo));
+        // Nobody may be reading, and then the same is in the file.
+        if let Err(error) = standard_output::write(&dev::message(&demo)) {
+            tracing::warn!("{error:#}");
+        }
     }
-    let handle = serving.handle();
-    let serving = tokio::spawn(serving);
+    workers.start(|mut stop| async move {
+        let (handle, mut serving) = (serving.handle(), serving);
+        let ended = tokio::select! {
+            ended = &mut serving => ended,
+            () = stop.given() => tokio::join!(serving, handle.stop(true)).0,
+        };
+        if let Err(error) = ended {
+            tracing::error!(%error, "the server failed");
+        }
+    });
 
-    signals.first().await;
+    let told_to_end = tokio::select! {
+        () = signals.first() => true,
+        () = workers.one_ended() => false,
+    };
     tracing::info!("draining");
     let drain = async {
-        handle.stop(true).await;
-        let ended = serving.await;
         workers.stop().await;
         key_uses.flush().await;
         foundation.store.close().await;
-        ended
     };
-    match tokio::time::timeout(DRAIN, drain).await {
-        Ok(ended) => ended.context("the server ended early")?.context("the server failed")?,
-        Err(_) => bail!("not everything could be finished within {} s", DRAIN.as_secs()),
+    if tokio::time::timeout(DRAIN, drain).await.is_err() {
+        bail!("not everything could be finished within {} s", DRAIN.as_secs());
     }
     tracing::info!("drained");
+    if !told_to_end {
+        bail!("a part of the process ended by itself, and the rest with it");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<Metrics>) -> Workers {
     let mut workers = Workers::new();
-    let queue: Arc<dyn DueQueue> = Arc::new(foundation.store.clone());
+    let queue = foundation.queue();
     let clock = || Arc::clone(&foundation.clock);
     let settle =
         Settle { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.settle), clock: clock() };
@@ -164,17 +183,6 @@ fn services(
         readiness: Arc::new(readiness),
         key_uses: Arc::clone(key_uses),
     }
-}
-
-fn http_settings(settings: &Settings, public_url: String) -> HttpSettings {
-    let limits = settings.limits;
-    let limits = Limits {
-        payment_create_per_minute: limits.payment_create_per_minute,
-        payment_create_per_10s: limits.payment_create_per_10s,
-        standard_per_minute: limits.standard_per_minute,
-        unauthenticated_per_minute: limits.unauthenticated_per_minute,
-    };
-    HttpSettings { limits, ..HttpSettings::new(public_url) }
 }
 
 /// The address in a form that can be called: everywhere means here.

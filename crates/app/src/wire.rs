@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use quipu_http::KeyringMinter;
-use quipu_kernel::{Clock, Entropy, SystemClock};
+use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{Directory, Onboarding, RateLimiter};
+use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
 use quipu_payments::{
-    AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rail, Rails, SettlePayment,
+    AdjustBalance, CancelPayment, Commit, CreatePayment, DueQueue, PaymentReads, Rail, Rails, SettlePayment,
 };
 use quipu_rails::{Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
@@ -48,6 +48,10 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
+    pub(crate) fn queue(&self) -> Arc<dyn DueQueue> {
+        Arc::new(self.store.clone())
+    }
+
     /// The operator's verbs on merchants, keys and staff.
     pub(crate) fn onboarding(&self) -> Onboarding {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
@@ -64,7 +68,36 @@ impl Foundation {
 pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
     let runtime = tokio::runtime::Handle::current();
     let database = StoreSettings::new(settings.database_url.expose());
-    Store::open(database, runtime).await.context("the database cannot be opened")
+    Ok(Store::open(database, runtime).await?)
+}
+
+/// Refuses a master key that the secrets of this database were not made with: under it no merchant would be recognised,
+/// and what is made anew would be lost under the right one. The first and the last merchant stand for all.
+pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
+    let page = |offset| Page::new(1, offset).unwrap_or_default();
+    let all = MerchantFilter::default();
+    let (mut merchants, total) = foundation.store.merchants(all, page(0)).await?;
+    if total > 1 {
+        merchants.extend(foundation.store.merchants(all, page(total - 1)).await?.0);
+    }
+    for merchant in merchants {
+        let context = Merchant::seal_context(merchant.id, Environment::Test);
+        let sealed = merchant.sealed_webhook_secret(Environment::Test);
+        if foundation.keyring.open_secret(&context, sealed).is_err() {
+            bail!(
+                "master_key is not the key that the secrets in the database were sealed with; after a change of keys \
+                 the former one belongs into retired_master_keys"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The configured rails; links for payers begin with `public_url`.
+pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Rails {
+    let simulator = Simulator::new(settings.simulator_delay, public_url, Arc::clone(&foundation.clock));
+    let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
+    Rails::new(rails)
 }
 
 /// The use cases that move payments.
@@ -81,9 +114,7 @@ impl UseCases {
     pub(crate) fn over(foundation: &Foundation, settings: &Settings, public_url: &str) -> Self {
         let clock = || Arc::clone(&foundation.clock);
         let entropy = || Arc::clone(&foundation.entropy);
-        let simulator = Simulator::new(settings.simulator_delay, public_url, clock());
-        let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
-        let rails = Arc::new(Rails::new(rails));
+        let rails = Arc::new(rails(foundation, settings, public_url));
         let (commit, payments) = (foundation.commit(), foundation.payments());
         let create = CreatePayment::new(
             Arc::clone(&commit),

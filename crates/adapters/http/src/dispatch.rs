@@ -1,6 +1,10 @@
 //! The way of every request from its row in the table to its answer.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -49,8 +53,9 @@ pub(crate) async fn dispatch(
         // Nobody has a use for it, but the next request of the connection comes after it.
         body::drain(&mut payload, state.settings.body_timeout).await;
     }
-    let response = finish(&state, &request, Some(row.path()), now, outcome, verdict.as_ref());
-    measure::request(row, response.status(), begun.elapsed(), verdict.as_ref());
+    let (response, took) =
+        finish(&state, &request, Some(row.path()), (now, begun), outcome, verdict.as_ref());
+    measure::request(row, response.status(), took, verdict.as_ref());
     response
 }
 
@@ -61,9 +66,10 @@ pub(crate) async fn refuse(
     mut payload: web::Payload,
     error: ApiError,
 ) -> HttpResponse {
+    let begun = Instant::now();
     body::drain(&mut payload, state.settings.body_timeout).await;
     let now = state.services.clock.now();
-    finish(&state, &request, None, now, Err(error), None)
+    finish(&state, &request, None, (now, begun), Err(error), None).0
 }
 
 /// Opens the row's door, and runs its handler. The order of the checks: credentials, version, rate limit, suspension,
@@ -221,15 +227,16 @@ async fn read_body(
     Ok(body)
 }
 
-/// Writes the answer's common headers, and what happened to the log.
+/// Writes the answer's common headers, and to the log what happened and how long it took. A line names the route and not
+/// the path, which a caller may have filled with anything.
 fn finish(
     state: &AppState,
     request: &HttpRequest,
     route: Option<&'static str>,
-    now: Timestamp,
+    (now, begun): (Timestamp, Instant),
     outcome: Outcome,
     verdict: Option<&Verdict>,
-) -> HttpResponse {
+) -> (HttpResponse, Duration) {
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let shown_id = request_id.to_str().unwrap_or_default();
     let mut response = match outcome {
@@ -241,11 +248,13 @@ fn finish(
             error.into_response(now)
         }
     };
-    tracing::debug!(
+    let took = begun.elapsed();
+    tracing::info!(
         request_id = shown_id,
         method = request.method().as_str(),
         route,
         status = response.status().as_u16(),
+        seconds = took.as_secs_f64(),
         "request"
     );
     let headers = response.headers_mut();
@@ -253,7 +262,7 @@ fn finish(
     if let Some(verdict) = verdict {
         write_verdict(headers, verdict);
     }
-    response
+    (response, took)
 }
 
 fn write_verdict(headers: &mut HeaderMap, verdict: &Verdict) {

@@ -2,7 +2,8 @@
 
 use std::{fmt::Display, str::FromStr, time::Duration};
 
-use quipu_kernel::{Page, Problems, Timestamp, has_control_characters};
+use quipu_kernel::{MerchantId, Page, Problems, Timestamp, has_control_characters};
+use quipu_merchants::Period;
 
 use crate::error::ApiError;
 
@@ -77,6 +78,20 @@ impl Query {
     pub(crate) fn end_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
         let (time, is_date) = self.time(name, problems)?;
         Some(if is_date { time.plus(REST_OF_DAY) } else { time })
+    }
+
+    /// The period between `created_at_from` and `created_at_to`, both included.
+    pub(crate) fn created(&self, problems: &mut Problems) -> Period {
+        Period {
+            from: self.start_time("created_at_from", problems),
+            to: self.end_time("created_at_to", problems),
+        }
+    }
+
+    /// The merchant of `merchant_id`. A number beyond every merchant's belongs to nobody.
+    pub(crate) fn merchant(&self, problems: &mut Problems) -> Option<MerchantId> {
+        let number = self.whole_number("merchant_id", problems)?;
+        Some(MerchantId(i64::try_from(number).unwrap_or(i64::MAX)))
     }
 
     fn time(&self, name: &str, problems: &mut Problems) -> Option<(Timestamp, bool)> {

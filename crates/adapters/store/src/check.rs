@@ -122,6 +122,32 @@ const FROZEN: &str = "
     WHERE COALESCE(kept.frozen, 0) <> COALESCE(held.frozen, 0)
     LIMIT 100";
 
+/// The totals are what the payments that reached their end say: a payment that completed without its money shows here, as
+/// does money that moved for no payment.
+const TOTALS: &str = "
+    WITH moved AS (
+        SELECT merchant_id, environment, currency,
+            SUM(CASE WHEN type IN ('deposit', 'deposit_pp') AND status IN ('completed', 'partial_refund', 'refunded')
+                THEN COALESCE(received_amount, amount) - refunded_amount ELSE 0 END) AS deposit,
+            SUM(CASE WHEN type IN ('withdrawal', 'withdrawal_pp') AND status = 'completed'
+                THEN amount ELSE 0 END) AS withdrawal,
+            SUM(CASE WHEN status IN ('completed', 'partial_refund', 'refunded') THEN fee ELSE 0 END) AS commission
+        FROM payments GROUP BY merchant_id, environment, currency
+    )
+    SELECT CAST(COALESCE(kept.merchant_id, moved.merchant_id) AS TEXT) || '/'
+            || COALESCE(kept.environment, moved.environment) || ' ' || COALESCE(kept.currency, moved.currency) AS subject,
+        'kept ' || CAST(COALESCE(kept.deposit, 0) AS TEXT) || ' deposit, '
+            || CAST(COALESCE(kept.withdrawal, 0) AS TEXT) || ' withdrawal, '
+            || CAST(COALESCE(kept.commission, 0) AS TEXT) || ' commission; payments sum to '
+            || CAST(COALESCE(moved.deposit, 0) AS TEXT) || ', ' || CAST(COALESCE(moved.withdrawal, 0) AS TEXT) || ', '
+            || CAST(COALESCE(moved.commission, 0) AS TEXT) AS detail
+    FROM balances AS kept FULL JOIN moved ON kept.merchant_id = moved.merchant_id
+        AND kept.environment = moved.environment AND kept.currency = moved.currency
+    WHERE COALESCE(kept.deposit, 0) <> COALESCE(moved.deposit, 0)
+        OR COALESCE(kept.withdrawal, 0) <> COALESCE(moved.withdrawal, 0)
+        OR COALESCE(kept.commission, 0) <> COALESCE(moved.commission, 0)
+    LIMIT 100";
+
 /// The counters say how many payments there are.
 const COUNTERS: &str = "
     WITH counted AS (
@@ -141,11 +167,12 @@ const COUNTERS: &str = "
     LIMIT 100";
 
 /// Each invariant by its name, with the statements that find what breaks it.
-const INVARIANTS: [(&str, &[&str]); 5] = [
+const INVARIANTS: [(&str, &[&str]); 6] = [
     ("balance_equals_entries", &[BALANCES]),
     ("transaction_sums_to_zero", &[TRANSACTIONS]),
     ("status_versions_gapless", &[STEPS, ENDS]),
     ("frozen_equals_open_withdrawals", &[FROZEN]),
+    ("totals_equal_payments", &[TOTALS]),
     ("counters_equal_rows", &[COUNTERS]),
 ];
 

@@ -1,7 +1,10 @@
 //! Work that waits for a worker: payments whose time has come, handed out under a lease.
 
 use async_trait::async_trait;
-use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::min};
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    dsl::{count_star, min},
+};
 use diesel::{
     pg::Pg,
     sql_types::{Array, BigInt, Text},
@@ -53,6 +56,9 @@ statement! { PruneAnswersOnServer on Pg {
     now: i64 as BigInt, " ORDER BY expires_at LIMIT " limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
+/// The types of payments that take money out.
+const PAYOUTS: [&str; 2] = ["withdrawal", "withdrawal_pp"];
+
 #[async_trait]
 impl DueQueue for Store {
     async fn claim(
@@ -81,6 +87,20 @@ impl DueQueue for Store {
             })
         });
         Ok(due.await?)
+    }
+
+    async fn overdue_payouts(&self, now: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+        let overdue = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = payments::table
+                    .filter(payments::due_at.le(now.millis()))
+                    .filter(payments::kind.eq_any(PAYOUTS))
+                    .select((count_star(), min(payments::due_at)));
+                let (count, first) = first!(conn, (i64, Option<i64>), query)?.unwrap_or_default();
+                Ok::<_, Fault>((u64::try_from(count).unwrap_or(0), first.map(Timestamp::from_millis)))
+            })
+        });
+        Ok(overdue.await?)
     }
 
     async fn changed(&self) {
@@ -149,5 +169,12 @@ async fn claim(
             rows
         }
     };
-    rows.into_iter().map(PaymentRow::into_payment).collect()
+    Ok(rows.into_iter().filter_map(readable).collect())
+}
+
+/// The payment of a row; none if it cannot be read. That one keeps its lease and is tried again when it ends, and all
+/// others are claimed as if it were not there.
+fn readable(row: PaymentRow) -> Option<Payment> {
+    let payment = row.into_payment();
+    payment.inspect_err(|fault| tracing::error!(%fault, "a due payment cannot be read")).ok()
 }

@@ -8,7 +8,7 @@ use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleC
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _, pooled_connection::deadpool::Object};
 use futures_util::FutureExt as _;
 
-use crate::{error::OpenError, statement::statement};
+use crate::{error::Fault, statement::statement};
 
 /// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
 pub(crate) enum Connection {
@@ -66,9 +66,9 @@ impl Connection {
     /// Opens an embedded database. Every connection waits for a lock rather than fail at once, and a commit has
     /// reached the disk when it returns. Each keeps 16 MiB of pages and maps none, so that memory stays bounded however
     /// large the file grows; the system's own cache holds the rest.
-    pub(crate) fn open_sqlite(path: &str) -> Result<Self, OpenError> {
+    pub(crate) fn open_sqlite(path: &str) -> Result<Self, Fault> {
         let mut conn =
-            SqliteConnection::establish(path).map_err(|error| OpenError::Unreachable(error.to_string()))?;
+            SqliteConnection::establish(path).map_err(|error| Fault::Unconnected(error.to_string()))?;
         conn.batch_execute(
             "PRAGMA busy_timeout = 10000;
              PRAGMA journal_mode = WAL;
@@ -80,7 +80,7 @@ impl Connection {
              PRAGMA wal_autocheckpoint = 16000;
              PRAGMA journal_size_limit = 134217728;",
         )
-        .map_err(|error| OpenError::Unreachable(error.to_string()))?;
+        .map_err(|error| Fault::Unconnected(error.to_string()))?;
         Ok(Self::Sqlite(conn))
     }
 

@@ -24,6 +24,15 @@ pub enum OpenError {
     Migration(String),
 }
 
+impl From<StoreUnavailable> for OpenError {
+    fn from(error: StoreUnavailable) -> Self {
+        match error {
+            StoreUnavailable::Failed(text) => Self::Unreachable(text),
+            StoreUnavailable::Overloaded => Self::Unreachable(error.to_string()),
+        }
+    }
+}
+
 /// What can go wrong between the store and its database.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
@@ -97,6 +106,9 @@ impl From<Fault> for DirectoryError {
 
 impl From<Fault> for LedgerUnavailable {
     fn from(fault: Fault) -> Self {
-        Self(fault.to_string())
+        match fault {
+            Fault::Overloaded => Self::Overloaded,
+            other => Self::Failed(other.to_string()),
+        }
     }
 }

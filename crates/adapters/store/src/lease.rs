@@ -19,9 +19,7 @@ pub(crate) enum Origin {
 impl Origin {
     async fn connect(&self) -> Result<Connection, Fault> {
         match self {
-            Self::Sqlite(path) => {
-                Connection::open_sqlite(path).map_err(|error| Fault::Unconnected(error.to_string()))
-            }
+            Self::Sqlite(path) => Connection::open_sqlite(path),
             Self::Postgres(pool) => match pool.get().await {
                 Ok(conn) => Ok(Connection::Postgres(Box::new(conn))),
                 Err(error) => Err(Fault::Unconnected(error.to_string())),

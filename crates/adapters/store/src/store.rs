@@ -69,7 +69,7 @@ impl Store {
             cache: Cache::new(),
         };
         let store = Self { inner: Arc::new(inner) };
-        store.ping().await.map_err(|error| OpenError::Unreachable(error.to_string()))?;
+        store.ping().await.map_err(OpenError::from)?;
         Ok(store)
     }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use quipu_ledger::LedgerReads;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// Applies what the database lacks and prints what that was.
 pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
-    logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text)?;
     DataFolder::open(&settings.data_dir)?;
     let applied = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;
@@ -29,11 +29,15 @@ pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
 
 /// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
 pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
-    logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text)?;
     DataFolder::open(&settings.data_dir)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;
-        let report = store.check().await.context("the books cannot be read");
+        let report = if store.pending_migrations().await? {
+            Err(anyhow!(session::MIGRATE_FIRST))
+        } else {
+            store.check().await.context("the books cannot be read")
+        };
         store.close().await;
         report
     })?;

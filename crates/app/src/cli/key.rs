@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use quipu_merchants::{Actor, ApiKeyRecord, ApiVersion, Directory, NewApiKey, RateLimits, Scope, Scopes};
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use crate::{config::Settings, wire::Foundation};
 pub(super) enum Command {
     /// Issue an API key and print it, once
     Create {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         merchant: MerchantId,
         /// test or live
@@ -27,16 +28,20 @@ pub(super) enum Command {
         #[arg(long, value_parser = values::scopes)]
         scopes: Option<Scopes>,
         /// When it ends by itself, ISO 8601
-        #[arg(long, value_parser = values::instant)]
+        #[arg(long, value_parser = values::future_instant)]
         expires_at: Option<Timestamp>,
+        #[command(flatten)]
+        limits: Limits,
     },
     /// List the keys of a merchant, revoked ones included
     List {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         merchant: MerchantId,
     },
     /// Revoke a key, and with it every bearer token made by it
     Revoke {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         merchant: MerchantId,
         /// The key's identifier, as `list` shows it
@@ -44,25 +49,50 @@ pub(super) enum Command {
     },
 }
 
+/// Limits of a key that differ from the configured ones.
+#[derive(Debug, Args)]
+pub(super) struct Limits {
+    /// Payment creations in any minute, if not as configured
+    #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
+    create_per_minute: Option<u32>,
+    /// Payment creations in any ten seconds, if not as configured
+    #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
+    create_per_10s: Option<u32>,
+    /// All other calls in any minute, if not as configured
+    #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
+    standard_per_minute: Option<u32>,
+}
+
+impl From<Limits> for RateLimits {
+    fn from(limits: Limits) -> Self {
+        let Limits { create_per_minute, create_per_10s, standard_per_minute } = limits;
+        Self { create_per_minute, create_per_10s, standard_per_minute }
+    }
+}
+
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
-            Self::Create { merchant, environment, name, scopes, expires_at } => {
+            Self::Create { merchant, environment, name, scopes, expires_at, limits } => {
                 let new = NewApiKey {
                     tenant: Tenant::new(merchant, environment),
                     name,
                     scopes: scopes.unwrap_or_else(Scopes::all),
-                    rate_limits: RateLimits::default(),
+                    rate_limits: limits.into(),
                     expires_at,
                 };
                 create(foundation, new).await
             }
             Self::List { merchant } => {
+                session::existing(foundation, merchant).await?;
                 let keys = foundation.store.api_keys(merchant).await?;
                 session::print(&json!({ "data": keys.iter().map(shown).collect::<Vec<_>>() }))
             }
             Self::Revoke { merchant, key_id } => {
-                foundation.onboarding().revoke_api_key(merchant, &key_id, Actor::shell()).await?;
+                session::existing(foundation, merchant).await?;
+                let onboarding = foundation.onboarding();
+                let revoked = onboarding.revoke_api_key(merchant, &key_id, Actor::shell()).await;
+                session::found(revoked, "key")?;
                 session::print(&json!({ "revoked": key_id }))
             }
         })
@@ -70,9 +100,7 @@ impl Command {
 }
 
 async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {
-    let Some(merchant) = foundation.store.merchant(new.tenant.merchant()).await? else {
-        bail!("there is no such merchant");
-    };
+    let merchant = session::existing(foundation, new.tenant.merchant()).await?;
     if merchant.api_version != ApiVersion::V1 {
         bail!("the merchant is on v2, where calls are signed; API keys are for v1");
     }
@@ -89,6 +117,7 @@ fn shown(key: &ApiKeyRecord) -> Value {
         "name": key.name,
         "last_four": key.last_four,
         "scopes": key.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+        "rate_limits": key.rate_limits,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
         "last_used_at": key.last_used_at,

@@ -1,17 +1,25 @@
 //! `quipu merchant`: onboarding from the shell.
 
-use std::process::ExitCode;
-
-use anyhow::{Context, Result};
-use clap::Subcommand;
-use quipu_kernel::{MerchantId, Page, Secret};
-use quipu_merchants::{
-    Actor, ApiVersion, Directory, Merchant, MerchantPatch, MerchantStatus, NewMerchant, ReturnUrls,
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
 };
+
+use anyhow::{Context, Result, bail};
+use clap::Subcommand;
+use quipu_kernel::{Environment, MerchantId, Page, Secret, Tenant};
+use quipu_merchants::{
+    Actor, ApiVersion, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, NewMerchant,
+    ReturnUrls, parse_routes,
+};
+use quipu_payments::Rails;
 use serde_json::{Value, json};
 
 use super::{session, values};
-use crate::{config::Settings, wire::Foundation};
+use crate::{
+    config::Settings,
+    wire::{self, Foundation},
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -35,26 +43,57 @@ pub(super) enum Command {
     },
     /// Show one merchant
     Show {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         id: MerchantId,
     },
+    /// Change a merchant's name
+    Rename {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        /// The new name
+        #[arg(long, value_parser = values::name)]
+        name: String,
+    },
     /// Refuse every call of a merchant until it is activated again
     Suspend {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         id: MerchantId,
     },
     /// Let a suspended merchant act again
     Activate {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         id: MerchantId,
     },
     /// Move a merchant to another version: its keys and credentials end, and for v2 new credentials are printed, once
     Switch {
+        /// The merchant's number
         #[arg(value_parser = values::merchant)]
         id: MerchantId,
         /// v1 or v2
         #[arg(long)]
         to: ApiVersion,
+    },
+    /// Give a merchant a new default webhook secret in one environment, and print it
+    RotateWebhookSecret {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        /// test or live
+        #[arg(long)]
+        environment: Environment,
+    },
+    /// Print the routes of a merchant, or replace all of them
+    Routes {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        /// A file in the shape that this command prints
+        #[arg(long, value_name = "FILE")]
+        replace_by: Option<PathBuf>,
     },
 }
 
@@ -63,19 +102,32 @@ impl Command {
         session::run(settings, async |foundation| match self {
             Self::Create { name, api_version } => create(foundation, name, api_version).await,
             Self::List { limit, offset } => list(foundation, limit, offset).await,
-            Self::Show { id } => {
-                let merchant = foundation.store.merchant(id).await?.context("there is no such merchant")?;
-                session::print(&shown(&merchant))
+            Self::Show { id } => session::print(&shown(&session::existing(foundation, id).await?)),
+            Self::Rename { id, name } => {
+                change(foundation, id, MerchantPatch { name: Some(name), ..MerchantPatch::default() }).await
             }
             Self::Suspend { id } => set_status(foundation, id, MerchantStatus::Suspended).await,
             Self::Activate { id } => set_status(foundation, id, MerchantStatus::Active).await,
+            Self::RotateWebhookSecret { id, environment } => {
+                rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
+            }
+            Self::Routes { id, replace_by: None } => {
+                session::existing(foundation, id).await?;
+                session::print(&json!({ "routes": &foundation.store.routes(id).await?[..] }))
+            }
+            Self::Routes { id, replace_by: Some(file) } => {
+                // Only the names count here; nothing is shown to a payer.
+                let rails = wire::rails(foundation, settings, "");
+                replace_routes(foundation, id, &file, &rails).await
+            }
             Self::Switch { id, to } => switch(foundation, id, to).await,
         })
     }
 }
 
 async fn create(foundation: &Foundation, name: String, api_version: ApiVersion) -> Result<()> {
-    let new = NewMerchant { name, api_version, return_urls: ReturnUrls::default() };
+    let (status, return_urls) = (MerchantStatus::Active, ReturnUrls::default());
+    let new = NewMerchant { name, api_version, status, return_urls };
     let (merchant, webhook_secrets) = foundation.onboarding().create_merchant(new, Actor::shell()).await?;
     let mut answer = shown(&merchant);
     let [test, live] = webhook_secrets.each_ref().map(Secret::expose);
@@ -85,17 +137,45 @@ async fn create(foundation: &Foundation, name: String, api_version: ApiVersion) 
 
 async fn list(foundation: &Foundation, limit: u32, offset: u64) -> Result<()> {
     let page = Page::new(limit, offset).context("--limit must be 1 to 100")?;
-    let (merchants, total) = foundation.store.merchants(page).await?;
+    let (merchants, total) = foundation.store.merchants(MerchantFilter::default(), page).await?;
     let merchants: Vec<_> = merchants.iter().map(shown).collect();
     session::print(&json!({ "data": merchants, "total": total }))
 }
 
 async fn set_status(foundation: &Foundation, id: MerchantId, status: MerchantStatus) -> Result<()> {
     let patch = MerchantPatch { status: Some(status), ..MerchantPatch::default() };
+    change(foundation, id, patch).await
+}
+
+async fn change(foundation: &Foundation, id: MerchantId, patch: MerchantPatch) -> Result<()> {
+    session::existing(foundation, id).await?;
     session::print(&shown(&foundation.onboarding().change_merchant(id, patch, Actor::shell()).await?))
 }
 
+async fn rotate_webhook_secret(foundation: &Foundation, tenant: Tenant) -> Result<()> {
+    session::existing(foundation, tenant.merchant()).await?;
+    let secret = foundation.onboarding().rotate_webhook_secret(tenant, Actor::shell()).await?;
+    session::print(&json!({
+        "merchant_id": tenant.merchant(),
+        "environment": tenant.environment(),
+        "default_webhook_secret": secret.expose(),
+    }))
+}
+
+async fn replace_routes(foundation: &Foundation, id: MerchantId, file: &Path, rails: &Rails) -> Result<()> {
+    session::existing(foundation, id).await?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let body = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))?;
+    let routes = match parse_routes(&body, |rail| rails.knows(rail)) {
+        Ok(routes) => routes,
+        Err(problems) => bail!("{}:\n  {}", file.display(), problems.into_messages().join("\n  ")),
+    };
+    foundation.onboarding().put_routes(id, routes.clone(), Actor::shell()).await?;
+    session::print(&json!({ "routes": routes }))
+}
+
 async fn switch(foundation: &Foundation, id: MerchantId, to: ApiVersion) -> Result<()> {
+    session::existing(foundation, id).await?;
     let issued = foundation.onboarding().switch(id, to, Actor::shell()).await?;
     let credential = |issued: &quipu_merchants::Issued<quipu_merchants::HmacCredential>| {
         json!({

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod credential;
 mod database;
 mod key;
 mod merchant;
@@ -13,11 +14,12 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::session::MIGRATE_FIRST;
 use crate::{config::Settings, serve};
 
 /// Quipu, a payment gateway for merchants.
 #[derive(Debug, Parser)]
-#[command(name = "quipu", version, about, max_term_width = 100)]
+#[command(name = "quipu", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     places: Places,
@@ -59,6 +61,9 @@ enum Command {
     /// API keys of v1 merchants
     #[command(subcommand)]
     Key(key::Command),
+    /// HMAC credentials of v2 merchants
+    #[command(subcommand)]
+    Credential(credential::Command),
 }
 
 impl Cli {
@@ -73,6 +78,7 @@ impl Cli {
             Command::Operator(command) => command.run(&settings),
             Command::Merchant(command) => command.run(&settings),
             Command::Key(command) => command.run(&settings),
+            Command::Credential(command) => command.run(&settings),
         }
     }
 }

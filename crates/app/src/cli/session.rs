@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use quipu_kernel::MerchantId;
+use quipu_merchants::{Directory, DirectoryError, Merchant};
 use serde::Serialize;
 
 use crate::{
@@ -10,26 +12,44 @@ use crate::{
     data_folder::DataFolder,
     logging,
     master_key::{self, Start},
-    wire::Foundation,
+    standard_output,
+    wire::{self, Foundation},
 };
+
+/// What to do about a database that is not up to date.
+pub(crate) const MIGRATE_FIRST: &str = "the database lacks migrations: run `quipu migrate` first";
 
 /// Runs `work` on the database of `settings`, whose schema must be up to date.
 pub(super) fn run(
     settings: &Settings,
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
-    logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
     runtime()?.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
         if foundation.store.pending_migrations().await? {
-            bail!("the database lacks migrations: run `quipu migrate` first");
+            bail!(MIGRATE_FIRST);
         }
+        wire::verify_master_key(&foundation).await?;
         let outcome = work(&foundation).await;
         foundation.store.clone().close().await;
         outcome.map(|()| ExitCode::SUCCESS)
     })
+}
+
+/// The merchant of this number, which must exist.
+pub(super) async fn existing(foundation: &Foundation, id: MerchantId) -> Result<Merchant> {
+    foundation.store.merchant(id).await?.context("there is no such merchant")
+}
+
+/// What was done to a part of an existing merchant, such as a key, which must exist too.
+pub(super) fn found<T>(outcome: Result<T, DirectoryError>, part: &str) -> Result<T> {
+    match outcome {
+        Err(DirectoryError::NotFound) => bail!("the merchant has no such {part}"),
+        outcome => Ok(outcome?),
+    }
 }
 
 /// A runtime for one command.
@@ -39,6 +59,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
 
 /// Prints a result: JSON, so that it can be piped.
 pub(super) fn print(result: &impl Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(result)?);
-    Ok(())
+    let mut text = serde_json::to_string_pretty(result)?;
+    text.push('\n');
+    standard_output::write(&text)
 }

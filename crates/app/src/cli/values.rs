@@ -1,6 +1,6 @@
 //! How the command line writes values.
 
-use quipu_kernel::{MerchantId, Timestamp};
+use quipu_kernel::{Clock, MerchantId, SystemClock, Timestamp};
 use quipu_merchants::Scopes;
 
 /// A name for people: 1 to 255 characters, none of them a control character.
@@ -15,9 +15,16 @@ pub(super) fn merchant(text: &str) -> Result<MerchantId, String> {
     number.map(MerchantId).ok_or_else(|| "must be a merchant's number".to_owned())
 }
 
-/// An instant, ISO 8601.
-pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| "must be an ISO 8601 instant".to_owned())
+/// An instant that is still to come, ISO 8601.
+pub(super) fn future_instant(text: &str) -> Result<Timestamp, String> {
+    let at = Timestamp::parse(text).filter(|at| *at > SystemClock.now());
+    at.ok_or_else(|| "must be an ISO 8601 instant in the future".to_owned())
+}
+
+/// A rate limit.
+pub(super) fn limit(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "must be a whole number above zero".to_owned())
 }
 
 /// Scopes, separated by commas.

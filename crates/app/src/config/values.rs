@@ -31,7 +31,7 @@ pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
 pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
     let known = ["sqlite://", "postgres://", "postgresql://"]
         .iter()
-        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty() && rest != ":memory:"));
     if known { Ok(Secret::new(text)) } else { Err("sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE") }
 }
 

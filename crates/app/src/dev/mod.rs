@@ -6,7 +6,8 @@ mod lines;
 use anyhow::{Context, Result};
 use quipu_kernel::{Currency, Environment, Minor, Tenant};
 use quipu_merchants::{
-    Actor, ApiVersion, Directory, NewApiKey, NewMerchant, RateLimits, ReturnUrls, Role, Scopes,
+    Actor, ApiVersion, Directory, MerchantStatus, NewApiKey, NewMerchant, RateLimits, ReturnUrls, Role,
+    Scopes,
 };
 use quipu_signing::ApiKey;
 use serde::{Deserialize, Serialize};
@@ -100,7 +101,8 @@ async fn make(foundation: &Foundation) -> Result<Credentials> {
 
 /// A merchant with test balances in every currency.
 async fn merchant(foundation: &Foundation, name: &str, api_version: ApiVersion) -> Result<Tenant> {
-    let new = NewMerchant { name: name.to_owned(), api_version, return_urls: ReturnUrls::default() };
+    let (status, return_urls) = (MerchantStatus::Active, ReturnUrls::default());
+    let new = NewMerchant { name: name.to_owned(), api_version, status, return_urls };
     let (merchant, _) = foundation.onboarding().create_merchant(new, actor()).await?;
     let tenant = Tenant::new(merchant.id, Environment::Test);
     for currency in CURRENCIES {

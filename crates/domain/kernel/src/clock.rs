@@ -54,9 +54,14 @@ impl Timestamp {
         (0..=9999).contains(&instant.year()).then_some(Self(millis))
     }
 
-    /// This instant moved by `duration`, which may be negative; it stays at the end of time rather than wrap.
+    /// This instant moved forward by `duration`; it stays at the end of time rather than wrap.
     pub fn plus(self, duration: std::time::Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// This instant moved back by `duration`; it stays at the beginning of time rather than wrap.
+    pub fn minus(self, duration: std::time::Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// The time from `earlier` to this instant, zero if it lies ahead.

@@ -25,6 +25,8 @@ pub struct NewMerchant {
     pub name: String,
     /// The interface it will use.
     pub api_version: ApiVersion,
+    /// Whether it may act from the first day.
+    pub status: MerchantStatus,
     /// The default for payments that bring none of their own.
     pub return_urls: ReturnUrls,
 }
@@ -99,7 +101,7 @@ impl Onboarding {
             id,
             name: new.name,
             api_version: new.api_version,
-            status: MerchantStatus::Active,
+            status: new.status,
             return_urls: new.return_urls,
             sealed_webhook_secrets: [test.sealed, live.sealed],
             created_at: at,
@@ -148,7 +150,7 @@ impl Onboarding {
     }
 
     /// Changes a merchant as `decide` says, again if somebody else was faster: a change made beside another undoes
-    /// nothing of it.
+    /// nothing of it. A change that leaves everything as it is is none, and has no line in the audit log.
     async fn revise(
         &self,
         id: MerchantId,
@@ -157,6 +159,9 @@ impl Onboarding {
         for _ in 0..MOST_ATTEMPTS {
             let before = self.existing(id).await?;
             let (after, audit) = decide(&before);
+            if after == before {
+                return Ok(after);
+            }
             let change = MerchantChange { before, after: after.clone() };
             match self.directory.update_merchant(change, audit).await {
                 Err(DirectoryError::Stale) => {}
@@ -339,7 +344,8 @@ impl Onboarding {
         id: &str,
     ) -> AuditRecord {
         let audit = self.audit(at, actor, &format!("{what}.revoke"), merchant);
-        audit.about(format!("{what}/{id}")).changing(Value::Null, json!({ "revoked_at": at }))
+        let (before, after) = (json!({ "revoked_at": null }), json!({ "revoked_at": at }));
+        audit.about(format!("{what}/{id}")).changing(before, after)
     }
 
     fn new_credential(&self, tenant: Tenant, at: Timestamp) -> Issued<HmacCredential> {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 
 use crate::{
-    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, HmacCredential, KeyEnvelope,
-    Merchant, MerchantChange, Operator, Route, StoreUnavailable,
+    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, HmacCredential,
+    KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route, StoreUnavailable,
 };
 
 /// The directory of merchants, their keys and routes, and of the operator's staff.
@@ -33,8 +33,12 @@ pub trait Directory: Send + Sync {
     /// One merchant.
     async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
 
-    /// A page of merchants, newest first, and how many there are in all.
-    async fn merchants(&self, page: Page) -> Result<(Vec<Merchant>, u64), StoreUnavailable>;
+    /// A page of merchants, newest first, and how many pass the filter in all.
+    async fn merchants(
+        &self,
+        filter: MerchantFilter,
+        page: Page,
+    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable>;
 
     /// Adds an API key. Refused with `NotFound` if there is no such merchant.
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError>;
@@ -124,10 +128,12 @@ pub trait Directory: Send + Sync {
         audit: AuditRecord,
     ) -> Result<i32, DirectoryError>;
 
-    /// A page of a merchant's beneficiaries over both environments, newest first, and how many there are.
+    /// A page of a merchant's beneficiaries over both environments that were saved in a period, newest first, and how
+    /// many there are.
     async fn beneficiaries(
         &self,
         merchant: MerchantId,
+        created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable>;
 
@@ -145,10 +151,10 @@ pub trait Directory: Send + Sync {
     /// The member of staff with this token hash, revoked ones included.
     async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;
 
-    /// A page of the audit log, newest first, optionally of one merchant, and how many lines there are.
+    /// A page of the audit log, newest first, and how many lines pass the filter in all.
     async fn audit_log(
         &self,
-        merchant: Option<MerchantId>,
+        filter: AuditFilter,
         page: Page,
     ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable>;
 }

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use crate::{AccountCheck, Direction, Method, Route, RouteKey};
 
+/// Characters of one member of `instructions`, enough for a long URL.
+const MOST_IN_INSTRUCTION: usize = 2048;
 /// The most routes a merchant may have.
 const MOST: usize = 500;
 const MEMBERS: [&str; 15] = [
@@ -133,6 +135,19 @@ fn read_money(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
     }
 }
 
+/// What a payer is shown that the payment itself does not give.
+const fn instruction_members(method: Method) -> &'static [&'static str] {
+    match method {
+        Method::BankTransfer | Method::Spei => {
+            &["bank_name", "swift_code", "account_holder", "account_number", "bsb"]
+        }
+        Method::PayId => &["payid", "payid_type", "payid_name"],
+        Method::Cash | Method::CashStore => &["barcode"],
+        Method::Crypto => &["asset", "network", "address", "uri"],
+        Method::Card | Method::RedirectPay => &["redirect_url"],
+    }
+}
+
 fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
     if let Some(seconds) = fields.integer("expires_in", problems) {
         // A year: nobody waits longer for a transfer, and sums with any instant stay in range.
@@ -157,10 +172,13 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
             AccountCheck::Format
         }
     };
-    if let Some(value) = fields.value("instructions") {
-        match value.as_object() {
-            Some(members) => route.instructions.clone_from(members),
-            None => problems.add("instructions", "must be an object"),
+    if let Some(members) = fields.object("instructions", problems) {
+        let known = instruction_members(route.method);
+        members.refuse_unknown(known, problems);
+        for name in known {
+            if let Some(text) = members.text(name, MOST_IN_INSTRUCTION, problems) {
+                route.instructions.insert((*name).to_owned(), text.into());
+            }
         }
     }
 }
@@ -199,6 +217,31 @@ mod tests {
             "routes[2].value must be an object",
         ];
         assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn instructions_are_those_that_the_method_shows() {
+        let parsed = |method: &str, currency: &str, instructions: Value| {
+            let route = json!({"environment": "live", "currency": currency, "method": method,
+                "direction": "deposit", "rail": "simulator", "instructions": instructions});
+            parse(&json!({ "routes": [route] }))
+        };
+        let account =
+            json!({"bank_name": "Bank", "swift_code": null, "account_number": "646180157000000004"});
+        let routes = parsed("spei", "MXN", account).expect("good");
+        // What is null is left out.
+        assert_eq!(routes[0].instructions.len(), 2);
+        let problems = parsed("spei", "MXN", json!({"bank_name": 5, "purpose": "x", "payid": "x"}));
+        let expected = [
+            "routes[0].instructions.payid is not a known member",
+            "routes[0].instructions.purpose is not a known member",
+            "routes[0].instructions.bank_name must be a string",
+        ];
+        assert_eq!(problems.expect_err("bad"), expected);
+        assert!(
+            parsed("payid", "AUD", json!({"payid": "x", "payid_type": "email", "payid_name": "x"})).is_ok()
+        );
+        assert!(parsed("card", "TRY", json!([])).is_err());
     }
 
     #[test]

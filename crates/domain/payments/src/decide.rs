@@ -8,9 +8,9 @@ use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
-    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Instructions,
-    Issued, Payment, PaymentChange, PaymentType, Rail, State, Status, Terms, address::is_https,
-    customer::NamedCustomer, destination::refuse_unknown_beneficiary, payload,
+    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Issued, Payment,
+    PaymentChange, PaymentType, Rail, State, Terms, address::is_https, customer::NamedCustomer,
+    destination::refuse_unknown_beneficiary, payload,
 };
 
 /// The amounts that a route admits.
@@ -172,20 +172,7 @@ impl CreatePayment {
             },
             redirect_scheme: draft.redirect_scheme,
         };
-        let state = State {
-            status: Status::first(draft.kind),
-            version: 1,
-            fee,
-            refunded_amount: Minor::ZERO,
-            received_amount: None,
-            late: false,
-            failure: None,
-            payout: draft.payout,
-            instructions: Instructions::default(),
-            due: None,
-            completed_at: None,
-            updated_at: now,
-        };
+        let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
         payment.with(issued)

@@ -1,6 +1,7 @@
 //! Why the use cases of this crate refuse.
 
 use quipu_kernel::{Amount, Currency, PaymentId, Problems};
+use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::StoreUnavailable;
 
 use crate::Status;
@@ -82,6 +83,15 @@ impl CreateError {
                 | Self::InsufficientBalance
                 | Self::DuplicateReference { .. }
         )
+    }
+}
+
+impl From<LedgerUnavailable> for CreateError {
+    fn from(error: LedgerUnavailable) -> Self {
+        Self::Store(match error {
+            LedgerUnavailable::Overloaded => StoreUnavailable::Overloaded,
+            LedgerUnavailable::Failed(cause) => StoreUnavailable::Failed(cause),
+        })
     }
 }
 

@@ -118,6 +118,10 @@ pub trait DueQueue: Send + Sync {
     /// When the next payment is due; none if nothing waits.
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreUnavailable>;
 
+    /// The withdrawals whose time had come at `now` and that nobody has taken on: how many, and since when the first of
+    /// them waits.
+    async fn overdue_payouts(&self, now: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable>;
+
     /// Completes when a commit of this node may have changed what is due next.
     async fn changed(&self);
 

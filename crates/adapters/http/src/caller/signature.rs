@@ -16,7 +16,7 @@ use crate::{error::ApiError, state::AppState};
 
 /// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then a replay is refused for its age. The minute
 /// more is for what was judged in time and waits to be committed.
-const NONCE_KEPT: Duration = Duration::from_secs(660);
+const NONCE_KEPT: Duration = Duration::from_mins(11);
 
 /// A signed request whose signature has verified, and the nonce it must use up.
 pub(crate) struct Signed {

@@ -26,9 +26,11 @@ pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
 /// `GET /operator/v1/merchants/{id}/api-keys`
 pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
     let mut problems = Problems::new();
-    let page = call.query()?.page(&mut problems);
+    let query = call.query()?;
+    let (page, created) = (query.page(&mut problems), query.created(&mut problems));
     let page = checked(Some(page), problems)?;
-    let keys = call.state.services.directory.api_keys(existing_merchant(&call).await?).await?;
+    let mut keys = call.state.services.directory.api_keys(existing_merchant(&call).await?).await?;
+    keys.retain(|key| created.contains(key.created_at));
     // A merchant has few keys, so a page is cut from all of them.
     let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
     let rows = keys.iter().skip(skipped).take(page.limit() as usize).map(shown).collect();

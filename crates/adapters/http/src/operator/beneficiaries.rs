@@ -35,9 +35,10 @@ pub(crate) async fn add(call: Call, staff: Staff) -> Outcome {
 pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
     let merchant = existing_merchant(&call).await?;
     let mut problems = Problems::new();
-    let page = call.query()?.page(&mut problems);
+    let query = call.query()?;
+    let (page, created) = (query.page(&mut problems), query.created(&mut problems));
     let page = checked(Some(page), problems)?;
-    let (beneficiaries, total) = call.state.services.directory.beneficiaries(merchant, page).await?;
+    let (beneficiaries, total) = call.state.services.directory.beneficiaries(merchant, created, page).await?;
     envelope::many(beneficiaries.iter().map(shown).collect(), total, page)
 }
 

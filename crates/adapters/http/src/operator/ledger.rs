@@ -11,6 +11,8 @@ use crate::{
 /// `GET /operator/v1/ledger/check`
 pub(crate) async fn check(call: Call, _staff: Staff) -> Outcome {
     let report = call.state.services.ledger.check().await?;
+    #[expect(clippy::cast_precision_loss, reason = "few breaches are listed")]
+    metrics::gauge!("quipu_ledger_breaches").set(report.breaches.len() as f64);
     envelope::one(json!({
         "clean": report.is_clean(),
         "balances": report.balances,

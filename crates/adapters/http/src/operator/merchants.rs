@@ -3,7 +3,8 @@
 use actix_web::http::Uri;
 use quipu_kernel::{Environment, Fields, Problems};
 use quipu_merchants::{
-    ApiVersion, HmacCredential, Issued, Merchant, MerchantPatch, MerchantStatus, NewMerchant, ReturnUrls,
+    ApiVersion, HmacCredential, Issued, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, NewMerchant,
+    ReturnUrls,
 };
 use serde_json::{Value, json};
 
@@ -29,9 +30,15 @@ pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
 /// `GET /operator/v1/merchants`
 pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
     let mut problems = Problems::new();
-    let page = call.query()?.page(&mut problems);
+    let query = call.query()?;
+    let page = query.page(&mut problems);
+    let filter = MerchantFilter {
+        id: query.merchant(&mut problems),
+        status: query.parsed("status", &mut problems),
+        created: query.created(&mut problems),
+    };
     let page = checked(Some(page), problems)?;
-    let (merchants, total) = call.state.services.directory.merchants(page).await?;
+    let (merchants, total) = call.state.services.directory.merchants(filter, page).await?;
     let rows: Result<Vec<_>, _> = merchants.iter().map(|merchant| shown(&call.state, merchant)).collect();
     envelope::many(rows?, total, page)
 }
@@ -113,7 +120,8 @@ fn parse_new(body: &Value) -> Result<NewMerchant, ApiError> {
     let name = fields.required_text("name", MAX_NAME, &mut problems).map(str::to_owned);
     let api_version = fields.parsed("api_version", &mut problems).unwrap_or(ApiVersion::V1);
     let return_urls = read_return_urls(&fields, &mut problems).unwrap_or_default();
-    let new = name.map(|name| NewMerchant { name, api_version, return_urls });
+    let status = fields.parsed("status", &mut problems).unwrap_or(MerchantStatus::Active);
+    let new = name.map(|name| NewMerchant { name, api_version, status, return_urls });
     checked(new, problems)
 }
 

@@ -25,6 +25,8 @@ struct Rows {
 #[derive(Default)]
 pub(crate) struct FakeBooks {
     rows: Mutex<Rows>,
+    /// What every read of a balance answers, if anything.
+    pub(crate) ledger_failure: Mutex<Option<LedgerUnavailable>>,
 }
 
 impl Rows {
@@ -137,14 +139,22 @@ impl PaymentReads for FakeBooks {
     }
 }
 
+impl FakeBooks {
+    fn check_ledger(&self) -> Result<(), LedgerUnavailable> {
+        self.ledger_failure.lock().expect("no test panics with the lock").clone().map_or(Ok(()), Err)
+    }
+}
+
 #[async_trait]
 impl LedgerReads for FakeBooks {
     async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, LedgerUnavailable> {
+        self.check_ledger()?;
         let rows = self.rows.lock().expect("no test panics with the lock");
         Ok(rows.balances.get(&(tenant, currency)).copied().unwrap_or(Balance::zero(currency)))
     }
 
     async fn balances(&self, tenant: Tenant) -> Result<Vec<Balance>, LedgerUnavailable> {
+        self.check_ledger()?;
         let rows = self.rows.lock().expect("no test panics with the lock");
         Ok(rows.balances.iter().filter(|((owner, _), _)| *owner == tenant).map(|(_, it)| *it).collect())
     }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
-    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, MerchantChange, Operator, Route, StoreUnavailable,
+    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
+    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
+    StoreUnavailable,
 };
 
 #[derive(Default)]
@@ -97,8 +98,18 @@ impl Directory for FakeDirectory {
         Ok(self.merchant_of(id).ok())
     }
 
-    async fn merchants(&self, page: Page) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
-        Ok(cut(self.rows().merchants.iter().cloned(), page))
+    async fn merchants(
+        &self,
+        filter: MerchantFilter,
+        page: Page,
+    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
+        let rows = self.rows();
+        let wanted = rows.merchants.iter().filter(|merchant| {
+            filter.id.is_none_or(|id| id == merchant.id)
+                && filter.status.is_none_or(|status| status == merchant.status)
+                && filter.created.contains(merchant.created_at)
+        });
+        Ok(cut(wanted.cloned(), page))
     }
 
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
@@ -255,10 +266,13 @@ impl Directory for FakeDirectory {
     async fn beneficiaries(
         &self,
         merchant: MerchantId,
+        created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
         let rows = self.rows();
-        Ok(cut(rows.beneficiaries.iter().filter(|it| it.tenant.merchant() == merchant).cloned(), page))
+        let saved = rows.beneficiaries.iter();
+        let wanted = saved.filter(|it| it.tenant.merchant() == merchant && created.contains(it.created_at));
+        Ok(cut(wanted.cloned(), page))
     }
 
     async fn beneficiary(
@@ -286,12 +300,13 @@ impl Directory for FakeDirectory {
 
     async fn audit_log(
         &self,
-        merchant: Option<MerchantId>,
+        filter: AuditFilter,
         page: Page,
     ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
-        let wanted = merchant.map(|id| id.0);
         let rows = self.rows();
-        let lines = rows.audit.iter().filter(|line| wanted.is_none() || line.merchant_id == wanted);
+        let lines = rows.audit.iter().filter(|line| {
+            filter.merchant.is_none_or(|id| line.merchant_id == Some(id.0)) && filter.at.contains(line.at)
+        });
         Ok(cut(lines.cloned(), page))
     }
 }

@@ -17,8 +17,8 @@ use async_trait::async_trait;
 use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, configure};
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, NewApiKey, NewMerchant, Onboarding,
-    RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
+    Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
+    Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
 use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
@@ -178,7 +178,12 @@ impl World {
     }
 
     pub(crate) async fn merchant(&self, api_version: ApiVersion) -> MerchantId {
-        let new = NewMerchant { name: "Shop".to_owned(), api_version, return_urls: ReturnUrls::default() };
+        let new = NewMerchant {
+            name: "Shop".to_owned(),
+            api_version,
+            status: MerchantStatus::Active,
+            return_urls: ReturnUrls::default(),
+        };
         self.onboarding.create_merchant(new, Actor::shell()).await.expect("a merchant").0.id
     }
 

@@ -1,13 +1,15 @@
 //! The audit log.
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::{MerchantId, Page, Timestamp};
-use quipu_merchants::{Actor, AuditRecord};
+use quipu_kernel::{Page, Timestamp};
+use quipu_merchants::{Actor, AuditFilter, AuditRecord};
 
+use super::in_period;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::audit_log,
+    stored::from_json,
 };
 
 /// One line, column by column.
@@ -42,12 +44,9 @@ impl AuditRow {
     }
 
     fn into_record(self) -> Result<AuditRecord, Fault> {
-        let value = |text: &str| {
-            serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("an audit line: {error}")))
-        };
         Ok(AuditRecord {
-            before: value(&self.before)?,
-            after: value(&self.after)?,
+            before: from_json("an audit line", &self.before)?,
+            after: from_json("an audit line", &self.after)?,
             id: self.id,
             at: Timestamp::from_millis(self.at),
             actor: Actor { id: self.actor_id, name: self.actor_name },
@@ -68,23 +67,23 @@ pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result
 /// A page, newest first, and how many lines there are.
 pub(super) async fn page(
     conn: &mut Connection,
-    merchant: Option<MerchantId>,
+    filter: AuditFilter,
     page: Page,
 ) -> Result<(Vec<AuditRecord>, u64), Fault> {
-    macro_rules! of_merchant {
+    macro_rules! narrowed {
         ($query:expr) => {{
-            let query = $query;
-            match merchant {
+            let query = in_period!($query, audit_log::at, filter.at);
+            match filter.merchant {
                 Some(merchant) => query.filter(audit_log::merchant_id.eq(merchant.0)),
                 None => query,
             }
         }};
     }
-    let total = first!(conn, i64, of_merchant!(audit_log::table.count().into_boxed()))?.unwrap_or(0);
+    let total = first!(conn, i64, narrowed!(audit_log::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
         AuditRow,
-        of_merchant!(audit_log::table.into_boxed())
+        narrowed!(audit_log::table.into_boxed())
             .order((audit_log::at.desc(), audit_log::id.desc()))
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))

@@ -2,9 +2,9 @@
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable, dsl::max};
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, Period};
 
-use super::merchants;
+use super::{in_period, merchants};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
@@ -77,24 +77,32 @@ pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32
     Ok(id)
 }
 
-/// A page, newest first, and how many there are.
+/// A page of those saved in a period, newest first, and how many there are.
 pub(super) async fn page(
     conn: &mut Connection,
     merchant: MerchantId,
+    created: Period,
     page: Page,
 ) -> Result<(Vec<Beneficiary>, u64), Fault> {
-    let of_merchant = beneficiaries::merchant_id.eq(merchant.0);
-    let total = first!(conn, i64, beneficiaries::table.filter(of_merchant).count())?.unwrap_or(0);
-    let query = beneficiaries::table
-        .filter(of_merchant)
-        .order((
-            beneficiaries::created_at.desc(),
-            beneficiaries::environment.desc(),
-            beneficiaries::id.desc(),
-        ))
-        .limit(page.limit().into())
-        .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX));
-    let rows = load!(conn, BeneficiaryRow, query)?;
+    let of_merchant = beneficiaries::table.filter(beneficiaries::merchant_id.eq(merchant.0));
+    macro_rules! narrowed {
+        ($query:expr) => {
+            in_period!($query, beneficiaries::created_at, created)
+        };
+    }
+    let total = first!(conn, i64, narrowed!(of_merchant.count().into_boxed()))?.unwrap_or(0);
+    let rows = load!(
+        conn,
+        BeneficiaryRow,
+        narrowed!(of_merchant.into_boxed())
+            .order((
+                beneficiaries::created_at.desc(),
+                beneficiaries::environment.desc(),
+                beneficiaries::id.desc(),
+            ))
+            .limit(page.limit().into())
+            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+    )?;
     let saved = rows.into_iter().map(BeneficiaryRow::into_beneficiary).collect::<Result<_, _>>()?;
     Ok((saved, u64::try_from(total).unwrap_or(0)))
 }

@@ -2,8 +2,9 @@
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Page, Timestamp};
-use quipu_merchants::{DirectoryError, Merchant, MerchantChange, ReturnUrls};
+use quipu_merchants::{DirectoryError, Merchant, MerchantChange, MerchantFilter, ReturnUrls};
 
+use super::in_period;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
@@ -109,14 +110,33 @@ pub(super) async fn find(conn: &mut Connection, id: MerchantId) -> Result<Option
     first!(conn, MerchantRow, query)?.map(MerchantRow::into_merchant).transpose()
 }
 
-/// A page, newest first, and how many there are.
-pub(super) async fn page(conn: &mut Connection, page: Page) -> Result<(Vec<Merchant>, u64), Fault> {
-    let total = first!(conn, i64, merchants::table.count())?.unwrap_or(0);
-    let query = merchants::table
-        .order((merchants::created_at.desc(), merchants::id.desc()))
-        .limit(page.limit().into())
-        .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX));
-    let rows = load!(conn, MerchantRow, query)?;
+/// A page, newest first, and how many pass the filter.
+pub(super) async fn page(
+    conn: &mut Connection,
+    filter: MerchantFilter,
+    page: Page,
+) -> Result<(Vec<Merchant>, u64), Fault> {
+    macro_rules! narrowed {
+        ($query:expr) => {{
+            let mut query = in_period!($query, merchants::created_at, filter.created);
+            if let Some(id) = filter.id {
+                query = query.filter(merchants::id.eq(id.0));
+            }
+            if let Some(status) = filter.status {
+                query = query.filter(merchants::status.eq(status.as_str()));
+            }
+            query
+        }};
+    }
+    let total = first!(conn, i64, narrowed!(merchants::table.count().into_boxed()))?.unwrap_or(0);
+    let rows = load!(
+        conn,
+        MerchantRow,
+        narrowed!(merchants::table.into_boxed())
+            .order((merchants::created_at.desc(), merchants::id.desc()))
+            .limit(page.limit().into())
+            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+    )?;
     let merchants = rows.into_iter().map(MerchantRow::into_merchant).collect::<Result<_, _>>()?;
     Ok((merchants, u64::try_from(total).unwrap_or(0)))
 }

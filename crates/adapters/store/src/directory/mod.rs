@@ -11,4 +11,21 @@ mod keys;
 mod merchants;
 mod operators;
 mod port;
+mod revoke;
 mod routes;
+
+/// Narrows a boxed query to the rows whose `column` lies in a period.
+macro_rules! in_period {
+    ($query:expr, $column:expr, $period:expr) => {{
+        let mut query = $query;
+        if let Some(from) = $period.from {
+            query = query.filter($column.ge(from.millis()));
+        }
+        if let Some(to) = $period.to {
+            query = query.filter($column.le(to.millis()));
+        }
+        query
+    }};
+}
+
+use in_period;

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
-    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, MerchantChange, Operator, Route, StoreUnavailable,
+    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
+    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
+    StoreUnavailable,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
@@ -21,19 +22,41 @@ macro_rules! query {
 }
 
 impl Store {
-    /// A write with its line in the audit log. What is remembered is forgotten before the caller hears of it, even if
-    /// the write seems to have failed.
+    /// A write with its line in the audit log.
     async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
         query: impl Query<T, DirectoryError>,
     ) -> Result<T, DirectoryError> {
-        let outcome = self.inner.engine.write(query!(|conn| {
+        let write = self.write(query!(|conn| {
             let value = query(conn).await?;
             audit::write(conn, &audit).await?;
             Ok(value)
         }));
-        let outcome = outcome.await;
+        write.await
+    }
+
+    /// A write that may find nothing to change, and says whether it did; what changed nothing has no line in the audit log.
+    async fn change_if_needed(
+        &self,
+        audit: AuditRecord,
+        query: impl Query<bool, DirectoryError>,
+    ) -> Result<(), DirectoryError> {
+        let write = self.write(query!(|conn| {
+            if query(conn).await? {
+                audit::write(conn, &audit).await?;
+            }
+            Ok(())
+        }));
+        write.await
+    }
+
+    /// What is remembered is forgotten before the caller hears of the write, even if it seems to have failed.
+    async fn write<T: Send + 'static>(
+        &self,
+        query: impl Query<T, DirectoryError>,
+    ) -> Result<T, DirectoryError> {
+        let outcome = self.inner.engine.write(query).await;
         self.inner.cache.forget();
         outcome
     }
@@ -74,8 +97,12 @@ impl Directory for Store {
         self.ask(query!(|conn| merchants::find(conn, id).await)).await
     }
 
-    async fn merchants(&self, page: Page) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| merchants::page(conn, page).await)).await
+    async fn merchants(
+        &self,
+        filter: MerchantFilter,
+        page: Page,
+    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
+        self.ask(query!(|conn| merchants::page(conn, filter, page).await)).await
     }
 
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
@@ -94,7 +121,7 @@ impl Directory for Store {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
         let key_id = key_id.to_owned();
-        self.change(audit, query!(|conn| keys::revoke(conn, merchant, &key_id, at).await)).await
+        self.change_if_needed(audit, query!(|conn| keys::revoke(conn, merchant, &key_id, at).await)).await
     }
 
     async fn api_key_by_hash(
@@ -178,7 +205,7 @@ impl Directory for Store {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
         let id = credential_id.to_owned();
-        self.change(audit, query!(|conn| credentials::revoke(conn, merchant, &id, at).await)).await
+        self.change_if_needed(audit, query!(|conn| credentials::revoke(conn, merchant, &id, at).await)).await
     }
 
     async fn switch_version(
@@ -237,9 +264,10 @@ impl Directory for Store {
     async fn beneficiaries(
         &self,
         merchant: MerchantId,
+        created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| beneficiaries::page(conn, merchant, page).await)).await
+        self.ask(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
     }
 
     async fn beneficiary(
@@ -269,9 +297,9 @@ impl Directory for Store {
 
     async fn audit_log(
         &self,
-        merchant: Option<MerchantId>,
+        filter: AuditFilter,
         page: Page,
     ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| audit::page(conn, merchant, page).await)).await
+        self.ask(query!(|conn| audit::page(conn, filter, page).await)).await
     }
 }

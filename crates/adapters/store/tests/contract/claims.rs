@@ -14,7 +14,9 @@ on_both_databases! {
     what_is_due_is_claimed_with_its_action_the_longest_waiting_first,
     what_is_claimed_is_nobody_elses_until_the_lease_ends,
     a_commit_sets_what_is_due_anew,
+    overdue_payouts_are_counted_until_they_are_claimed,
     two_nodes_never_claim_the_same,
+    a_payment_that_cannot_be_read_holds_up_no_other,
     a_commit_that_makes_work_is_heard_of,
 }
 
@@ -61,6 +63,21 @@ async fn a_commit_sets_what_is_due_anew(fixture: Fixture) {
     assert_eq!(read.state().due, None);
 }
 
+async fn overdue_payouts_are_counted_until_they_are_claimed(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    for at in [30, 10, 20] {
+        let due = Some(due(after(at), DueAction::Submit));
+        store.commit(Sample { due, ..Sample::withdrawal(tenant(1), 10) }.create()).await.expect("committed");
+    }
+    store.commit(waiting(5, DueAction::Ask).create()).await.expect("a deposit is no payout");
+    let overdue = async |at| store.overdue_payouts(after(at)).await.expect("counted");
+    assert_eq!(overdue(9).await, (0, None));
+    assert_eq!(overdue(25).await, (2, Some(after(10))));
+    store.claim(after(25), after(100), 10).await.expect("claimed");
+    assert_eq!(overdue(25).await, (0, None));
+    assert_eq!(overdue(99).await, (1, Some(after(30))));
+}
+
 async fn two_nodes_never_claim_the_same(fixture: Fixture) {
     let (one, other) = (fixture.open().await, fixture.open().await);
     join_all((0..100).map(|at| one.commit(waiting(at, DueAction::Ask).create()))).await;
@@ -80,6 +97,19 @@ async fn two_nodes_never_claim_the_same(fixture: Fixture) {
         }
     }
     assert_eq!(seen.len(), 100);
+}
+
+async fn a_payment_that_cannot_be_read_holds_up_no_other(fixture: Fixture) {
+    let store = fixture.open().await;
+    store.commit(waiting(1, DueAction::Ask).create()).await.expect("committed");
+    fixture.sql("UPDATE payments SET document = '[]'").await.expect("spoilt");
+    let sound = waiting(2, DueAction::Ask);
+    store.commit(sound.create()).await.expect("committed");
+    let claimed = store.claim(after(2), after(60), 10).await.expect("claimed");
+    assert_eq!(claimed.iter().map(|payment| payment.state().due).collect::<Vec<_>>(), [sound.due]);
+    assert!(store.claim(after(59), after(90), 10).await.expect("claimed").is_empty());
+    assert!(store.claim(after(60), after(90), 1).await.expect("claimed").is_empty());
+    assert_eq!(store.claim(after(60), after(90), 1).await.expect("claimed").len(), 1);
 }
 
 async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
-    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Beneficiary, BeneficiaryKind, Directory as _,
-    DirectoryError, HmacCredential, Merchant, MerchantChange, MerchantStatus, Operator, RateLimits,
-    ReturnUrls, Role, Route, Scope,
+    Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory as _,
+    DirectoryError, HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, Operator,
+    Period, RateLimits, ReturnUrls, Role, Route, Scope,
 };
 use serde_json::{Value, json};
 
@@ -28,6 +28,7 @@ on_both_databases! {
     beneficiaries_are_numbered_within_their_tenant,
     staff_is_found_by_its_token,
     every_change_is_in_the_log_and_a_refused_one_is_not,
+    what_changes_nothing_has_no_line_in_the_log,
     unknown_merchants_are_not_found,
 }
 
@@ -109,8 +110,16 @@ async fn a_merchant_is_kept_changed_and_listed(fixture: Fixture) {
     for id in 2..=5 {
         store.add_merchant(merchant(id), Vec::new(), audit("merchant.create")).await.expect("added");
     }
-    let (page, total) = store.merchants(Page::new(2, 3).expect("a page")).await.expect("read");
-    assert_eq!((page, total), (vec![merchant(2), changed], 5));
+    let listed = async |filter, page| store.merchants(filter, page).await.expect("read");
+    let (page, total) = listed(MerchantFilter::default(), Page::new(2, 3).expect("a page")).await;
+    assert_eq!((page, total), (vec![merchant(2), changed.clone()], 5));
+    let suspended = MerchantFilter { status: Some(MerchantStatus::Suspended), ..MerchantFilter::default() };
+    assert_eq!(listed(suspended, Page::default()).await, (vec![changed], 1));
+    let third = MerchantFilter { id: Some(MerchantId(3)), ..MerchantFilter::default() };
+    assert_eq!(listed(third, Page::default()).await, (vec![merchant(3)], 1));
+    let from = Some(merchant(3).created_at);
+    let period = MerchantFilter { created: Period { from, to: from }, ..MerchantFilter::default() };
+    assert_eq!(listed(period, Page::default()).await, (vec![merchant(3)], 1));
 }
 
 async fn a_number_is_given_once(fixture: Fixture) {
@@ -257,9 +266,14 @@ async fn beneficiaries_are_numbered_within_their_tenant(fixture: Fixture) {
     let found = store.beneficiary(live, BeneficiaryKind::Sepa, 1).await.expect("read");
     assert_eq!(found, Some(Beneficiary { id: 1, ..saved(Environment::Live, BeneficiaryKind::Sepa) }));
     assert_eq!(store.beneficiary(live, BeneficiaryKind::Bank, 1).await.expect("read"), None);
-    let (page, total) =
-        store.beneficiaries(MerchantId(1), Page::new(4, 0).expect("a page")).await.expect("read");
+    let (page, total) = store
+        .beneficiaries(MerchantId(1), Period::default(), Page::new(4, 0).expect("a page"))
+        .await
+        .expect("read");
     assert_eq!((page.len(), total), (4, 6));
+    let later = Period { from: Some(after(1)), to: None };
+    let (page, total) = store.beneficiaries(MerchantId(1), later, Page::default()).await.expect("read");
+    assert_eq!((page.len(), total), (0, 0));
 }
 
 async fn staff_is_found_by_its_token(fixture: Fixture) {
@@ -283,10 +297,32 @@ async fn every_change_is_in_the_log_and_a_refused_one_is_not(fixture: Fixture) {
     assert!(matches!(refused, Err(DirectoryError::NotFound)));
     let record = AuditRecord { at: after(1), merchant_id: Some(2), ..audit("merchant.create") };
     store.add_merchant(merchant(2), Vec::new(), record.clone()).await.expect("added");
-    let (all, total) = store.audit_log(None, Page::default()).await.expect("read");
+    let listed = async |filter| store.audit_log(filter, Page::default()).await.expect("read");
+    let (all, total) = listed(AuditFilter::default()).await;
     assert_eq!((all.len(), total, &all[0]), (2, 2, &record));
-    let of_second = store.audit_log(Some(MerchantId(2)), Page::default()).await.expect("read");
-    assert_eq!(of_second, (vec![record], 1));
+    let of_second = AuditFilter { merchant: Some(MerchantId(2)), ..AuditFilter::default() };
+    assert_eq!(listed(of_second).await, (vec![record.clone()], 1));
+    let at_once = Period { from: Some(after(1)), to: Some(after(1)) };
+    assert_eq!(listed(AuditFilter { at: at_once, ..AuditFilter::default() }).await, (vec![record], 1));
+    let later = Period { from: Some(after(2)), to: None };
+    assert_eq!(listed(AuditFilter { at: later, ..AuditFilter::default() }).await, (Vec::new(), 0));
+}
+
+async fn what_changes_nothing_has_no_line_in_the_log(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    store.add_api_key(key("one", 1), audit("api_key.create")).await.expect("added");
+    store
+        .add_credential(credential("two", Environment::Test), audit("credential.create"))
+        .await
+        .expect("added");
+    for at in [after(5), after(6)] {
+        store.revoke_api_key(MerchantId(1), "one", at, audit("api_key.revoke")).await.expect("revoked");
+        store.revoke_credential(MerchantId(1), "two", at, audit("credential.revoke")).await.expect("revoked");
+    }
+    let (lines, _) = store.audit_log(AuditFilter::default(), Page::default()).await.expect("read");
+    for action in ["api_key.revoke", "credential.revoke"] {
+        assert_eq!(lines.iter().filter(|line| line.action == action).count(), 1, "{action}");
+    }
 }
 
 async fn unknown_merchants_are_not_found(fixture: Fixture) {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
-    ApiKeyRecord, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, MerchantChange, Operator, Route, StoreUnavailable,
+    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
+    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
+    StoreUnavailable,
 };
 
 use super::store::FakeStore;
@@ -40,7 +41,7 @@ impl Directory for FakeStore {
         unreachable!("{NOT_ASKED}")
     }
 
-    async fn merchants(&self, _: Page) -> Read<(Vec<Merchant>, u64)> {
+    async fn merchants(&self, _: MerchantFilter, _: Page) -> Read<(Vec<Merchant>, u64)> {
         unreachable!("{NOT_ASKED}")
     }
 
@@ -102,7 +103,7 @@ impl Directory for FakeStore {
         unreachable!("{NOT_ASKED}")
     }
 
-    async fn beneficiaries(&self, _: MerchantId, _: Page) -> Read<(Vec<Beneficiary>, u64)> {
+    async fn beneficiaries(&self, _: MerchantId, _: Period, _: Page) -> Read<(Vec<Beneficiary>, u64)> {
         unreachable!("{NOT_ASKED}")
     }
 
@@ -114,7 +115,7 @@ impl Directory for FakeStore {
         unreachable!("{NOT_ASKED}")
     }
 
-    async fn audit_log(&self, _: Option<MerchantId>, _: Page) -> Read<(Vec<AuditRecord>, u64)> {
+    async fn audit_log(&self, _: AuditFilter, _: Page) -> Read<(Vec<AuditRecord>, u64)> {
         unreachable!("{NOT_ASKED}")
     }
 }

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Instructions, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State,
-    Status, Submission, Terms,
+    Customer, Draft, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State, Status,
+    Submission, Terms,
     create::{CreatePayment, Creation},
 };
 
@@ -228,17 +228,9 @@ pub(super) fn standing(kind: PaymentType, method: Method, status: Status, has_re
     let withdrawal = kind.direction() == Direction::Withdrawal;
     let state = State {
         status,
-        version: 1,
         fee: minor(10),
-        refunded_amount: Minor::ZERO,
-        received_amount: None,
-        late: false,
-        failure: None,
         payout: (withdrawal && has_recipient).then_some(payout),
-        instructions: Instructions::default(),
-        due: None,
-        completed_at: None,
-        updated_at: START,
+        ..State::first(kind, START)
     };
     Payment::restore(terms, state)
 }

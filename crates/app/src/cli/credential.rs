@@ -1,0 +1,76 @@
+//! `quipu credential`: HMAC credentials from the shell.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use quipu_kernel::{Environment, MerchantId, Tenant};
+use quipu_merchants::{Actor, Directory, HmacCredential};
+use serde_json::{Value, json};
+
+use super::{session, values};
+use crate::config::Settings;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Issue a credential and print its secret, once; two may be active in each environment
+    Create {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+        /// test or live
+        #[arg(long)]
+        environment: Environment,
+    },
+    /// List the credentials of a merchant, revoked ones included
+    List {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+    },
+    /// Revoke a credential, and with it every bearer token made by it
+    Revoke {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+        /// The credential's identifier, as `list` shows it
+        credential_id: String,
+    },
+}
+
+impl Command {
+    pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
+        session::run(settings, async |foundation| match self {
+            Self::Create { merchant, environment } => {
+                session::existing(foundation, merchant).await?;
+                let tenant = Tenant::new(merchant, environment);
+                let issued = foundation.onboarding().issue_credential(tenant, Actor::shell()).await?;
+                let mut answer = shown(&issued.record);
+                answer["secret"] = json!(issued.secret.expose());
+                session::print(&answer)
+            }
+            Self::List { merchant } => {
+                session::existing(foundation, merchant).await?;
+                let credentials = foundation.store.credentials(merchant).await?;
+                let rows: Vec<_> = credentials.iter().map(|envelope| shown(&envelope.key)).collect();
+                session::print(&json!({ "data": rows }))
+            }
+            Self::Revoke { merchant, credential_id } => {
+                session::existing(foundation, merchant).await?;
+                let onboarding = foundation.onboarding();
+                let revoked = onboarding.revoke_credential(merchant, &credential_id, Actor::shell()).await;
+                session::found(revoked, "credential")?;
+                session::print(&json!({ "revoked": credential_id }))
+            }
+        })
+    }
+}
+
+fn shown(credential: &HmacCredential) -> Value {
+    json!({
+        "credential_id": credential.credential_id,
+        "environment": credential.tenant.environment(),
+        "revoked_at": credential.revoked_at,
+        "created_at": credential.created_at,
+    })
+}

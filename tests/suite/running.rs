@@ -1,0 +1,168 @@
+//! Starting, being watched, and stopping.
+
+use std::process::Command;
+
+use quipu_tests::{Client, CommandOutput, Database, Gateway, Setup, draft, eventually, on_both_databases};
+use reqwest::Method;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+on_both_databases!(
+    production_serves_the_same_data_and_prints_nothing,
+    every_line_of_a_json_log_is_json_and_names_its_request,
+    a_wrong_master_key_is_refused_before_anything_is_made,
+    what_was_begun_before_a_stop_is_answered,
+    the_metrics_tell_of_calls_commits_payouts_and_the_ledger,
+    nobody_has_to_read_what_is_printed,
+    a_start_that_cannot_be_is_explained,
+);
+
+async fn production_serves_the_same_data_and_prints_nothing(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    assert_eq!(gateway.terminate().await, Some(0));
+    gateway.restart_for_production().await;
+    let list = gateway.v1().get("/api/v1/payments").await.ok();
+    assert_eq!(list["total"], 1);
+    assert_eq!(gateway.stdout(), "");
+    let merchants = gateway.operator().get("/operator/v1/merchants").await.ok();
+    assert_eq!(merchants["total"], 2, "no demo is made");
+    assert_eq!(gateway.terminate().await, Some(0));
+}
+
+async fn every_line_of_a_json_log_is_json_and_names_its_request(database: Database) {
+    let mut gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
+    let named = [("X-Request-Id", "a-request-of-this-test")];
+    gateway.v1().post_with("/api/v1/payments", &draft::deposit_mxn(100), &named).await.ok();
+    let unnamed = gateway.v1().get("/api/v1/payments/pay_nothing?email=a@b.example").await;
+    let unnamed = unnamed.header("X-Request-Id").expect("every answer has one").to_owned();
+    assert_eq!(gateway.terminate().await, Some(0));
+    let log = gateway.log();
+    let lines: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    let line_of = |id: &str| lines.iter().find(|line| line["request_id"] == id).expect("a line");
+    let line = line_of("a-request-of-this-test");
+    assert_eq!((&line["method"], &line["route"]), (&"POST".into(), &"/api/v1/payments".into()));
+    assert_eq!((&line["status"], &line["level"]), (&200.into(), &"INFO".into()));
+    // The route as it stands in the table: paths and queries are the caller's, who may put anything there.
+    assert_eq!(line_of(&unnamed)["route"], "/api/v1/payments/{id}");
+    assert!(!log.contains("pay_nothing") && !log.contains("b.example"), "{log}");
+}
+
+async fn a_wrong_master_key_is_refused_before_anything_is_made(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    let credentials = gateway.data_folder().join("dev-credentials.json");
+    assert_eq!(gateway.terminate().await, Some(0));
+    let before = std::fs::read(&credentials).expect("the file of --dev");
+    let other = ("QUIPU__MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    for arguments in [&["serve", "--dev"][..], &["serve"], &["merchant", "list"]] {
+        explained(&gateway.run_under(&[other], arguments), "master_key", arguments);
+    }
+    assert_eq!(std::fs::read(&credentials).expect("still there"), before);
+    // As the former of two it opens everything again.
+    let kept = std::fs::read_to_string(gateway.data_folder().join("master.key")).expect("made by --dev");
+    let both = [other, ("QUIPU__RETIRED_MASTER_KEYS", kept.trim())];
+    let listed: Value =
+        serde_json::from_str(gateway.run_under(&both, &["merchant", "list"]).ok()).expect("JSON");
+    assert_eq!(listed["total"], 2);
+}
+
+async fn what_was_begun_before_a_stop_is_answered(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    let address = gateway.anonymous().base_url().trim_start_matches("http://").to_owned();
+    let body = draft::deposit_mxn(100).to_string();
+    let (first, rest) = body.split_at(20);
+    let mut client = TcpStream::connect(&address).await.expect("the gateway listens");
+    let key = gateway.credential("/v1/api_key");
+    let head = format!(
+        "POST /api/v1/payments HTTP/1.1\r\nHost: {address}\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    client.write_all(head.as_bytes()).await.expect("sent");
+    // The gateway has begun with it when it asks for the body.
+    let mut asked = [0; 12];
+    client.read_exact(&mut asked).await.expect("an answer begins");
+    assert_eq!(&asked, b"HTTP/1.1 100");
+    client.write_all(first.as_bytes()).await.expect("sent");
+    let stopped = Command::new("kill").args(["-TERM", &gateway.pid().to_string()]).status();
+    assert!(stopped.expect("kill can be run").success());
+    eventually("new connections to be refused", async || TcpStream::connect(&address).await.err()).await;
+    client.write_all(rest.as_bytes()).await.expect("sent");
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.expect("the answer ends with the connection");
+    assert!(answer.contains("HTTP/1.1 200"), "{answer}");
+    assert_eq!(gateway.terminate().await, Some(0));
+    gateway.restart().await;
+    assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 1);
+    gateway.check();
+}
+
+async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Database) {
+    let gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    gateway.operator().get("/operator/v1/ledger/check").await.data();
+    let log = gateway.log();
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let served = { lines }.find(|line| line["message"] == "metrics are served").expect("a line");
+    let address = served["listen"].as_str().expect("an address");
+    let metrics = Client::anonymous(&format!("http://{address}"));
+    let answer = metrics.send(Method::GET, "/metrics", None, &[]).await;
+    assert_eq!(answer.status, 200);
+    for name in [
+        "quipu_requests_total{method=\"POST\",path=\"/api/v1/payments\",status=\"2xx\"} 1",
+        "quipu_request_seconds_count",
+        "quipu_commit_batch_changes_count",
+        "quipu_commit_seconds_count",
+        "quipu_commit_waiting ",
+        "quipu_payouts_waiting 0",
+        "quipu_payouts_oldest_seconds 0",
+        "quipu_ledger_breaches 0",
+    ] {
+        assert!(answer.text.contains(name), "{name} is missing:\n{}", answer.text);
+    }
+    // Metrics are for those who run the gateway, and not on the address of those who use it.
+    gateway.anonymous().get("/metrics").await.refused(404, "ROUTE_NOT_FOUND");
+    assert_eq!(metrics.send(Method::GET, "/healthz", None, &[]).await.status, 404);
+}
+
+async fn nobody_has_to_read_what_is_printed(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let output = gateway.bash("$QUIPU merchant list | true");
+    assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""));
+}
+
+async fn a_start_that_cannot_be_is_explained(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let taken = gateway.anonymous().base_url().trim_start_matches("http://").to_owned();
+    let embedded = format!("sqlite://{}", gateway.data_folder().join("quipu.db").display());
+    let nowhere = "sqlite:///nowhere/at/all.db";
+    let dev = &["serve", "--dev"][..];
+    let mut cases = vec![
+        ("QUIPU__LISTEN", taken.as_str(), dev, taken.as_str()),
+        ("QUIPU__DATABASE_URL", nowhere, dev, "/nowhere/at/all.db"),
+        ("QUIPU__DATABASE_URL", nowhere, &["check"], "unable to open"),
+        ("QUIPU__DATABASE_URL", "postgres://nobody:secret@127.0.0.1:1/none", &["migrate"], "connect"),
+        ("QUIPU__LOG__LEVEL", "info", &["check"], "quipu migrate"),
+    ];
+    if database == Database::Sqlite {
+        // Wherever its own data folder is: what counts is the database.
+        cases.push(("QUIPU__DATABASE_URL", &embedded, dev, "another `quipu serve`"));
+    }
+    for (key, value, arguments, said) in cases {
+        let output = gateway.run_elsewhere(&[(key, value)], arguments);
+        explained(&output, said, arguments);
+        assert!(!output.stderr.contains("secret"), "{}", output.stderr);
+    }
+}
+
+/// Refused in words, without a panic.
+#[track_caller]
+fn explained(output: &CommandOutput, said: &str, arguments: &[&str]) {
+    let CommandOutput { status, stderr, .. } = output;
+    assert!(!matches!(status, Some(0 | 1 | 124) | None), "{arguments:?}: {status:?}\n{stderr}");
+    assert!(stderr.contains(said) && !stderr.contains("panicked"), "{arguments:?}: {stderr}");
+}
