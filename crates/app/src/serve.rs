@@ -2,7 +2,6 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
-    path::Path,
     process::ExitCode,
     sync::Arc,
     time::Duration,
@@ -14,7 +13,6 @@ use quipu_http::{HttpSettings, KeyUses, Limits, Services};
 use quipu_merchants::RateLimiter;
 
 use crate::{
-    cli::MIGRATE_FIRST,
     config::{LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
     dev, logging,
@@ -40,8 +38,9 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let folder = DataFolder::open(&settings.data_dir)?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
-    let embedded = settings.database_url.expose().strip_prefix("sqlite://").map(Path::new);
+    let embedded = settings.embedded_database();
     let _lock = embedded.map(ServingLock::of_database).transpose()?;
+    wire::make_database_private(settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
@@ -60,7 +59,7 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
             tracing::info!(migration, "migration applied");
         }
     } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
-        bail!(MIGRATE_FIRST);
+        bail!(wire::MIGRATE_FIRST);
     }
     Ok(())
 }
