@@ -106,7 +106,7 @@ impl Filler {
         for _ in 0..count {
             let creation = Creation {
                 tenant: self.tenant,
-                draft: Draft::parse(&draft(next())).expect("the draft is valid"),
+                draft: Draft::parse(&draft(next())),
                 default_return_urls: ReturnUrls::default(),
                 nonce: None,
             };

@@ -10,8 +10,9 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
+use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::workers::StopSignal;
+use crate::{logging::Logging, workers::StopSignal};
 
 /// Upper bounds of latency buckets, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
@@ -23,9 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST_REQUEST: usize = 8 * 1024;
 
 /// What counters count.
-const COUNTERS: [(&str, &str); 2] = [
+const COUNTERS: [(&str, &str); 3] = [
     ("quipu_requests_total", "Calls by method, route and class of status"),
     ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
+    (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
 const GAUGES: [(&str, &str); 4] = [
@@ -41,12 +43,19 @@ const HISTOGRAMS: [(&str, &str); 4] = [
     ("quipu_commit_seconds", "How long a transaction took"),
     ("quipu_due_delay_seconds", "How late due payments were taken on"),
 ];
+const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
 const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 
+/// What was measured so far.
+pub(crate) struct Collected {
+    measured: PrometheusHandle,
+    log_lines_lost: ErrorCounter,
+}
+
 /// Begins to collect. Must be called once, before anything is measured.
-pub(crate) fn collect() -> Result<PrometheusHandle> {
-    let collected = install()?;
+pub(crate) fn collect(logging: &Logging) -> Result<Collected> {
+    let measured = install()?;
     for (name, help) in COUNTERS {
         metrics::describe_counter!(name, help);
     }
@@ -56,7 +65,16 @@ pub(crate) fn collect() -> Result<PrometheusHandle> {
     for (name, help) in HISTOGRAMS {
         metrics::describe_histogram!(name, help);
     }
-    Ok(collected)
+    Ok(Collected { measured, log_lines_lost: logging.lost() })
+}
+
+impl Collected {
+    /// In the text form of Prometheus.
+    fn render(&self) -> String {
+        let lost = u64::try_from(self.log_lines_lost.dropped_lines()).unwrap_or(u64::MAX);
+        metrics::counter!(LOG_LINES_LOST).absolute(lost);
+        self.measured.render()
+    }
 }
 
 fn install() -> Result<PrometheusHandle> {
@@ -73,7 +91,7 @@ fn install() -> Result<PrometheusHandle> {
 /// Where metrics are served, bound before anything is answered.
 pub(crate) struct Metrics {
     listener: TcpListener,
-    collected: PrometheusHandle,
+    collected: Collected,
     queue: Arc<dyn DueQueue>,
     clock: Arc<dyn Clock>,
 }
@@ -81,7 +99,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) async fn bind(
         address: SocketAddr,
-        collected: PrometheusHandle,
+        collected: Collected,
         queue: Arc<dyn DueQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
@@ -96,7 +114,7 @@ impl Metrics {
     pub(crate) async fn run(self, mut stop: StopSignal) {
         loop {
             // Samples are put into buckets here, also while nobody scrapes.
-            self.collected.run_upkeep();
+            self.collected.measured.run_upkeep();
             tokio::select! {
                 () = stop.given() => return,
                 () = tokio::time::sleep(PATIENCE) => {}

@@ -8,7 +8,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use metrics_exporter_prometheus::PrometheusHandle;
 use quipu_http::{HttpSettings, KeyUses, Limits, Services};
 use quipu_merchants::RateLimiter;
 
@@ -17,7 +16,7 @@ use crate::{
     data_folder::{DataFolder, ServingLock},
     dev, logging,
     master_key::{self, Start},
-    metrics::{self, Metrics},
+    metrics::{self, Collected, Metrics},
     readiness::Parts,
     signals::Signals,
     standard_output,
@@ -30,11 +29,11 @@ const DRAIN: Duration = Duration::from_secs(29);
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
-    let _logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    let logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
     for key in &settings.without_effect {
         tracing::warn!(key, "this setting belongs to a planned feature and has no effect yet");
     }
-    let collected = metrics::collect()?;
+    let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
@@ -68,7 +67,7 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
 async fn bind_metrics(
     settings: &Settings,
     foundation: &Foundation,
-    collected: PrometheusHandle,
+    collected: Collected,
     dev: bool,
 ) -> Result<Option<Metrics>> {
     let (queue, clock) = (foundation.queue(), Arc::clone(&foundation.clock));

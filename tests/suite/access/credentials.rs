@@ -142,6 +142,10 @@ async fn an_api_key_is_not_accepted_by_version_2(database: Database) {
     for path in ["/api/v2/payments", "/api/v2/auth/token"] {
         refused_401(&merchant.api.post(path, &draft::deposit_mxn(1)).await, "SIGNATURE_MISSING");
     }
+    // Beside a good signature it is worth nothing, and does no harm.
+    let signing = SigningMerchant::onboard(&gateway).await;
+    let answer = signing.signer.get(BALANCE).send(&merchant.api).await;
+    assert_eq!(answer.ok()["merchant_id"], signing.id);
 }
 
 async fn the_versions_do_not_mix(database: Database) {
@@ -154,6 +158,16 @@ async fn the_versions_do_not_mix(database: Database) {
     refused_401(&signer.get(BALANCE).send(&caller).await, "API_VERSION_MISMATCH");
     let create = signer.post("/api/v2/payments", &draft::deposit_mxn(1));
     refused_401(&create.send(&caller).await, "API_VERSION_MISMATCH");
+    // Nothing it could mend in them would help, so the version is what it is told of.
+    for (header, value) in [("X-Signature", "none"), ("X-Timestamp", "1"), ("X-Nonce", "short")] {
+        refused_401(&signer.get(BALANCE).with(header, value).send(&caller).await, "API_VERSION_MISMATCH");
+    }
+    refused_401(&signer.get(BALANCE).without("X-Nonce").send(&caller).await, "SIGNATURE_MISSING");
+    // A credential made ahead of the switch does not sign either.
+    let path = format!("/operator/v1/merchants/{}/hmac-credentials", first.id);
+    let early = gateway.operator().post(&path, &json!({ "environment": "test" })).await.data();
+    let early = Signer { secret: text(&early, "secret"), ..signer };
+    refused_401(&early.get(BALANCE).send(&caller).await, "API_VERSION_MISMATCH");
 
     // Signed headers alone open nothing in version 1.
     let second = SigningMerchant::onboard(&gateway).await;

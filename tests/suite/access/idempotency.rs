@@ -7,7 +7,7 @@ use quipu_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::people::{SigningMerchant, key_with_id, text};
+use super::people::{SigningMerchant, key_with_id, set_status, text};
 
 const PAYMENTS: &str = "/api/v1/payments";
 
@@ -57,6 +57,11 @@ async fn another_body_under_the_same_key_is_a_mismatch(database: Database) {
     let headers = [("Idempotency-Key", key.as_str())];
     let spaced = merchant.api.send(Method::POST, PAYMENTS, Some(spaced), &headers).await;
     spaced.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
+    // So is one that would not do under any key.
+    for invalid in ["{}", "{", ""] {
+        let invalid = merchant.api.send(Method::POST, PAYMENTS, Some(invalid.into()), &headers).await;
+        invalid.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
+    }
     assert_replayed(&create(&merchant.api, &body, &key).await, &first);
     assert_eq!(merchant.api.get(PAYMENTS).await.ok()["total"], 1);
 }
@@ -99,14 +104,23 @@ async fn what_never_reached_the_use_case_is_not_kept(database: Database) {
     let bytes = Some(body.to_string().into_bytes());
     let plain = merchant.api.send(Method::POST, PAYMENTS, bytes, &headers).await;
     plain.refused(415, "UNSUPPORTED_MEDIA_TYPE");
+    let spent = merchant.key(&json!({ "rate_limits": { "create_per_minute": 1 } })).await;
+    spent.create(&json!({})).await.refused(400, "VALIDATION_FAILED");
+    create(&spent, &body, &key).await.refused(429, "RATE_LIMITED");
+    let operator = gateway.operator();
+    set_status(&operator, merchant.id, "suspended").await;
+    create(&merchant.api, &body, &key).await.refused(403, "MERCHANT_SUSPENDED");
+    set_status(&operator, merchant.id, "active").await;
+    // Nor is what is wrong with a request as only the merchant's rows show.
+    let stranger = draft::with(body.clone(), "/customer_id", json!(1));
+    create(&merchant.api, &stranger, &key).await.invalid("customer_id");
 
     let first = create(&merchant.api, &body, &key).await;
     first.ok();
     assert_eq!(first.header("Idempotent-Replayed"), None);
     assert_replayed(&create(&merchant.api, &body, &key).await, &first);
-    // Validation comes first, and does not disturb what is kept.
-    create(&merchant.api, &json!({}), &key).await.refused(400, "VALIDATION_FAILED");
     create(&no_scope, &body, &key).await.refused(403, "SCOPE_MISSING");
+    create(&spent, &body, &key).await.refused(429, "RATE_LIMITED");
     assert_replayed(&create(&merchant.api, &body, &key).await, &first);
 }
 
@@ -117,6 +131,13 @@ async fn keys_are_1_to_255_printable_characters(database: Database) {
         let answer = create(&merchant.api, &draft::deposit_mxn(7), key).await;
         answer.refused(400, "VALIDATION_FAILED");
     }
+    // What else is wrong is said along with it.
+    let answer = create(&merchant.api, &json!({ "amount": 0.5 }), "").await;
+    answer.invalid("Idempotency-Key");
+    answer.invalid("amount");
+    let twice = [("Idempotency-Key", "one"), ("Idempotency-Key", "two")];
+    let answer = merchant.api.post_with(PAYMENTS, &draft::deposit_mxn(7), &twice).await;
+    answer.invalid("Idempotency-Key");
     for key in ["k", "a key, with: \"spaces\" ~", &"k".repeat(255)] {
         let body = draft::deposit_mxn(7);
         let first = create(&merchant.api, &body, key).await;

@@ -3,6 +3,7 @@
 use quipu_tests::{
     Client, Database, Gateway, Merchant, draft, eventually, on_both_databases, signature::unix_seconds,
 };
+use reqwest::Method;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -122,7 +123,7 @@ async fn an_expired_key_is_refused(database: Database) {
     merchant.api.get(BALANCE).await.ok();
 }
 
-/// Uses are collected in memory and written now and then, at the latest when the gateway drains.
+/// Uses are collected in memory and written every few seconds, at the latest when the gateway drains.
 async fn last_use_is_shown_to_the_operator(database: Database) {
     let mut gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
@@ -130,11 +131,20 @@ async fn last_use_is_shown_to_the_operator(database: Database) {
     let (unused_id, _) = key_with_id(&merchant, &json!({})).await;
     let begun = iso(unix_seconds());
     merchant.api.with_api_key(&used).get(BALANCE).await.ok();
+    eventually("the use to be written", async || {
+        let listed = listed(&gateway.operator(), &merchant, &used_id).await;
+        listed["last_used_at"].is_string().then_some(())
+    })
+    .await;
+    let (drained_id, drained) = key_with_id(&merchant, &json!({})).await;
+    merchant.api.with_api_key(&drained).get(BALANCE).await.ok();
     assert_eq!(gateway.terminate().await, Some(0));
     gateway.restart().await;
     let operator = gateway.operator();
-    let at = text(&listed(&operator, &merchant, &used_id).await, "last_used_at");
-    assert!(at[..16] >= begun[..16], "used at {at}, noted before {begun}");
+    for key_id in [used_id, drained_id] {
+        let at = text(&listed(&operator, &merchant, &key_id).await, "last_used_at");
+        assert!(at[..16] >= begun[..16], "used at {at}, noted before {begun}");
+    }
     assert_eq!(listed(&operator, &merchant, &unused_id).await["last_used_at"], Value::Null);
 }
 
@@ -166,6 +176,8 @@ async fn what_is_no_key_is_refused(database: Database) {
         refused_401(&caller.with_api_key(&wrong).get(BALANCE).await, "API_KEY_INVALID");
         refused_401(&caller.with_api_key(&wrong).create(&draft::deposit_mxn(1)).await, "API_KEY_INVALID");
     }
+    let twice = [("X-API-Key", key.as_str()), ("X-API-Key", "qp_test_sk_")];
+    refused_401(&caller.send(Method::GET, BALANCE, None, &twice).await, "API_KEY_INVALID");
     caller.with_api_key(&key).get(BALANCE).await.ok();
 }
 

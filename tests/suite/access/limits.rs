@@ -3,10 +3,11 @@
 //! Budgets are small here. A test that fills one does so well within the shortest window, ten seconds.
 
 use quipu_tests::{Answer, Database, Setup, draft, eventually, on_both_databases, signature::unix_seconds};
+use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::people::{SigningMerchant, key_with_id, text};
+use super::people::{SigningMerchant, key_with_id, set_status, text};
 
 const BALANCE: &str = "/api/v1/balance";
 
@@ -19,6 +20,7 @@ on_both_databases!(
     requests_at_once_never_exceed_the_limit,
     the_documented_budgets_are_the_defaults,
     failures_of_authentication_are_limited_by_address_and_good_keys_still_work,
+    whatever_a_key_is_answered_is_counted,
 );
 
 async fn creations_are_limited_in_ten_seconds_and_in_a_minute(database: Database) {
@@ -205,6 +207,46 @@ async fn failures_of_authentication_are_limited_by_address_and_good_keys_still_w
     // What needs no credential is not authenticated, so nothing failed.
     assert_eq!(caller.get("/healthz").await.status, 200);
     assert_eq!(caller.get("/.well-known/jwks.json").await.status, 200);
+}
+
+/// A suspended merchant's too, and what stands in the way of the use case.
+async fn whatever_a_key_is_answered_is_counted(database: Database) {
+    let gateway = Setup::new(database)
+        .set("LIMITS__STANDARD_PER_MINUTE", "3")
+        .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", "6")
+        .start()
+        .await;
+    let (merchant, signing) = (gateway.merchant().await, SigningMerchant::onboard(&gateway).await);
+    let (caller, operator) = (gateway.anonymous(), gateway.operator());
+    let create = async |headers: &[(&str, &str)], body: &str| {
+        merchant.api.send(Method::POST, "/api/v1/payments", Some(body.into()), headers).await
+    };
+    let (key, body) = (("Idempotency-Key", "k"), draft::deposit_mxn(5).to_string());
+    let answers = [
+        (create(&[key], &body).await, 200),
+        (create(&[key], &body).await, 200),
+        (create(&[key], "{}").await, 422),
+        (create(&[("Content-Type", "text/plain")], &body).await, 415),
+        (create(&[], &" ".repeat(1024 * 1024 + 1)).await, 413),
+        (create(&[], "{").await, 400),
+        (create(&[], &body).await, 429),
+    ];
+    for ((answer, status), remaining) in answers.iter().zip([5, 4, 3, 2, 1, 0, 0]) {
+        assert_eq!(answer.status, *status, "{answer}");
+        assert_eq!(announced(answer), (6, remaining), "{answer}");
+    }
+
+    set_status(&operator, merchant.id, "suspended").await;
+    set_status(&operator, signing.id, "suspended").await;
+    let (path, signed) = ("/api/v2/balance", signing.signer.get("/api/v2/balance"));
+    for remaining in [2, 1, 0] {
+        for answer in [merchant.api.get(BALANCE).await, signed.send(&caller).await] {
+            answer.refused(403, "MERCHANT_SUSPENDED");
+            assert_eq!(announced(&answer), (3, remaining));
+        }
+    }
+    refused(&merchant.api.get(BALANCE).await, 3, 60);
+    refused(&signing.signer.get(path).send(&caller).await, 3, 60);
 }
 
 /// (`X-RateLimit-Limit`, `X-RateLimit-Remaining`) of an answer that must have them, and a reset within a minute and a bit.

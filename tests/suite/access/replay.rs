@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use quipu_tests::{Answer, Client, Database, Gateway, draft, on_both_databases, signature::SignedRequest};
+use quipu_tests::{
+    Answer, Client, Database, Gateway, draft, on_both_databases,
+    signature::{SignedRequest, fresh_nonce},
+};
 use tokio::task::JoinSet;
 
 use super::people::{SigningMerchant, refused_401};
@@ -35,7 +38,11 @@ async fn exactly_one_is_accepted(gateway: &Gateway, nodes: &[Client]) {
         one_accepted(send_at_once(merchant.signer.get("/api/v2/balance?currency=ARS"), nodes).await);
         let withdrawal = draft::steered(draft::withdrawal_ars(100), "hold");
         one_accepted(send_at_once(merchant.signer.post("/api/v2/payments", &withdrawal), nodes).await);
-        spent += 100;
+        // A name for the attempt makes its copies no better.
+        let withdrawal = draft::steered(draft::withdrawal_ars(100), "hold");
+        let named = merchant.signer.post("/api/v2/payments", &withdrawal);
+        one_accepted(send_at_once(named.with("Idempotency-Key", &fresh_nonce()), nodes).await);
+        spent += 200;
         let (available, _) = merchant.balance(gateway, "ARS").await;
         assert_eq!(available, (10_000 - spent).to_string(), "one signature paid more than once");
     }

@@ -19,6 +19,9 @@ on_both_databases!(
     nonces_have_8_to_128_characters_and_are_used_once,
     a_nonce_is_burnt_by_a_verified_request_and_by_no_other,
     the_query_is_signed_exactly_as_sent,
+    a_header_that_is_sent_twice_is_not_read,
+    of_several_faults_one_is_named,
+    the_body_of_a_get_counts_as_empty,
 );
 
 async fn the_four_endpoints_and_the_token_endpoint_accept_a_good_signature(database: Database) {
@@ -182,4 +185,56 @@ async fn the_query_is_signed_exactly_as_sent(database: Database) {
     for altered in ["/api/v2/balance?currency=%4dXN", BALANCE] {
         refused_401(&escaped().sent_to(altered).send(&caller).await, "SIGNATURE_INVALID");
     }
+}
+
+/// Whoever looked at the request before the gateway may have gone by the other value.
+async fn a_header_that_is_sent_twice_is_not_read(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    for (header, code) in [
+        ("X-Merchant-Id", "SIGNATURE_INVALID"),
+        ("X-Timestamp", "TIMESTAMP_OUT_OF_WINDOW"),
+        ("X-Nonce", "SIGNATURE_INVALID"),
+        ("X-Signature-Version", "SIGNATURE_INVALID"),
+        ("X-Signature", "SIGNATURE_INVALID"),
+    ] {
+        let request = merchant.signer.get(BALANCE);
+        let mut headers: Vec<_> = request.headers().collect();
+        headers.push((header, request.header(header)));
+        refused_401(&caller.send(Method::GET, BALANCE, None, &headers).await, code);
+        request.send(&caller).await.ok();
+    }
+}
+
+/// Form before time, time before signature, signature before nonce: the cheapest check that fails is the one that is named.
+async fn of_several_faults_one_is_named(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let used = merchant.signer.get(BALANCE);
+    used.send(&caller).await.ok();
+    let forged = format!("hmac_sha256={}", "0".repeat(64));
+    let late = merchant.signer.get_at(BALANCE, -400, &fresh_nonce());
+    for (request, code) in [
+        (late.clone().with("X-Signature", "none").without("X-Nonce"), "SIGNATURE_MISSING"),
+        (late.clone().with("X-Signature", "none"), "SIGNATURE_INVALID"),
+        (late.clone().with("X-Signature-Version", "v2"), "SIGNATURE_INVALID"),
+        (late.with("X-Signature", &forged), "TIMESTAMP_OUT_OF_WINDOW"),
+        (used.clone().with("X-Timestamp", "1"), "TIMESTAMP_OUT_OF_WINDOW"),
+        (used.clone().with("X-Signature", &forged), "SIGNATURE_INVALID"),
+        (used, "NONCE_REUSED"),
+    ] {
+        refused_401(&request.send(&caller).await, code);
+    }
+}
+
+async fn the_body_of_a_get_counts_as_empty(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    for content_type in ["application/json", "text/plain"] {
+        let request = merchant.signer.get(BALANCE).carrying(Some("ignored"));
+        request.with("Content-Type", content_type).send(&caller).await.ok();
+    }
+    let body = b"signed".to_vec();
+    let request = merchant.signer.request(Method::GET, BALANCE, Some(body), unix_seconds(), &fresh_nonce());
+    refused_401(&request.send(&caller).await, "SIGNATURE_INVALID");
 }

@@ -200,6 +200,10 @@ async fn a_token_that_is_not_ours_is_refused(database: Database) {
         let answer = gateway.anonymous().send(Method::GET, "/api/v1/balance", None, &headers).await;
         assert_eq!(answer.status, 401, "{authorization:?}: {}", answer.text);
     }
+    let good = format!("Bearer {token}");
+    let twice = [("Authorization", good.as_str()), ("Authorization", "Bearer x.y.z")];
+    let answer = gateway.anonymous().send(Method::GET, "/api/v1/balance", None, &twice).await;
+    refused_401(&answer, "TOKEN_INVALID");
     gateway.anonymous().with_bearer(&token).get("/api/v1/balance").await.ok();
 }
 

@@ -8,6 +8,7 @@ use actix_web::{
     web,
 };
 use futures_util::StreamExt;
+use quipu_kernel::Problems;
 use serde_json::Value;
 use web::{Bytes, BytesMut};
 
@@ -113,11 +114,11 @@ pub(crate) fn require_json(request: &HttpRequest, body: &[u8]) -> Result<(), Api
 }
 
 /// The body as JSON. What is wrong with its syntax is one problem, without the parser's words: they may quote the body.
-pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
-    serde_json::from_slice(body).map_err(|_| ApiError::validation("body", "must be valid JSON"))
+pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
+    serde_json::from_slice(body).map_err(|_| Problems::of("body", "must be valid JSON"))
 }
 
 /// The same for an operation whose body may be left out, which is then an empty object.
-pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, ApiError> {
+pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
     if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { parse(body) }
 }

@@ -3,7 +3,7 @@
 use std::{pin::Pin, sync::Arc};
 
 use actix_web::{HttpRequest, HttpResponse, web::Bytes};
-use quipu_kernel::{MerchantId, Timestamp};
+use quipu_kernel::{MerchantId, Problems, Timestamp};
 use serde_json::Value;
 
 use crate::{body, error::ApiError, query::Query, state::AppState};
@@ -32,12 +32,12 @@ impl Call {
     }
 
     /// The body as JSON.
-    pub(crate) fn json(&self) -> Result<Value, ApiError> {
+    pub(crate) fn json(&self) -> Result<Value, Problems> {
         body::parse(&self.body)
     }
 
     /// The body as JSON, an empty object if there is none.
-    pub(crate) fn optional_json(&self) -> Result<Value, ApiError> {
+    pub(crate) fn optional_json(&self) -> Result<Value, Problems> {
         body::parse_optional(&self.body)
     }
 

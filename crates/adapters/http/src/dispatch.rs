@@ -72,8 +72,8 @@ pub(crate) async fn refuse(
     finish(&state, &request, None, (now, begun), Err(error), None).0
 }
 
-/// Opens the row's door, and runs its handler. The order of the checks is that of the decisions: credentials,
-/// version, suspension, rate limit, scope, and only then the request itself.
+/// Opens the row's door, and runs its handler. The order of the checks: credentials, version, rate limit, suspension,
+/// scope, and only then the request itself. So every call of a key or credential is counted, whatever is answered.
 async fn enter(
     row: &'static RouteRow,
     state: &Arc<AppState>,
@@ -102,13 +102,13 @@ async fn enter(
         }
         Door::Signed(needs, run) => {
             let (body, Signed { caller, nonce }) =
-                by_signature(state, request, payload, now, needs, verdict).await?;
+                by_signature(state, request, payload, needs, verdict).await?;
             state.services.create.burn(caller.tenant(), nonce).await?;
             body::require_json(request, &body)?;
             run(call(body), caller).await
         }
         Door::SignedCreation(needs, run) => {
-            let (body, signed) = by_signature(state, request, payload, now, needs, verdict).await?;
+            let (body, signed) = by_signature(state, request, payload, needs, verdict).await?;
             run(call(body), signed).await
         }
         Door::Staff(role, run) => {
@@ -123,16 +123,21 @@ async fn enter(
     }
 }
 
-/// A merchant by a signed request. Its body is under the signature, so it is read first.
+/// A merchant by a signed request. Its body is under the signature, so it is read first; that of a `GET` counts as empty,
+/// whatever is sent.
 async fn by_signature(
     state: &AppState,
     request: &HttpRequest,
     payload: &mut web::Payload,
-    now: Timestamp,
     needs: Needs,
     verdict: &mut Option<Verdict>,
 ) -> Result<(Bytes, Signed), ApiError> {
-    let body = body::read(request, payload, state.settings.body_timeout).await?;
+    let body = match *request.method() {
+        Method::GET => Bytes::new(),
+        _ => body::read(request, payload, state.settings.body_timeout).await?,
+    };
+    // Judged once all of it is there: a body that dawdles must not carry its timestamp past the end of its nonce.
+    let now = state.services.clock.now();
     let signed = caller::authenticate_signature(state, request, &body, now).await;
     let Signed { caller, nonce } = charged(state, request, payload, signed, verdict).await?;
     let caller = admit(state, request, payload, Ok(caller), needs, verdict).await?;
@@ -167,7 +172,7 @@ async fn scoped_tenant(
     if named == Some(tenant.merchant()) { Ok(tenant) } else { Err(ApiError::merchant_not_found()) }
 }
 
-/// Lets an authenticated merchant in, if its rate and its scopes allow.
+/// Lets an authenticated merchant in, if its rate, its status and its scopes allow.
 async fn admit(
     state: &AppState,
     request: &HttpRequest,
@@ -179,13 +184,12 @@ async fn admit(
     let caller = charged(state, request, payload, caller, verdict).await?;
     let limited = caller::charge_call(state, &caller, needs.budget).await;
     *verdict = Some(limited);
-    let error = match needs.scope {
-        _ if !limited.allowed => ApiError::RateLimited(limited),
-        Some(scope) if !caller.grants(scope) => ApiError::scope_missing(scope),
-        _ => return Ok(caller),
-    };
-    body::drain(payload, state.settings.body_timeout).await;
-    Err(error)
+    let admitted =
+        if limited.allowed { caller.may(needs.scope) } else { Err(ApiError::RateLimited(limited)) };
+    if admitted.is_err() {
+        body::drain(payload, state.settings.body_timeout).await;
+    }
+    admitted.map(|()| caller)
 }
 
 /// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::http::{StatusCode, header};
+use quipu_kernel::Problems;
 use quipu_payments::{
     Answer, AnswerForm, Answered, CreateError, CreationForm, IdempotencyKey, Payment, PaymentRecord,
 };
@@ -31,12 +32,11 @@ impl KeptAnswerForm {
 }
 
 /// The header, if it is sent. Two of them name no attempt.
-pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, ApiError> {
+pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, Problems> {
     let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
     let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
     let key = value.to_str().ok().filter(|_| second.is_none()).and_then(|text| text.parse().ok());
-    key.map(Some)
-        .ok_or_else(|| ApiError::validation(IDEMPOTENCY_KEY, "must be 1 to 255 printable characters"))
+    key.map(Some).ok_or_else(|| Problems::of(IDEMPOTENCY_KEY, "must be 1 to 255 printable characters"))
 }
 
 /// Sends an answer, and says if it is not the first.

@@ -10,9 +10,9 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::Directory;
 
 /// How long a use may wait in memory.
-const FLUSH_AFTER: Duration = Duration::from_secs(30);
+const FLUSH_AFTER: Duration = Duration::from_secs(5);
 
-/// Collects the last use of each key in memory. The first use after a flush sets the next one 30 seconds ahead, so that
+/// Collects the last use of each key in memory. The first use after a flush sets the next one five seconds ahead, so that
 /// nothing runs while nobody calls.
 pub struct KeyUses {
     directory: Arc<dyn Directory>,

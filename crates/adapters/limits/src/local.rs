@@ -46,12 +46,10 @@ impl LocalLimiter {
     /// Counts one request of `subject` if `budget` has room for it: [`RateLimiter::take`] for callers that know that
     /// they need not wait.
     pub fn check(&self, budget: Budget, subject: &str) -> Verdict {
-        self.with_count(budget.kind(), subject, |count, now| count.take(budget, now))
-    }
-
-    /// Counts a request that was allowed elsewhere.
-    pub(crate) fn record(&self, budget: Budget, subject: &str) {
-        self.with_count(budget.kind(), subject, |count, now| count.record(budget, now));
+        let now = self.clock.now().seconds();
+        let mut shard = self.shard(budget.kind(), subject);
+        shard.sweep(now, self.subjects_per_shard);
+        shard.count_of(subject, self.subjects_per_shard).take(budget, now)
     }
 
     fn with_capacity(clock: Arc<dyn Clock>, subjects: usize) -> Self {
@@ -62,18 +60,6 @@ impl LocalLimiter {
             hasher: RandomState::new(),
             subjects_per_shard: subjects.div_ceil(SHARDS),
         }
-    }
-
-    fn with_count<T>(
-        &self,
-        kind: BudgetKind,
-        subject: &str,
-        change: impl FnOnce(&mut SlidingCount, i64) -> T,
-    ) -> T {
-        let now = self.clock.now().seconds();
-        let mut shard = self.shard(kind, subject);
-        shard.sweep(now, self.subjects_per_shard);
-        change(shard.count_of(subject, self.subjects_per_shard), now)
     }
 
     fn shard(&self, kind: BudgetKind, subject: &str) -> MutexGuard<'_, Shard> {
@@ -177,8 +163,11 @@ mod tests {
     fn idle_subjects_are_forgotten() {
         let clock = Arc::new(Hand::default());
         let limiter = LocalLimiter::new(clock.clone());
-        let visit =
-            |subjects| (0..subjects).for_each(|subject| limiter.record(STANDARD, &subject.to_string()));
+        let visit = |subjects| {
+            for subject in 0..subjects {
+                let _ = limiter.check(STANDARD, &subject.to_string());
+            }
+        };
         visit(2000);
         assert_eq!(remembered(&limiter), 2000);
         clock.0.store(62, Ordering::Relaxed);
@@ -193,12 +182,5 @@ mod tests {
             (0..20_000).filter(|subject| limiter.check(STANDARD, &subject.to_string()).allowed).count();
         assert!(remembered(&limiter) <= 64);
         assert!(allowed <= 64 + SHARDS * 100, "{allowed}");
-    }
-
-    #[test]
-    fn what_was_allowed_elsewhere_counts() {
-        let limiter = LocalLimiter::new(Arc::new(Hand::default()));
-        (0..150).for_each(|_| limiter.record(STANDARD, "a"));
-        assert!(!limiter.check(STANDARD, "a").allowed);
     }
 }

@@ -127,12 +127,12 @@ impl Shared {
         subject: &str,
     ) -> Verdict {
         match within(self.patience, self.ask(connection, budget, subject)).await {
-            Ok(verdict) => {
-                if verdict.allowed {
-                    self.local.record(budget, subject);
-                }
-                verdict
+            Ok(shared) if shared.allowed => {
+                // A Redis that lost its memory would let everybody begin anew; this node knows what it allowed itself.
+                let own = self.local.check(budget, subject);
+                if own.allowed && own.remaining >= shared.remaining { shared } else { own }
             }
+            Ok(shared) => shared,
             Err(failure) => {
                 self.lose(generation, &failure);
                 self.take_share(budget, subject)

@@ -23,12 +23,6 @@ impl SlidingCount {
         self.verdict(budget, now, allowed)
     }
 
-    /// Counts a request that was allowed elsewhere, room or no room.
-    pub(crate) fn record(&mut self, budget: Budget, now: i64) {
-        let now = self.advance(budget, now);
-        self.count(now);
-    }
-
     /// Whether nothing in here matters any more.
     pub(crate) fn is_idle(&self, now: i64) -> bool {
         self.seconds.back().is_none_or(|(last, _)| *last < now - i64::from(self.kept_for))

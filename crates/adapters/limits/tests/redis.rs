@@ -202,8 +202,13 @@ async fn a_killed_redis_is_replaced_by_local_shares_until_it_is_back() {
 
     let _redis = PrivateRedis::start_on(port);
     until_shared(&limiter).await;
+    // The new Redis has no memory, but the node has one: five of its ten are taken.
     let verdict = limiter.take(budget, &subject).await;
-    assert!(verdict.allowed && verdict.remaining == 9, "a new Redis has no memory: {verdict:?}");
+    assert!(verdict.allowed && verdict.remaining == 4, "{verdict:?}");
+    assert_eq!(take_many(&limiter, budget, &subject, 50).await, 4);
+    let verdict = limiter.take(budget, &subject).await;
+    assert!(!verdict.allowed && verdict.retry_after_seconds > 0, "{verdict:?}");
+    assert_eq!(take_many(&limiter, budget, &new_subject(), 50).await, 10, "others have all of theirs");
 }
 
 #[tokio::test(flavor = "multi_thread")]

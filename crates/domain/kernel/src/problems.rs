@@ -30,6 +30,11 @@ impl Problems {
         self.0.push(format!("{field} {what}"));
     }
 
+    /// Notes what else was found to be wrong.
+    pub fn append(&mut self, mut others: Self) {
+        self.0.append(&mut others.0);
+    }
+
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

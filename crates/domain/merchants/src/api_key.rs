@@ -40,7 +40,7 @@ pub struct ApiKeyRecord {
     pub expires_at: Option<Timestamp>,
     /// Since when it is refused with `API_KEY_REVOKED`.
     pub revoked_at: Option<Timestamp>,
-    /// When it last opened a call, to the minute or so.
+    /// When it last opened a call, to a few seconds.
     pub last_used_at: Option<Timestamp>,
     /// When it was issued.
     pub created_at: Timestamp,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Clock, Entropy, IdSource, Tenant};
+use quipu_kernel::{Clock, Entropy, IdSource, Problems, Tenant};
 use quipu_ledger::{LedgerReads, PostingError};
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
@@ -18,8 +18,9 @@ use crate::{
 pub struct Creation {
     /// Whose payment.
     pub tenant: Tenant,
-    /// The request.
-    pub draft: Draft,
+    /// The request, or all that is wrong with it: an invalid one must burn its nonce too, and must not slip past an
+    /// idempotency key that stands for another.
+    pub draft: Result<Draft, Problems>,
     /// The merchant's return URLs, for members the request does not give.
     pub default_return_urls: ReturnUrls,
     /// The nonce of a verified v2 signature.
@@ -129,7 +130,11 @@ impl CreatePayment {
         idempotency: Option<IdempotencyRecord>,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
-        let Decision { mut changes, bounds } = match self.decide(tenant, draft, default_return_urls).await {
+        let decided = match draft {
+            Ok(draft) => self.decide(tenant, draft, default_return_urls).await,
+            Err(problems) => Err(CreateError::Invalid(problems)),
+        };
+        let Decision { mut changes, bounds } = match decided {
             Ok(decision) => decision,
             Err(error) => return Attempt::Refused(error, nonce),
         };

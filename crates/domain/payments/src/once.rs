@@ -55,9 +55,10 @@ impl CreatePayment {
     /// and `Store`.
     pub async fn run_once(&self, creation: Creation, once: Once) -> Result<Answered, CreateError> {
         let tenant = creation.tenant;
-        let running = self.running.enter(tenant, &once.key);
+        let running = self.running.enter(tenant, &once.key, creation.nonce.as_ref());
         let settled = match &running {
             Ok(_) => self.repeat(tenant, &once).await.transpose(),
+            Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
             Err(error) => Some(Err(error.clone())),
         };
         if let Some(answer) = settled {

@@ -30,6 +30,14 @@ pub struct SignatureHeaders<'a> {
     pub signature: Option<&'a str>,
 }
 
+impl SignatureHeaders<'_> {
+    /// The merchant who is said to have sent it, if the header is a number.
+    pub fn merchant(&self) -> Option<MerchantId> {
+        let number = whole_number(self.merchant_id?)?;
+        i64::try_from(number).ok().map(MerchantId)
+    }
+}
+
 /// Why a signed request is refused, by the error codes of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureProblem {
@@ -65,7 +73,7 @@ impl<'a> SignatureClaim<'a> {
     /// Reads the headers of a request that arrived at `now`.
     pub fn parse(headers: &SignatureHeaders<'a>, now: Timestamp) -> Result<Self, SignatureProblem> {
         let required = |name, value: Option<&'a str>| value.ok_or(SignatureProblem::Missing(name));
-        let merchant_id = required("X-Merchant-Id", headers.merchant_id)?;
+        required("X-Merchant-Id", headers.merchant_id)?;
         let timestamp = required("X-Timestamp", headers.timestamp)?;
         let nonce = required("X-Nonce", headers.nonce)?;
         let version = required("X-Signature-Version", headers.version)?;
@@ -74,8 +82,7 @@ impl<'a> SignatureClaim<'a> {
         if version != "v1" {
             return Err(malformed("X-Signature-Version", "v1"));
         }
-        let merchant = whole_number(merchant_id).and_then(|id| i64::try_from(id).ok());
-        let merchant = merchant.ok_or(malformed("X-Merchant-Id", "a merchant id, in digits"))?;
+        let merchant = headers.merchant().ok_or(malformed("X-Merchant-Id", "a merchant id, in digits"))?;
         if !is_nonce(nonce) {
             return Err(malformed(
                 "X-Nonce",
@@ -88,7 +95,7 @@ impl<'a> SignatureClaim<'a> {
         if sent.is_none_or(|seconds| seconds.abs_diff(now.seconds()) > WINDOW_SECONDS) {
             return Err(SignatureProblem::TimestampOutOfWindow);
         }
-        Ok(Self { merchant: MerchantId(merchant), timestamp, nonce, signature })
+        Ok(Self { merchant, timestamp, nonce, signature })
     }
 
     /// The merchant who is said to have sent it. The right secret must be one of theirs.

@@ -5,7 +5,10 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::ApiVersion;
 use quipu_signing::{ApiKey, ApiKeyProblem};
 
-use super::identity::{Authority, Caller};
+use super::{
+    identity::{Authority, Caller},
+    sent::Sent,
+};
 use crate::{error::ApiError, state::AppState};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -17,10 +20,13 @@ pub(super) async fn authenticate(
     request: &HttpRequest,
     now: Timestamp,
 ) -> Result<Caller, ApiError> {
-    let sent = request.headers().get(X_API_KEY).filter(|value| !value.is_empty());
-    let sent =
-        sent.ok_or_else(|| ApiError::unauthorized("API_KEY_MISSING", "header X-API-Key is required"))?;
-    let key = ApiKey::parse(sent.to_str().map_err(|_| ApiKeyProblem::Malformed)?)?;
+    let key = match Sent::read(request, &X_API_KEY) {
+        Sent::Nothing | Sent::Text("") => {
+            return Err(ApiError::unauthorized("API_KEY_MISSING", "header X-API-Key is required"));
+        }
+        Sent::Text(text) => ApiKey::parse(text)?,
+        Sent::Unusable => return Err(ApiKeyProblem::Malformed.into()),
+    };
 
     let mut found = None;
     for hash in key.hashes(&state.services.keyring) {

@@ -82,13 +82,15 @@ impl Caller {
         Bearer { tenant: self.tenant(), key_kind, key_id }
     }
 
-    pub(super) fn if_active(self) -> Result<Self, ApiError> {
-        match self.merchant().status {
-            MerchantStatus::Active => Ok(self),
-            MerchantStatus::Suspended => Err(ApiError::Forbidden {
-                code: "MERCHANT_SUSPENDED",
-                message: "the merchant is suspended".to_owned(),
-            }),
+    /// Whether its merchant may act, and it may do what needs this scope.
+    pub(crate) fn may(&self, scope: Option<Scope>) -> Result<(), ApiError> {
+        if self.merchant().status == MerchantStatus::Suspended {
+            let message = "the merchant is suspended".to_owned();
+            return Err(ApiError::Forbidden { code: "MERCHANT_SUSPENDED", message });
+        }
+        match scope {
+            Some(scope) if !self.grants(scope) => Err(ApiError::scope_missing(scope)),
+            _ => Ok(()),
         }
     }
 }

@@ -5,6 +5,7 @@ mod bearer;
 mod identity;
 mod limit;
 mod operator;
+mod sent;
 mod signature;
 
 use actix_web::{HttpRequest, http::header};
@@ -13,6 +14,7 @@ use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 pub(crate) use identity::Caller;
 pub(crate) use limit::{charge_call, charge_failure};
 pub(crate) use operator::Staff;
+use sent::Sent;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature};
 
 use crate::{error::ApiError, state::AppState};
@@ -23,7 +25,7 @@ pub(crate) async fn by_api_key(
     request: &HttpRequest,
     now: Timestamp,
 ) -> Result<Caller, ApiError> {
-    api_key::authenticate(state, request, now).await?.if_active()
+    api_key::authenticate(state, request, now).await
 }
 
 /// Opens the door for API keys and for bearer tokens; where both are sent the key counts.
@@ -32,13 +34,12 @@ pub(crate) async fn by_key_or_token(
     request: &HttpRequest,
     now: Timestamp,
 ) -> Result<Caller, ApiError> {
-    let caller = match bearer_text(request) {
+    match bearer_text(request) {
         Some(token) if !request.headers().contains_key(api_key::X_API_KEY) => {
-            bearer::authenticate(state, token, now).await?
+            bearer::authenticate(state, token, now).await
         }
-        _ => api_key::authenticate(state, request, now).await?,
-    };
-    caller.if_active()
+        _ => api_key::authenticate(state, request, now).await,
+    }
 }
 
 /// Opens the door for staff.
@@ -65,7 +66,12 @@ pub(crate) async fn tenant_named_by_staff(
 
 /// What follows `Bearer` in `Authorization` (RFC 6750); the word's case does not matter (RFC 9110, section 11.1).
 fn bearer_text(request: &HttpRequest) -> Option<&str> {
-    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim())
+    match Sent::read(request, &header::AUTHORIZATION) {
+        Sent::Nothing => None,
+        Sent::Text(value) => {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim())
+        }
+        Sent::Unusable => Some(""),
+    }
 }

@@ -2,18 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actix_web::HttpRequest;
-use quipu_kernel::Timestamp;
+use actix_web::{HttpRequest, http::header::HeaderName};
+use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{ApiVersion, HmacCredential};
 use quipu_payments::Nonce;
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
-use super::identity::{Authority, Caller};
+use super::{
+    identity::{Authority, Caller},
+    sent::Sent,
+};
 use crate::{error::ApiError, state::AppState};
 
-/// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then, and a second for rounding, a replay is
-/// refused for its age.
-const NONCE_KEPT: Duration = Duration::from_secs(601);
+/// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then a replay is refused for its age. The minute
+/// more is for what was judged in time and waits to be committed.
+const NONCE_KEPT: Duration = Duration::from_mins(11);
 
 /// A signed request whose signature has verified, and the nonce it must use up.
 pub(crate) struct Signed {
@@ -29,7 +32,7 @@ pub(crate) async fn authenticate(
     body: &[u8],
     now: Timestamp,
 ) -> Result<Signed, ApiError> {
-    let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_empty();
     let headers = SignatureHeaders {
         merchant_id: header("x-merchant-id"),
         timestamp: header("x-timestamp"),
@@ -37,7 +40,11 @@ pub(crate) async fn authenticate(
         version: header("x-signature-version"),
         signature: header("x-signature"),
     };
-    let claim = SignatureClaim::parse(&headers, now)?;
+    let claim = match SignatureClaim::parse(&headers, now) {
+        Ok(claim) => claim,
+        Err(problem @ SignatureProblem::Missing(_)) => return Err(problem.into()),
+        Err(problem) => return Err(refusal(state, headers.merchant(), problem).await),
+    };
     let path_with_query = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let signed = claim.over(request.method().as_str(), path_with_query, body);
 
@@ -52,16 +59,25 @@ pub(crate) async fn authenticate(
             if envelope.merchant.api_version != ApiVersion::V2 {
                 return Err(version_mismatch());
             }
-            let caller = Caller::new(Authority::Credential(Arc::new(envelope.clone()))).if_active()?;
+            let caller = Caller::new(Authority::Credential(Arc::new(envelope.clone())));
             let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT) };
             return Ok(Signed { caller, nonce });
         }
     }
-    // A merchant of v1 has no secret to sign with, and is told what is really wrong.
-    let merchant = services.directory.merchant(claim.merchant()).await?;
-    match merchant {
-        Some(merchant) if merchant.api_version == ApiVersion::V1 => Err(version_mismatch()),
-        _ => Err(SignatureProblem::Mismatch.into()),
+    Err(refusal(state, Some(claim.merchant()), SignatureProblem::Mismatch).await)
+}
+
+/// What is wrong with a request that has all its headers. A merchant of v1 cannot sign at all, so it is told of its
+/// version, whatever else is wrong.
+async fn refusal(state: &AppState, merchant: Option<MerchantId>, problem: SignatureProblem) -> ApiError {
+    let found = match merchant {
+        Some(id) => state.services.directory.merchant(id).await,
+        None => Ok(None),
+    };
+    match found {
+        Ok(Some(merchant)) if merchant.api_version == ApiVersion::V1 => version_mismatch(),
+        Ok(_) => problem.into(),
+        Err(error) => error.into(),
     }
 }
 

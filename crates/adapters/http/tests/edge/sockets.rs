@@ -10,8 +10,10 @@ use std::{
 
 use actix_web::{dev::ServerHandle, rt::System};
 use quipu_http::serve;
+use quipu_merchants::ApiVersion;
+use quipu_signing::sign_request;
 
-use crate::world::{World, deposit};
+use crate::world::{NOW, World, deposit};
 
 struct Running {
     address: SocketAddr,
@@ -154,6 +156,35 @@ async fn requests_may_come_one_after_the_other_without_waiting() {
     for index in 0..20 {
         let (status, body) = read_answer(&mut stream);
         assert_eq!((status, body.contains(&format!("\"r-{index}\""))), (200, true), "{body}");
+    }
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_signed_request_is_judged_when_all_of_it_is_there() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let server = Running::start(&world);
+    let body = deposit("r-1").to_string();
+    let timestamp = (NOW - 290).to_string();
+    let path = "/api/v2/payments";
+    let signature = sign_request(&secret, &timestamp, "nonce-0001", "POST", path, body.as_bytes());
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n\
+         X-Merchant-Id: {merchant}\r\nX-Timestamp: {timestamp}\r\nX-Nonce: nonce-0001\r\n\
+         X-Signature-Version: v1\r\nX-Signature: {signature}\r\nContent-Length: {}\r\n\r\n",
+        body.len(),
+    );
+    for (dawdles, expected) in [(20, 401), (0, 200)] {
+        let mut stream = server.connect();
+        stream.write_all(head.as_bytes()).expect("written");
+        assert_eq!(read_answer(&mut stream).0, 100, "it waits for the body");
+        world.clock.advance(dawdles);
+        stream.write_all(body.as_bytes()).expect("written");
+        let (status, text) = read_answer(&mut stream);
+        assert_eq!(status, expected, "{text}");
+        world.clock.advance(-dawdles);
     }
     server.stop().await;
 }

@@ -271,7 +271,7 @@ fn live_webhooks_are_https_and_defaults_fill_return_urls() {
         }
         other => panic!("{other:?}"),
     }
-    creation.draft.webhook = None;
+    creation.draft.as_mut().expect("a valid request").webhook = None;
     let payment = ready(world.create.run(creation)).expect("created");
     let urls = &payment.terms().return_urls;
     assert_eq!(urls.success_url.as_deref(), Some("https://own.example"));

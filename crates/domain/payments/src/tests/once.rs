@@ -3,7 +3,7 @@
 use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use quipu_kernel::Currency;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
 use crate::{
-    Answer, AnswerForm, Answered, Audience, Changes, CreateError, IdempotencyRecord, KeptAnswer, Nonce,
-    Payment,
+    Answer, AnswerForm, Answered, Audience, Changes, CreateError, Creation, IdempotencyRecord, KeptAnswer,
+    Nonce, Payment,
     once::{CreationForm, Once},
 };
 
@@ -52,9 +52,12 @@ fn once(key: &str, body: &Value) -> Once {
 }
 
 fn ask(world: &World, key: &str, body: &Value, nonce: Option<&str>) -> Result<Answered, CreateError> {
-    let mut creation = creation(body);
-    creation.nonce = nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START });
-    ready(world.create.run_once(creation, once(key, body)))
+    ready(world.create.run_once(signed(body, nonce), once(key, body)))
+}
+
+fn signed(body: &Value, nonce: Option<&str>) -> Creation {
+    let nonce = nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START });
+    Creation { nonce, ..creation(body) }
 }
 
 #[test]
@@ -80,6 +83,19 @@ fn another_body_under_the_same_key_is_a_mismatch() {
     let refusal = ask(&world, "k", &other, None).expect_err("mismatch");
     assert!(matches!(refusal, CreateError::IdempotencyKeyMismatch));
     ask(&world, "other", &with(other, &json!({"merchant_reference": "2"})), None).expect("another key");
+}
+
+#[test]
+fn an_invalid_body_is_another_body_too() {
+    let world = World::new();
+    let invalid = json!({"amount": 1.5});
+    let refusal = ask(&world, "k", &invalid, None).expect_err("invalid");
+    assert!(matches!(refusal, CreateError::Invalid(_)), "nothing was asked for under the key before");
+    ask(&world, "k", &deposit(), None).expect("created");
+    let refusal = ask(&world, "k", &invalid, Some("nonce-1")).expect_err("mismatch");
+    assert!(matches!(refusal, CreateError::IdempotencyKeyMismatch), "{refusal}");
+    assert!(world.store.rows().nonces.contains("nonce-1"));
+    assert!(ask(&world, "k", &deposit(), None).expect("repeated").replayed);
 }
 
 #[test]
@@ -129,6 +145,28 @@ fn a_first_request_still_running_keeps_others_away() {
         assert!(first.as_mut().poll(&mut context).is_ready());
     }
     assert!(ask(&world, "k", &body, None).expect("repeated").replayed);
+}
+
+/// A signed request that is sent twice at once is accepted once, whichever of the two is the first.
+#[test]
+fn a_copy_of_a_running_request_burns_nothing_of_it() {
+    let world = World::new();
+    world.store.holds.store(true, Ordering::Relaxed);
+    let body = deposit();
+    let mut first = pin!(world.create.run_once(signed(&body, Some("the-same")), once("k", &body)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    world.store.holds.store(false, Ordering::Relaxed);
+    let copy = ask(&world, "k", &body, Some("the-same"));
+    assert!(matches!(copy, Err(CreateError::NonceUsed)), "{copy:?}");
+    let beside = ask(&world, "k", &body, Some("another"));
+    assert!(matches!(beside, Err(CreateError::IdempotencyKeyInUse)), "{beside:?}");
+    match first.as_mut().poll(&mut context) {
+        Poll::Ready(Ok(answered)) => assert!(!answered.replayed),
+        other => panic!("{other:?}"),
+    }
+    let burnt = world.store.rows().nonces.clone();
+    assert!(burnt.contains("the-same") && burnt.contains("another"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ impl World {
 pub(super) fn creation(body: &Value) -> Creation {
     Creation {
         tenant: TENANT,
-        draft: Draft::parse(body).expect("a valid request"),
+        draft: Draft::parse(body),
         default_return_urls: ReturnUrls::default(),
         nonce: None,
     }

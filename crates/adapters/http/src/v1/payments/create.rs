@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
+use quipu_kernel::Problems;
 use quipu_payments::{Creation, Draft, IdempotencyKey, Nonce, Once};
 use quipu_signing::sha256_hex;
 
@@ -10,41 +11,38 @@ use crate::{
     body,
     call::{Call, Outcome},
     caller::{Caller, Signed},
-    error::ApiError,
     kept_answer::{self, KeptAnswerForm},
     reply,
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
-    let (draft, key) = parse(&call)?;
-    create(call, caller, draft, key, None).await
+    create(call, caller, None).await
 }
 
 /// A signed request uses its nonce up even if its body is refused: in the payment's own commit, or else by itself.
 pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -> Outcome {
-    match body::require_json(&call.request, &call.body).and_then(|()| parse(&call)) {
-        Ok((draft, key)) => create(call, caller, draft, key, Some(nonce)).await,
-        Err(error) => {
-            call.state.services.create.burn(caller.tenant(), nonce).await?;
-            Err(error)
+    if let Err(error) = body::require_json(&call.request, &call.body) {
+        call.state.services.create.burn(caller.tenant(), nonce).await?;
+        return Err(error);
+    }
+    create(call, caller, Some(nonce)).await
+}
+
+/// The request and its name. What is wrong with either is wrong with the request, which then has no name.
+fn parse(call: &Call) -> (Result<Draft, Problems>, Option<IdempotencyKey>) {
+    let draft = call.json().and_then(|body| Draft::parse(&body));
+    match kept_answer::idempotency_key(call) {
+        Ok(key) => (draft, key),
+        Err(mut problems) => {
+            problems.append(draft.err().unwrap_or_default());
+            (Err(problems), None)
         }
     }
 }
 
-fn parse(call: &Call) -> Result<(Draft, Option<IdempotencyKey>), ApiError> {
-    let key = kept_answer::idempotency_key(call)?;
-    let draft = Draft::parse(&call.json()?)?;
-    Ok((draft, key))
-}
-
-async fn create(
-    call: Call,
-    caller: Caller,
-    draft: Draft,
-    key: Option<IdempotencyKey>,
-    nonce: Option<Nonce>,
-) -> Outcome {
+async fn create(call: Call, caller: Caller, nonce: Option<Nonce>) -> Outcome {
     let tenant = caller.tenant();
+    let (draft, key) = parse(&call);
     let default_return_urls = caller.merchant().return_urls.clone();
     let creation = Creation { tenant, draft, default_return_urls, nonce };
     let create = &call.state.services.create;
