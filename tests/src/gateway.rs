@@ -181,7 +181,7 @@ impl Gateway {
     fn run_in(&self, folder: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         // Should it start all the same, it ends by itself.
         let mut command = Command::new("timeout");
-        command.arg("20").arg(binary()).args(arguments).arg("--data").arg(folder).current_dir(folder);
+        command.arg("60").arg(binary()).args(arguments).arg("--data").arg(folder).current_dir(folder);
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
         command.envs(environment.iter().copied());
         command.stdin(Stdio::null()).output().expect("the binary can be run").into()

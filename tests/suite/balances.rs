@@ -22,15 +22,16 @@ async fn a_completed_deposit_becomes_available(database: Database) {
 }
 
 async fn a_withdrawal_freezes_its_amount_until_it_is_sent(database: Database) {
-    let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1s").start().await;
+    let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
-    merchant.fund("ARS", 1_000).await;
+    merchant.fund("ARS", 1_100).await;
+    merchant.create(&draft::steered(draft::withdrawal_ars(100), "hold")).await;
+    assert_eq!(merchant.balance("ARS").await, (1_000, 100));
     let id = merchant.create(&draft::withdrawal_ars(400)).await;
-    assert_eq!(merchant.balance("ARS").await, (600, 400));
     merchant.wait_for(&id, "completed").await;
-    assert_eq!(merchant.balance("ARS").await, (600, 0));
+    assert_eq!(merchant.balance("ARS").await, (600, 100));
     assert_eq!(merchant.balance_of("ARS", "withdrawal").await, 400);
-    assert_eq!(merchant.balance_record("ARS", "main").await["new_balance"], json!(600));
+    assert_eq!(merchant.balance_record("ARS", "main").await["new_balance"], json!(700));
     gateway.check();
 }
 
@@ -98,5 +99,12 @@ async fn merchant_scoped_reads_answer_the_same(database: Database) {
         let separator = if rest.contains('?') { '&' } else { '?' };
         let as_operator = gateway.operator().get(&format!("{path}{separator}environment=test")).await.ok();
         assert_eq!(as_operator, own);
+        let unknown = format!("{path}{separator}environment=production");
+        gateway.operator().get(&unknown).await.invalid("environment");
     }
+    // The operator sees `live` unless told otherwise.
+    let path = format!("/api/v1/merchants/{}/balance?currency=ARS", merchant.id);
+    assert_eq!(gateway.operator().get(&path).await.ok()["balance_amount"], "0");
+    let nobody = "/api/v1/merchants/999999999/balance/all";
+    gateway.operator().get(nobody).await.refused(404, "MERCHANT_NOT_FOUND");
 }

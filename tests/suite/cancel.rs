@@ -12,6 +12,7 @@ on_both_databases!(
     of_many_cancels_exactly_one_wins,
     cancel_and_submission_have_one_winner,
     a_reason_is_checked,
+    the_reason_is_kept_as_the_failure,
 );
 
 async fn cancel(merchant: &Merchant, id: &str) -> quipu_tests::Answer {
@@ -120,4 +121,27 @@ async fn a_reason_is_checked(database: Database) {
     assert_eq!(merchant.api.payment(&id).await["status"], "pending");
     let reason: Value = json!({ "reason": "r".repeat(500) });
     assert_eq!(merchant.api.post(&path, &reason).await.data()["status"], "cancelled");
+}
+
+async fn the_reason_is_kept_as_the_failure(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("ARS", 1_000).await;
+    let told = json!({ "code": "CANCELLED", "message": "the customer\nchanged their mind" });
+    for (body, failure) in [
+        (json!({ "reason": told["message"], "unknown": "ignored" }), told),
+        (json!({ "reason": null }), Value::Null),
+        (json!({ "reason": " " }), Value::Null),
+        (json!({}), Value::Null),
+    ] {
+        let id = merchant.create(&draft::steered(draft::withdrawal_ars(100), "hold")).await;
+        let payment = merchant.api.post(&format!("/api/v1/payments/{id}/cancel"), &body).await.data();
+        assert_eq!((&payment["status"], &payment["failure"]), (&json!("cancelled"), &failure), "{body}");
+        assert_eq!(merchant.api.payment(&id).await, payment);
+    }
+    // A hosted withdrawal can be cancelled while its recipient is still unknown.
+    let open = draft::without(draft::withdrawal_ars(100), "/payout");
+    let id = merchant.create(&draft::with(open, "/type", json!("withdrawal_pp"))).await;
+    assert_eq!(cancel(&merchant, &id).await.data()["status"], "cancelled");
+    assert_eq!(merchant.balance("ARS").await, (1_000, 0));
 }

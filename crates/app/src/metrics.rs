@@ -22,6 +22,8 @@ const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the database may take to tell what waits; a scrape must not wait for it much longer than for the rest.
 const GLANCE: Duration = Duration::from_secs(1);
+/// How long to leave the system alone that has no descriptor for another connection.
+const RECOVERY: Duration = Duration::from_secs(1);
 /// Longer requests are nobody's who only wants to read metrics.
 const LONGEST_REQUEST: usize = 8 * 1024;
 
@@ -120,14 +122,13 @@ impl Metrics {
             tokio::select! {
                 () = stop.given() => return,
                 () = tokio::time::sleep(PATIENCE) => {}
-                accepted = self.listener.accept() => {
-                    if let Ok((connection, _)) = accepted {
-                        let answered = tokio::time::timeout(PATIENCE, self.answer(connection)).await;
-                        if let Ok(Err(error)) = answered {
-                            tracing::debug!(%error, "a scrape was cut off");
-                        }
+                accepted = self.listener.accept() => match accepted {
+                    Ok((connection, _)) => self.answer_in_time(connection).await,
+                    Err(error) => {
+                        tracing::warn!(%error, "a scrape could not be accepted");
+                        tokio::time::sleep(RECOVERY).await;
                     }
-                }
+                },
             }
         }
     }
@@ -145,6 +146,12 @@ impl Metrics {
             }
             Ok(Err(error)) => tracing::debug!(%error, "waiting payouts could not be counted"),
             Err(_) => tracing::debug!("waiting payouts could not be counted in time"),
+        }
+    }
+
+    async fn answer_in_time(&self, connection: TcpStream) {
+        if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, self.answer(connection)).await {
+            tracing::debug!(%error, "a scrape was cut off");
         }
     }
 

@@ -12,9 +12,8 @@ use async_trait::async_trait;
 use quipu_http::Readiness;
 use quipu_merchants::RateLimiter;
 use quipu_store::Store;
-use tokio::time::timeout;
 
-/// Whoever asks wants to know now; a part that does not answer by then is not there.
+/// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The parts that a call needs, each under its own name.
@@ -41,20 +40,33 @@ impl Parts {
     }
 }
 
-/// Whether a part is there, and says so before anybody loses patience.
-async fn in_time(part: impl Future<Output = bool>) -> bool {
-    timeout(PATIENCE, part).await.unwrap_or(false)
-}
-
 #[async_trait]
 impl Readiness for Parts {
     async fn probe(&self) -> Vec<(&'static str, bool)> {
-        let database = in_time(async { self.store.ping().await.is_ok() }).await;
-        let migrations = in_time(self.is_migrated()).await;
+        let database = answers(async { self.store.ping().await.is_ok() }, PATIENCE);
+        let (database, migrations) = tokio::join!(database, answers(self.is_migrated(), PATIENCE));
         let mut parts = vec![("database", database), ("migrations", migrations)];
         if let Some(limiter) = &self.shared_limiter {
-            parts.push(("redis", in_time(async { limiter.probe().await.is_ok() }).await));
+            let redis = async { limiter.probe().await.is_ok() };
+            parts.push(("redis", answers(redis, PATIENCE).await));
         }
         parts
+    }
+}
+
+/// Whether a part says yes in time. A server behind a broken network says nothing at all.
+async fn answers(probe: impl Future<Output = bool>, patience: Duration) -> bool {
+    tokio::time::timeout(patience, probe).await.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_part_that_says_nothing_is_not_ready() {
+        assert!(answers(std::future::ready(true), PATIENCE).await);
+        assert!(!answers(std::future::ready(false), PATIENCE).await);
+        assert!(!answers(std::future::pending(), Duration::ZERO).await);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use quipu_http::{HttpSettings, KeyUses, Limits, Services};
+use quipu_http::{HttpSettings, KeyUses, Services};
 use quipu_merchants::RateLimiter;
 
 use crate::{
@@ -24,8 +24,9 @@ use crate::{
     workers::{Prune, Settle, Workers},
 };
 
-/// How long a process that was told to end may take.
+/// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
+const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
@@ -35,10 +36,11 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     }
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
+    let embedded = settings.embedded_database();
+    // Taken before a master key is made, so that two demos that start at once do not both make one.
+    let _lock = embedded.map(ServingLock::of_database).transpose()?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
-    let embedded = settings.embedded_database();
-    let _lock = embedded.map(ServingLock::of_database).transpose()?;
     wire::make_database_private(settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -97,12 +99,13 @@ async fn serve(
     let use_cases = UseCases::over(&foundation, settings, &public_url);
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
-    let workers = start_workers(&foundation, &use_cases, metrics);
+    let mut workers = start_workers(&foundation, &use_cases, metrics);
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let services = services(&foundation, use_cases, limiter, readiness, &key_uses);
-    let serving = quipu_http::serve(listener, services, http_settings(settings, public_url.clone()))?;
+    let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
+    let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
         // Nobody may be reading, and then the same is in the file.
@@ -110,24 +113,34 @@ async fn serve(
             tracing::warn!("{error:#}");
         }
     }
-    let handle = serving.handle();
-    let serving = tokio::spawn(serving);
+    workers.start(|mut stop| async move {
+        let (handle, mut serving) = (serving.handle(), serving);
+        let ended = tokio::select! {
+            ended = &mut serving => ended,
+            () = stop.given() => tokio::join!(serving, handle.stop(true)).0,
+        };
+        if let Err(error) = ended {
+            tracing::error!(%error, "the server failed");
+        }
+    });
 
-    signals.first().await;
+    let told_to_end = tokio::select! {
+        () = signals.first() => true,
+        () = workers.one_ended() => false,
+    };
     tracing::info!("draining");
     let drain = async {
-        handle.stop(true).await;
-        let ended = serving.await;
         workers.stop().await;
         key_uses.flush().await;
         foundation.store.close().await;
-        ended
     };
-    match tokio::time::timeout(DRAIN, drain).await {
-        Ok(ended) => ended.context("the server ended early")?.context("the server failed")?,
-        Err(_) => bail!("not everything could be finished within {} s", DRAIN.as_secs()),
+    if tokio::time::timeout(DRAIN, drain).await.is_err() {
+        bail!("not everything could be finished within {} s", DRAIN.as_secs());
     }
     tracing::info!("drained");
+    if !told_to_end {
+        bail!("a part of the process ended by itself, and the rest with it");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -169,17 +182,6 @@ fn services(
         readiness: Arc::new(readiness),
         key_uses: Arc::clone(key_uses),
     }
-}
-
-fn http_settings(settings: &Settings, public_url: String) -> HttpSettings {
-    let limits = settings.limits;
-    let limits = Limits {
-        payment_create_per_minute: limits.payment_create_per_minute,
-        payment_create_per_10s: limits.payment_create_per_10s,
-        standard_per_minute: limits.standard_per_minute,
-        unauthenticated_per_minute: limits.unauthenticated_per_minute,
-    };
-    HttpSettings { limits, ..HttpSettings::new(public_url) }
 }
 
 /// The address in a form that can be called: everywhere means here.

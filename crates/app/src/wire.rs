@@ -146,8 +146,7 @@ impl UseCases {
             clock(),
             entropy(),
         )
-        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
-        .with_ledger(Arc::new(foundation.store.clone()));
+        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle = SettlePayment::new(commit, payments, Arc::clone(&rails), clock(), entropy());
         Self {

@@ -163,6 +163,9 @@ async fn a_customer_needs_an_address_unless_it_is_known(database: Database) {
     let known = with(with(deposit(), "/customer", json!({ "name": "Ana" })), "/customer_id", json!(id));
     let second = merchant.api.create(&known).await.ok();
     assert_eq!(second["customer_id"], id);
+    // What the request leaves out is what is known of the customer.
+    assert_eq!(second["customer"], json!({ "id": id, "name": "Ana", "email": null, "phone": "+52 55 1234" }));
+    merchant.api.create(&with(known.clone(), "/customer", json!({}))).await.invalid("customer");
     // Another merchant's customer is as unknown as one that does not exist.
     let stranger = gateway.merchant().await;
     stranger.api.create(&known).await.invalid("customer_id");
@@ -191,6 +194,38 @@ async fn all_problems_are_told_at_once(database: Database) {
     for field in ["amount", "currency", "method", "merchant_reference", "customer"] {
         answer.invalid(field);
     }
+    // Each member of the field table with a value of no type that any of them has, and below.
+    let mut body = json!({ "return_urls": { "success_url": 1.5, "cancel_url": 1.5 } });
+    let top = [
+        "amount",
+        "currency",
+        "method",
+        "type",
+        "merchant_reference",
+        "customer_id",
+        "customer",
+        "payout",
+        "webhook_url",
+        "webhook_events",
+        "traffic_type",
+        "redirectpay",
+        "description",
+        "note",
+        "external_id",
+    ];
+    for field in top {
+        body[field] = json!(1.5);
+    }
+    let answer = merchant.api.create(&body).await;
+    for field in top.into_iter().chain(["return_urls.success_url", "return_urls.cancel_url"]) {
+        answer.invalid(field);
+    }
+    // What only the merchant's data shows is told together, too.
+    let nobody = json!({ "kind": "bank", "ibanAccountId": "7" });
+    let body = with(draft::partner_withdrawal("GEL", 100, nobody), "/customer_id", json!(7));
+    let answer = merchant.api.create(&body).await;
+    answer.invalid("customer_id");
+    answer.invalid("payout.partnerDestination.ibanAccountId");
 }
 
 async fn webhook_targets_are_checked(database: Database) {

@@ -280,6 +280,9 @@ async fn without_a_partner_route_it_is_not_ready(database: Database) {
     for currency in ["ARS", "MXN", "USD"] {
         let answer = merchant.api.create(&partner_withdrawal(currency, 100, wallet())).await;
         answer.refused(400, "PARTNER_PAYOUT_NOT_READY");
+        // Whom it would go to is no question then.
+        let unknown = partner_withdrawal(currency, 100, json!({ "kind": "bank", "ibanAccountId": "7" }));
+        merchant.api.create(&unknown).await.refused(400, "PARTNER_PAYOUT_NOT_READY");
     }
     merchant
         .edit_routes(|route| {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     a_withdrawal_needs_what_its_method_and_currency_ask,
+    all_that_is_wrong_with_a_payout_is_told_at_once,
     payout_members_have_types_forms_and_bounds,
     every_complete_payout_is_accepted,
     a_hosted_withdrawal_may_leave_the_recipient_open,
@@ -73,8 +74,25 @@ async fn a_withdrawal_needs_what_its_method_and_currency_ask(database: Database)
     for draft in [ars, mxn, aud_payid, aud_bank] {
         let answer = merchant.api.create(&without(draft(), "/payout")).await;
         table.invalid(format!("{} without payout", draft()["currency"]), &answer, "payout");
+        let answer = merchant.api.create(&with(draft(), "/payout", Value::Null)).await;
+        table.invalid(format!("{} with payout null", draft()["currency"]), &answer, "payout");
     }
+    table.invalid("UYU to nobody", &merchant.api.create(&with(uyu(), "/payout", json!({}))).await, "payout");
     table.finish();
+}
+
+async fn all_that_is_wrong_with_a_payout_is_told_at_once(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = funded(&gateway).await;
+    let nothing = merchant.api.create(&with(ars(), "/payout", json!({}))).await;
+    for field in ["payout.recipient_name", "payout.bank_account"] {
+        nothing.invalid(field);
+    }
+    let wrong = json!({ "recipient_name": 5, "bank_code": [], "bsb": "x", "colour": "red" });
+    let answer = merchant.api.create(&with(ars(), "/payout", wrong)).await;
+    for member in ["recipient_name", "bank_account", "bank_code", "bsb", "colour"] {
+        answer.invalid(&format!("payout.{member}"));
+    }
 }
 
 async fn payout_members_have_types_forms_and_bounds(database: Database) {

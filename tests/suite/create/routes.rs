@@ -1,6 +1,6 @@
 //! What a merchant's routes decide: whether, how much, at what fee (decisions on routes and fees).
 
-use quipu_tests::{Database, Gateway, draft, on_both_databases};
+use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
 use serde_json::json;
 
 on_both_databases!(
@@ -10,6 +10,7 @@ on_both_databases!(
     the_operator_adds_routes,
     methods_lists_what_the_routes_enable,
     validate_judges_without_creating,
+    validate_says_what_a_creation_would,
     account_checks_can_be_enforced,
 );
 
@@ -155,11 +156,85 @@ async fn account_checks_can_be_enforced(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
     merchant.fund("MXN", 1_000).await;
-    merchant.edit_routes(|route| route["account_check"] = json!("enforce")).await;
-    let to = |clabe: &str| {
-        let payout = json!({ "recipient_name": "Ana", "bank_account": clabe });
-        draft::withdrawal("MXN", "spei", 100, payout)
+    for currency in ["ARS", "AUD", "GEL"] {
+        merchant.fund(currency, 1_000).await;
+    }
+    let clabe = |number: &str| draft::withdrawal("MXN", "spei", 10, json!({ "bank_account": number }));
+    let cbu = |number: &str| {
+        let payout = json!({ "recipient_name": "Ana", "bank_account": number });
+        draft::withdrawal("ARS", "bank_transfer", 10, payout)
     };
-    merchant.api.create(&to("032180000118359718")).await.invalid("payout.bank_account");
-    merchant.api.create(&to("032180000118359719")).await.ok();
+    let abn =
+        |number: &str| draft::withdrawal("AUD", "payid", 10, json!({ "payid": number, "payid_type": "abn" }));
+    let iban = |number: &str| {
+        let bank = json!({ "iban": number, "swift": "TBCBGE22", "beneficiaryName": "Nino Beridze",
+            "beneficiaryBank": "TBC Bank", "address": "Tbilisi" });
+        draft::partner_withdrawal("GEL", 10, json!({ "kind": "bank", "bank": bank }))
+    };
+    let rows = [
+        (clabe("032180000118359719"), clabe("032180000118359718"), "payout.bank_account"),
+        (cbu("2850590940090418135201"), cbu("2850590940090418135202"), "payout.bank_account"),
+        (abn("51824753556"), abn("51824753557"), "payout.payid"),
+        (
+            iban("GE29NB0000000101904917"),
+            iban("GE28NB0000000101904917"),
+            "payout.partnerDestination.bank.iban",
+        ),
+    ];
+    let mut table = Table::new();
+    for (_, wrong, field) in &rows {
+        let again = draft::with(wrong.clone(), "/merchant_reference", json!(draft::reference()));
+        table.accepted(format!("{field} by its form"), &merchant.api.create(&again).await);
+    }
+    merchant.edit_routes(|route| route["account_check"] = json!("enforce")).await;
+    for (right, wrong, field) in rows {
+        table.accepted(format!("{field} right"), &merchant.api.create(&right).await);
+        table.invalid(format!("{field} wrong"), &merchant.api.create(&wrong).await, field);
+    }
+    table.finish();
+}
+
+async fn validate_says_what_a_creation_would(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant
+        .edit_routes(|route| {
+            route["min_amount"] = json!(100);
+            route["max_amount"] = json!(500);
+            route["fee_fixed"] = json!(150);
+        })
+        .await;
+    merchant.fund("ARS", 10_000).await;
+    merchant.fund("GEL", 10_000).await;
+    let to_beneficiary = json!({ "kind": "bank", "ibanAccountId": "7" });
+    let to_wallet = json!({ "kind": "wallet", "scheme": "phone", "value": "995123456789" });
+    let drafts = [
+        draft::partner_withdrawal("UYU", 100, to_beneficiary.clone()),
+        draft::deposit_mxn(99),
+        draft::deposit_mxn(149),
+        draft::deposit_mxn(150),
+        draft::deposit_mxn(501),
+        draft::deposit("USD", "cash", 200),
+        draft::deposit("MXN", "cash", 200),
+        draft::deposit("AUD", "spei", 200),
+        draft::withdrawal_ars(100),
+        draft::withdrawal_ars(99),
+        draft::with(draft::withdrawal_ars(100), "/payout", json!({})),
+        draft::withdrawal("ARS", "redirectpay", 100, json!({})),
+        draft::partner_withdrawal("GEL", 100, to_wallet.clone()),
+        draft::partner_withdrawal("UYU", 100, to_wallet),
+        draft::partner_withdrawal("GEL", 100, to_beneficiary),
+    ];
+    for draft in drafts {
+        let mut question = json!({});
+        for member in ["method", "currency", "type", "amount", "payout"] {
+            question[member] = draft[member].clone();
+        }
+        let judged = merchant.api.post("/api/v1/payments/methods/validate", &question).await.data();
+        let created = merchant.api.create(&draft).await;
+        assert_eq!(judged["valid"], created.status == 200, "{judged}, but {created}");
+        if created.status != 200 {
+            assert_eq!(judged["errors"][0]["code"], created.json()["error_code"], "{judged}, but {created}");
+        }
+    }
 }

@@ -208,7 +208,10 @@ impl From<StoreUnavailable> for ApiError {
 
 impl From<LedgerUnavailable> for ApiError {
     fn from(error: LedgerUnavailable) -> Self {
-        Self::Internal { cause: error.0 }
+        match error {
+            LedgerUnavailable::Overloaded => Self::Overloaded,
+            LedgerUnavailable::Failed(cause) => Self::Internal { cause },
+        }
     }
 }
 

@@ -97,11 +97,13 @@ impl Query {
     fn time(&self, name: &str, problems: &mut Problems) -> Option<(Timestamp, bool)> {
         let value = self.text(name, problems)?;
         // A plus sign that was not escaped arrives as a blank, and an instant has no other blank.
-        let parsed = Timestamp::parse(&value.replace(' ', "+"));
-        if parsed.is_none() {
+        let value = value.replace(' ', "+");
+        let date = Timestamp::parse_date(&value).map(|date| (date, true));
+        let time = date.or_else(|| Some((Timestamp::parse(&value)?, false)));
+        if time.is_none() {
             problems.add(name, "must be an ISO 8601 date or instant");
         }
-        parsed.map(|time| (time, value.len() == "2026-01-31".len()))
+        time
     }
 }
 
@@ -145,11 +147,14 @@ mod tests {
 
     #[test]
     fn dates_include_their_ends() {
-        let query = Query::parse("a=2026-01-31&b=2026-01-31T02:00:00+02:00").map_err(|_| ()).expect("pairs");
+        let query = "a=2026-01-31&b=2026-01-31T02:00:00+02:00&c=20260131&d=2026-01-31T00:00";
+        let query = Query::parse(query).map_err(|_| ()).expect("pairs");
         let mut problems = Problems::new();
         let shown = |time: Option<Timestamp>| time.expect("a time").to_string();
         assert_eq!(shown(query.start_time("a", &mut problems)), "2026-01-31T00:00:00.000Z");
         assert_eq!(shown(query.end_time("a", &mut problems)), "2026-01-31T23:59:59.999Z");
         assert_eq!(shown(query.end_time("b", &mut problems)), "2026-01-31T00:00:00.000Z");
+        assert_eq!(shown(query.end_time("c", &mut problems)), "2026-01-31T23:59:59.999Z");
+        assert_eq!(shown(query.end_time("d", &mut problems)), "2026-01-31T00:00:00.000Z");
     }
 }

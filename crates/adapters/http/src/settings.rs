@@ -5,7 +5,7 @@ use std::time::Duration;
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
 
 /// Rate limits (specification, "Limits"); a key may have its own.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Payment creations of a key in any minute.
     pub payment_create_per_minute: u32,

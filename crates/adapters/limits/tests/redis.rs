@@ -138,16 +138,18 @@ async fn redis_and_memory_answer_alike() {
     ];
     for budget in budgets {
         // Where a second ends between the two, they differ by right; no run of bad luck lasts.
-        let mut alike = false;
-        for _attempt in 0..20 {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
             let subject = new_subject();
             let mut answers = HashSet::new();
             for _ in 0..10 {
                 answers.insert(limiter.take(budget, &subject).await == memory.check(budget, &subject));
             }
-            alike = alike || answers == HashSet::from([true]);
+            if answers == HashSet::from([true]) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{budget:?}");
         }
-        assert!(alike, "{budget:?}");
     }
 }
 
@@ -157,15 +159,15 @@ async fn no_window_sees_more_than_its_limit_as_time_goes_by() {
     let limiter = connect(&shared_redis(), PATIENT).await;
     let (budget, subject) = (budget(5, 1), new_subject());
     let mut allowed = Vec::new();
-    let (end, mut pace) = (Instant::now() + Duration::from_secs(6), interval(Duration::from_millis(5)));
-    while Instant::now() < end {
+    let (deadline, mut pace) = (Instant::now() + DEADLINE, interval(Duration::from_millis(5)));
+    while allowed.len() < 4 * LIMIT {
+        assert!(Instant::now() < deadline, "the window does not open again: {}", allowed.len());
         let before = Instant::now();
         if limiter.take(budget, &subject).await.allowed {
             allowed.push((before, Instant::now()));
         }
         pace.tick().await;
     }
-    assert!(allowed.len() > 2 * LIMIT, "the window opens again: {}", allowed.len());
     for run in allowed.windows(LIMIT + 1) {
         let span = run[LIMIT].1 - run[0].0;
         assert!(span > Duration::from_secs(1), "{} requests in {span:?}", LIMIT + 1);
@@ -191,6 +193,9 @@ async fn a_refused_request_consumes_nothing_and_keys_expire() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_redis_is_replaced_by_local_shares_until_it_is_back() {
     let redis = PrivateRedis::start();
+    // Two nodes are what is assumed, and what is there once they have been counted.
+    let other = connect(&redis.url(), PATIENT).await;
+    until_shared(&other).await;
     let limiter = connect(&redis.url(), PATIENT).await;
     until_shared(&limiter).await;
     let (budget, subject) = (budget(10, 3600), new_subject());

@@ -1,8 +1,8 @@
 //! Payments for the tests of rails.
 
-use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Minor, Tenant, Timestamp};
+use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Tenant, Timestamp};
 use quipu_merchants::{Method, ReturnUrls, Route, RouteKey};
-use quipu_payments::{Customer, Instructions, Payment, PaymentType, Payout, State, Status, Terms};
+use quipu_payments::{Customer, Payment, PaymentType, Payout, State, Terms};
 
 /// A payment of 1,000.00 as it stands before its rail is asked.
 pub(crate) struct Sample {
@@ -72,18 +72,8 @@ impl Sample {
             redirect_scheme: None,
         };
         let state = State {
-            status: Status::first(self.kind),
-            version: 1,
-            fee: Minor::ZERO,
-            refunded_amount: Minor::ZERO,
-            received_amount: None,
-            late: false,
-            failure: None,
             payout: self.has_recipient.then(Payout::default),
-            instructions: Instructions::default(),
-            due: None,
-            completed_at: None,
-            updated_at: Self::CREATED_AT,
+            ..State::first(self.kind, Self::CREATED_AT)
         };
         Payment::restore(terms, state)
     }

@@ -169,5 +169,12 @@ async fn claim(
             rows
         }
     };
-    rows.into_iter().map(PaymentRow::into_payment).collect()
+    Ok(rows.into_iter().filter_map(readable).collect())
+}
+
+/// The payment of a row; none if it cannot be read. That one keeps its lease and is tried again when it ends, and all
+/// others are claimed as if it were not there.
+fn readable(row: PaymentRow) -> Option<Payment> {
+    let payment = row.into_payment();
+    payment.inspect_err(|fault| tracing::error!(%fault, "a due payment cannot be read")).ok()
 }

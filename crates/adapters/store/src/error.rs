@@ -106,6 +106,9 @@ impl From<Fault> for DirectoryError {
 
 impl From<Fault> for LedgerUnavailable {
     fn from(fault: Fault) -> Self {
-        Self(fault.to_string())
+        match fault {
+            Fault::Overloaded => Self::Overloaded,
+            other => Self::Failed(other.to_string()),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a store needs to know to open.
 
-/// Where the database is and how many workers it gets.
-#[derive(Debug, Clone)]
+/// Where the database is and how many workers it gets. Not to be shown: the address may hold a password.
+#[derive(Clone)]
 pub struct StoreSettings {
     /// `sqlite://path` or `postgres://user:password@host/database`.
     pub url: String,

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use quipu_kernel::{Currency, Minor};
 use quipu_ledger::Balance;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::Fault;
 
@@ -28,4 +29,14 @@ pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance
 /// A stored text as the value it stands for.
 pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &str, text: &str) -> Result<T, Fault> {
     text.parse().map_err(|error| Fault::Corrupt(format!("{what} {error}")))
+}
+
+/// A value as it is kept in a column of JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|error| Fault::Corrupt(error.to_string()))
+}
+
+/// A value that was kept in a column of JSON.
+pub(crate) fn from_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("{what}: {error}")))
 }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::Result;
+use quipu_http::Limits;
 use quipu_kernel::Secret;
 
 use self::reader::Reader;
@@ -21,15 +22,6 @@ use self::reader::Reader;
 pub(crate) enum LogFormat {
     Json,
     Text,
-}
-
-/// Requests allowed per minute or ten seconds, for each key or client address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LimitSettings {
-    pub(crate) payment_create_per_minute: u32,
-    pub(crate) payment_create_per_10s: u32,
-    pub(crate) standard_per_minute: u32,
-    pub(crate) unauthenticated_per_minute: u32,
 }
 
 /// The whole configuration, defaults filled in.
@@ -51,7 +43,7 @@ pub(crate) struct Settings {
     pub(crate) log_level: String,
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
-    pub(crate) limits: LimitSettings,
+    pub(crate) limits: Limits,
     /// Keys that are set and have no effect in this release.
     pub(crate) without_effect: Vec<&'static str>,
 }
@@ -97,22 +89,25 @@ impl Settings {
             redirectpay_cancel_after: from
                 .take("redirectpay.cancel_after", values::duration)
                 .unwrap_or(Duration::from_hours(24)),
-            limits: LimitSettings {
-                payment_create_per_minute: from
-                    .take("limits.payment_create_per_minute", values::limit)
-                    .unwrap_or(5000),
-                payment_create_per_10s: from
-                    .take("limits.payment_create_per_10s", values::limit)
-                    .unwrap_or(500),
-                standard_per_minute: from.take("limits.standard_per_minute", values::limit).unwrap_or(100),
-                unauthenticated_per_minute: from
-                    .take("limits.unauthenticated_per_minute", values::limit)
-                    .unwrap_or(60),
-            },
+            limits: limits(from),
             without_effect: planned::take(from),
         };
         from.finish()?;
         Ok(settings)
+    }
+}
+
+fn limits(from: &mut Reader) -> Limits {
+    let usual = Limits::default();
+    let mut limit = |key, usual| from.take(key, values::limit).unwrap_or(usual);
+    Limits {
+        payment_create_per_minute: limit("limits.payment_create_per_minute", usual.payment_create_per_minute),
+        payment_create_per_10s: limit("limits.payment_create_per_10s", usual.payment_create_per_10s),
+        standard_per_minute: limit("limits.standard_per_minute", usual.standard_per_minute),
+        unauthenticated_per_minute: limit(
+            "limits.unauthenticated_per_minute",
+            usual.unauthenticated_per_minute,
+        ),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What runs beside the calls of merchants. A worker survives every error, and stops between two pieces of work.
+//! What a serving process does until it is told to end: answering calls, and what runs beside them. A worker survives
+//! every error, and stops between two pieces of work.
 
 mod prune;
 mod settle;
@@ -48,6 +49,14 @@ impl Workers {
         self.running.spawn(worker(StopSignal(self.stop.subscribe())));
     }
 
+    /// Completes when one ends although nobody told it to: from then on the process does only a part of its work.
+    pub(crate) async fn one_ended(&mut self) {
+        match self.running.join_next().await {
+            Some(ended) => log_panic("a worker", &ended),
+            None => std::future::pending().await,
+        }
+    }
+
     /// Gives the signal and waits until each has finished what it had begun.
     pub(crate) async fn stop(mut self) {
         self.stop.send_replace(true);
@@ -67,4 +76,31 @@ fn log_panic(what: &str, ended: &Result<(), JoinError>) {
 /// How long to wait after so many failures in a row: twice as long each time, half a minute at most.
 fn back_off(failures: u32) -> Duration {
     Duration::from_millis(250 << failures.min(7)).min(Duration::from_secs(30))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_worker_that_panics_is_noticed_and_the_others_finish_in_order() {
+        let finished = Arc::new(AtomicBool::new(false));
+        let mut workers = Workers::new();
+        let done = Arc::clone(&finished);
+        workers.start(|mut stop| async move {
+            stop.given().await;
+            tokio::task::yield_now().await;
+            done.store(true, Ordering::Relaxed);
+        });
+        workers.start(|_| async { panic!("as a fault in a worker would") });
+        workers.one_ended().await;
+        assert!(!finished.load(Ordering::Relaxed));
+        workers.stop().await;
+        assert!(finished.load(Ordering::Relaxed));
+    }
 }

@@ -9,6 +9,9 @@ use super::StopSignal;
 
 /// Between two rounds.
 const PAUSE: Duration = Duration::from_mins(1);
+/// How far apart the clocks of nodes may be. A nonce is dropped for all of them, also for one whose clock lags behind and
+/// which would still accept the signature.
+const CLOCKS_APART: Duration = Duration::from_mins(5);
 /// Rows of each kind in one commit, few enough that nobody notices the wait behind it.
 const AT_ONCE: u32 = 2_000;
 
@@ -22,7 +25,8 @@ impl Prune {
     /// Works until it is told to stop.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         while !stop.is_given() {
-            let more = match self.queue.prune(self.clock.now(), AT_ONCE).await {
+            let expired = self.clock.now().minus(CLOCKS_APART);
+            let more = match self.queue.prune(expired, AT_ONCE).await {
                 Ok(dropped) => dropped >= u64::from(AT_ONCE),
                 Err(error) => {
                     tracing::warn!(%error, "expired nonces and answers were not dropped");
@@ -33,5 +37,67 @@ impl Prune {
                 let _ = tokio::time::timeout(PAUSE, stop.given()).await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use quipu_kernel::Timestamp;
+    use quipu_merchants::StoreUnavailable;
+    use quipu_payments::Payment;
+
+    use super::{super::Workers, *};
+
+    const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> Timestamp {
+            NOON
+        }
+    }
+
+    /// Notes until when rows must have expired to be dropped, and says when it was asked.
+    struct Asked(Mutex<Option<tokio::sync::oneshot::Sender<Timestamp>>>);
+
+    #[async_trait]
+    impl DueQueue for Asked {
+        async fn claim(&self, _: Timestamp, _: Timestamp, _: u32) -> Result<Vec<Payment>, StoreUnavailable> {
+            unreachable!("this worker claims nothing")
+        }
+
+        async fn next_due(&self) -> Result<Option<Timestamp>, StoreUnavailable> {
+            unreachable!("this worker does not ask what is due")
+        }
+
+        async fn overdue_payouts(&self, _: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+            unreachable!("this worker does not ask what is overdue")
+        }
+
+        async fn changed(&self) {
+            unreachable!("this worker does not wait for commits")
+        }
+
+        async fn prune(&self, expired: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {
+            if let Some(asked) = self.0.lock().expect("no test panics with the lock").take() {
+                asked.send(expired).expect("the test waits");
+            }
+            Ok(0)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_lagging_node_may_still_need_is_kept() {
+        let (asked, answer) = tokio::sync::oneshot::channel();
+        let prune = Prune { queue: Arc::new(Asked(Mutex::new(Some(asked)))), clock: Arc::new(Noon) };
+        let mut workers = Workers::new();
+        workers.start(|stop| prune.run(stop));
+        let expired = answer.await.expect("a round");
+        workers.stop().await;
+        assert_eq!(NOON.since(expired), Duration::from_mins(5));
     }
 }

@@ -5,16 +5,17 @@ use std::{sync::Arc, time::Duration};
 use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{DueQueue, Payment, SettlePayment};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 use super::{StopSignal, back_off, log_panic};
 
 /// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
 const LEASE: Duration = Duration::from_mins(1);
-/// How long attending to one payment may take. A call that takes longer is given up while the lease still holds, so that
-/// nobody else attends to the payment meanwhile.
-const PATIENCE: Duration = Duration::from_secs(30);
-const _: () = assert!(PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
+const _: () = assert!(Settle::PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
+const _: () = assert!(
+    Settle::PATIENCE.as_secs() < SettlePayment::RESUBMIT_AFTER.as_secs(),
+    "a submission must not be made again while the first may still run"
+);
 
 /// Payments claimed in one commit.
 const BATCH: usize = 256;
@@ -33,6 +34,10 @@ pub(crate) struct Settle {
 }
 
 impl Settle {
+    /// How long attending to a payment may take, from before it was claimed. A call that takes longer is given up while
+    /// the lease still holds, so that nobody else attends to the payment meanwhile.
+    pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
+
     /// Works until it is told to stop, then finishes what it has claimed.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let mut attending = JoinSet::new();
@@ -75,6 +80,8 @@ impl Settle {
         if next > now {
             return Ok(next.since(now).min(LONGEST_SLEEP));
         }
+        // The lease runs from `now`, however long the claim waits for its turn.
+        let until = Instant::now() + Self::PATIENCE;
         let claimed = self.claim(now).await?;
         if claimed.is_empty() {
             return Ok(CLAIMED_ELSEWHERE);
@@ -83,7 +90,7 @@ impl Settle {
             if let Some(due) = payment.state().due {
                 metrics::histogram!("quipu_due_delay_seconds").record(now.since(due.at).as_secs_f64());
             }
-            attending.spawn(attend(Arc::clone(&self.use_case), payment));
+            attending.spawn(attend(Arc::clone(&self.use_case), payment, until));
         }
         Ok(Duration::ZERO)
     }
@@ -95,10 +102,14 @@ impl Settle {
 }
 
 /// What fails here stays claimed until its lease ends, and is then due again.
-async fn attend(settle: Arc<SettlePayment>, payment: Payment) {
+async fn attend(settle: Arc<SettlePayment>, payment: Payment, until: Instant) {
     let id = payment.id().clone();
+    if Instant::now() >= until {
+        tracing::warn!(payment = %id, "a due payment was claimed too slowly");
+        return;
+    }
     // Boxed, because it is large and a task of its own.
-    match tokio::time::timeout(PATIENCE, Box::pin(settle.attend(payment))).await {
+    match tokio::time::timeout_at(until, Box::pin(settle.attend(payment))).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(payment = %id, %error, "a due payment was not taken on"),
         Err(_) => tracing::warn!(payment = %id, "a due payment took too long"),

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::{
-    Duration, OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339, macros::format_description,
+    Date, Duration, OffsetDateTime, UtcOffset, format_description::well_known::Iso8601,
+    macros::format_description,
 };
 
 /// An instant in UTC, to the millisecond: what the interface shows and what both databases store (as Unix
@@ -26,20 +27,41 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// Reads an ISO 8601 instant as RFC 3339 profiles it (`2026-01-31T12:00:00Z`, an offset, or a plain date, which
-    /// means its first instant in UTC). `None` for anything else, and for years outside 1970 to 9999.
+    /// Reads an ISO 8601 date or instant of the years 0 to 9999: `2026-01-31T12:00:00Z`, with an offset or without (which
+    /// means UTC), to the minute or finer, in the extended or the basic form. A plain date means its first instant.
     pub fn parse(text: &str) -> Option<Self> {
-        let instant = OffsetDateTime::parse(text, &Rfc3339).ok().or_else(|| {
-            let date = time::Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
-            Some(date.midnight().assume_utc())
-        })?;
-        let millis = i64::try_from(instant.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?;
-        (millis >= 0).then_some(Self(millis))
+        let text = text.to_ascii_uppercase();
+        let instant = |text: &str| OffsetDateTime::parse(text, &Iso8601::PARSING).ok();
+        let instant = instant(&text).or_else(|| instant(&format!("{text}Z")));
+        instant.map_or_else(|| Self::parse_date(&text), Self::of)
     }
 
-    /// This instant moved by `duration`, which may be negative; it stays at the end of time rather than wrap.
+    /// Reads a plain date, which means its first instant in UTC.
+    pub fn parse_date(text: &str) -> Option<Self> {
+        let text = text.to_ascii_uppercase();
+        // The parser of dates skips over a time of day.
+        let date = if text.contains('T') { None } else { Date::parse(&text, &Iso8601::PARSING).ok() };
+        Self::of(date?.midnight().assume_utc())
+    }
+
+    fn of(instant: OffsetDateTime) -> Option<Self> {
+        // No place on earth is a day away from UTC, but the parser's range ends beyond.
+        if instant.offset().whole_hours().abs() > 23 {
+            return None;
+        }
+        let instant = instant.to_offset(UtcOffset::UTC);
+        let millis = i64::try_from(instant.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?;
+        (0..=9999).contains(&instant.year()).then_some(Self(millis))
+    }
+
+    /// This instant moved forward by `duration`; it stays at the end of time rather than wrap.
     pub fn plus(self, duration: std::time::Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// This instant moved back by `duration`; it stays at the beginning of time rather than wrap.
+    pub fn minus(self, duration: std::time::Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// The time from `earlier` to this instant, zero if it lies ahead.
@@ -107,14 +129,54 @@ mod tests {
         for text in ["1970-01-01T00:00:00.000Z", "2026-11-21T12:34:56.789Z"] {
             assert_eq!(Timestamp::parse(text).map(|at| at.to_string()).as_deref(), Some(text));
         }
-        assert_eq!(Timestamp::parse("2026-01-31T02:00:00+02:00"), Timestamp::parse("2026-01-31"));
+        let midnight = Timestamp::parse_date("2026-01-31");
+        assert_eq!(midnight.map(|at| at.to_string()).as_deref(), Some("2026-01-31T00:00:00.000Z"));
+        for text in [
+            "2026-01-31",
+            "20260131",
+            "2026-031",
+            "2026-W05-6",
+            "2026-01-31T00:00:00",
+            "2026-01-31T00:00",
+            "2026-01-31T00:00:00.000999",
+            "2026-01-31T02:00:00+02:00",
+            "2026-01-31T02:00+02",
+            "20260131T020000+0200",
+            "2026-01-31t00:00:00,0z",
+        ] {
+            assert_eq!(Timestamp::parse(text), midnight, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_date_is_a_date() {
+        for text in ["2026-01-31T00:00:00Z", "2026-01-31T00", "2026-01-31Z", "2026-01", "12:00", ""] {
+            assert_eq!(Timestamp::parse_date(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_year_of_four_digits_is_an_instant() {
+        for text in ["0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"] {
+            assert_eq!(Timestamp::parse(text).map(|at| at.to_string()).as_deref(), Some(text));
+        }
     }
 
     #[test]
     fn what_is_no_instant_is_refused() {
-        for text in
-            ["", "yesterday", "2026-13-01", "2026-02-30", "1969-12-31", "12:00", "2026-01-31T25:00:00Z"]
-        {
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2026-02-30",
+            "12:00",
+            "2026-01-31T25:00:00Z",
+            "2026-01-31 12:00:00Z",
+            "2026-01-31T12:00:00+25:00",
+            "2026-01-31T12:00:00ZZ",
+            "-2026-01-31",
+            "10000-01-01",
+        ] {
             assert_eq!(Timestamp::parse(text), None, "{text:?}");
         }
     }

@@ -6,15 +6,20 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-const BASE32: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+/// The characters of RFC 4648 in lower case, in the order of their bytes, so that texts sort as the numbers they write.
+const BASE32: &[u8; 32] = b"234567abcdefghijklmnopqrstuvwxyz";
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// `length` random lower-case base-32 characters, 5 bits each; the letters `i`, `l`, `o` and the digit `1`, which
-/// people misread, are not among them.
+/// `length` random base-32 characters, 5 bits each.
 pub fn base32(entropy: &dyn Entropy, length: usize) -> String {
     let mut bytes = vec![0; length];
     entropy.fill(&mut bytes);
-    bytes.iter().map(|byte| char::from(BASE32[usize::from(byte & 31)])).collect()
+    bytes.iter().map(|byte| base32_digit(*byte)).collect()
+}
+
+/// The character of the lowest five bits.
+pub(crate) fn base32_digit(value: u8) -> char {
+    char::from(BASE32[usize::from(value & 31)])
 }
 
 /// `length` random base-62 characters, each equally likely (5.95 bits each).
@@ -48,6 +53,7 @@ mod tests {
     fn the_alphabets_have_as_many_characters_as_they_say() {
         let distinct = |alphabet: &[u8]| alphabet.iter().collect::<std::collections::BTreeSet<_>>().len();
         assert_eq!((distinct(BASE32), distinct(BASE62)), (32, 62));
+        assert!(BASE32.is_sorted());
     }
 
     #[test]

@@ -3,12 +3,15 @@
 use std::{
     fmt,
     str::FromStr,
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Entropy, Timestamp, Unrecognised, base32};
+use crate::{Entropy, Timestamp, Unrecognised, base32, entropy::base32_digit};
 
 macro_rules! numeric_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -33,15 +36,19 @@ numeric_id! {
     CustomerId
 }
 
+/// The last instant of 13 digits.
+const LAST_MILLIS: i64 = 9_999_999_999_999;
+
 /// A payment: `pay_<13 digits of Unix milliseconds>_<12 base-32 characters>`. In the order of time, and too
-/// random (60 bits) to be guessed.
+/// random to be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PaymentId(String);
 
 impl PaymentId {
-    /// A new identifier for a payment made at `at`.
-    pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
-        Self(format!("pay_{:013}_{}", at.millis(), base32(entropy, 12)))
+    /// The identifier of a payment made at `at`, its suffix the lower 60 bits of a number.
+    fn new(at: Timestamp, suffix: u64) -> Self {
+        let fives = (0..12).rev().map(|five| (suffix >> (5 * five)).to_le_bytes()[0]);
+        Self(format!("pay_{:013}_{}", at.millis(), fives.map(base32_digit).collect::<String>()))
     }
 
     /// The text.
@@ -49,9 +56,10 @@ impl PaymentId {
         &self.0
     }
 
-    /// The least text an identifier made at `at` can have: the start of a range over time.
+    /// The least text an identifier made at `at` can have: the start of a range over time. Instants that 13 digits cannot
+    /// tell (before 1970, after 2286) count as the nearest that they can, so that texts compare as instants do.
     pub fn lower_bound(at: Timestamp) -> String {
-        format!("pay_{:013}_", at.millis().max(0))
+        format!("pay_{:013}_", at.millis().clamp(0, LAST_MILLIS))
     }
 }
 
@@ -75,6 +83,28 @@ impl FromStr for PaymentId {
 impl fmt::Display for PaymentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// Hands out payment identifiers. Those that one process makes in one millisecond grow, so that a list shows the later
+/// one first; they grow by at random one of 2^40 steps, so that nobody guesses the next.
+#[derive(Debug, Default)]
+pub struct PaymentIdSource {
+    /// The latest millisecond, and the latest suffix in it.
+    last: Mutex<(i64, u64)>,
+}
+
+impl PaymentIdSource {
+    /// The identifier of a payment made at `at`.
+    pub fn next(&self, at: Timestamp, entropy: &dyn Entropy) -> PaymentId {
+        let mut random = [0; 8];
+        entropy.fill(&mut random);
+        let random = u64::from_le_bytes(random);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // A millisecond begins in the lower half of its 2^60 suffixes, which leaves room for half a million more.
+        let suffix = if last.0 == at.millis() { last.1 + 1 + (random >> 24) } else { random >> 5 };
+        *last = (at.millis(), suffix);
+        PaymentId::new(at, suffix)
     }
 }
 
@@ -109,7 +139,7 @@ impl fmt::Display for EventId {
 ///
 /// The upper 40 bits are milliseconds since 2025 (enough until 2059), the lower 13 start at random in each
 /// millisecond and count on from there. Two nodes could meet only in the same millisecond of the same merchant;
-/// the unique key of the row then refuses the second, and its caller tries again.
+/// the unique key of the row then refuses the second, whose call fails and leaves nothing behind.
 #[derive(Debug, Default)]
 pub struct IdSource {
     last: AtomicI64,
@@ -149,12 +179,34 @@ mod tests {
 
     #[test]
     fn payment_ids_have_the_specified_form_and_sort_by_time() {
-        let early = PaymentId::new(Timestamp::from_millis(1_763_683_200_000), &Fixed(31));
-        let late = PaymentId::new(Timestamp::from_millis(1_763_683_200_001), &Fixed(0));
-        assert_eq!(early.as_str(), "pay_1763683200000_999999999999");
+        let id = |millis, byte| PaymentIdSource::default().next(Timestamp::from_millis(millis), &Fixed(byte));
+        let (early, late) = (id(1_763_683_200_000, 255), id(1_763_683_200_001, 0));
+        assert_eq!(early.as_str(), "pay_1763683200000_jzzzzzzzzzzz");
+        assert_eq!(late.as_str(), "pay_1763683200001_222222222222");
         assert!(early < late);
         assert_eq!(early.as_str().parse(), Ok(early.clone()));
-        assert!(PaymentId::lower_bound(Timestamp::from_millis(1_763_683_200_001)).as_str() > early.as_str());
+        let bound = |millis| PaymentId::lower_bound(Timestamp::from_millis(millis));
+        assert!(bound(1_763_683_200_001).as_str() > early.as_str());
+        for far in [10_000_000_000_000, 253_402_300_799_999, i64::MAX] {
+            assert!(bound(far).as_str() > late.as_str(), "{far}");
+        }
+        for long_ago in [0, -1, i64::MIN] {
+            assert!(bound(long_ago).as_str() < early.as_str(), "{long_ago}");
+        }
+    }
+
+    #[test]
+    fn payment_ids_of_one_millisecond_grow() {
+        let source = PaymentIdSource::default();
+        let next = |millis, byte| source.next(Timestamp::from_millis(millis), &Fixed(byte));
+        let ids: Vec<_> = [255, 0, 0, 255, 7].map(|byte| next(1_763_683_200_000, byte)).into();
+        assert!(ids.is_sorted_by(|one, other| one < other), "{ids:?}");
+        // Even if no random step were shorter than the longest.
+        for _ in 0..100_000 {
+            let id = next(1_763_683_200_000, 255);
+            assert!(id > ids[4] && id.as_str().len() == ids[4].as_str().len(), "{id}");
+        }
+        assert!(next(1_763_683_200_001, 0) > ids[4]);
     }
 
     #[test]

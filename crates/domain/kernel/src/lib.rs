@@ -14,7 +14,7 @@ pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
 pub use entropy::{Entropy, base32, base62};
 pub use environment::{Environment, Tenant};
-pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId};
+pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource};
 pub use money::{Amount, MAX_MINOR, Minor, OutOfRange};
 pub use page::Page;
 pub use problems::{Fields, Problems, has_control_characters};

@@ -62,13 +62,16 @@ impl Balance {
     pub fn after(mut self, transaction: &Transaction) -> Result<Self, PostingError> {
         for entry in transaction.entries() {
             self.add(transaction.reason(), *entry)?;
+            // What is not there cannot be too much elsewhere.
+            if self.available.is_negative() {
+                return Err(PostingError::InsufficientFunds);
+            }
+            if self.frozen.is_negative() {
+                return Err(PostingError::FrozenShort);
+            }
         }
-        if self.available.is_negative() {
-            return Err(PostingError::InsufficientFunds);
-        }
-        if self.frozen.is_negative() {
-            return Err(PostingError::FrozenShort);
-        }
+        // The main balance, and what a release of all that is frozen would make available.
+        self.available.checked_add(self.frozen)?;
         Ok(self)
     }
 
@@ -135,12 +138,27 @@ mod tests {
     fn what_is_not_covered_is_refused() {
         let withdrawal = Transaction::withdrawal_created(MXN, amount(1), Minor::ZERO).expect("in range");
         assert_eq!(Balance::zero(MXN).after(&withdrawal), Err(PostingError::InsufficientFunds));
+        let mut partly_held = Balance::zero(MXN);
+        (partly_held.available, partly_held.frozen) = (minor(5), minor(5));
+        let greatest = Transaction::withdrawal_created(MXN, amount(quipu_kernel::MAX_MINOR), Minor::ZERO);
+        assert_eq!(partly_held.after(&greatest.expect("in range")), Err(PostingError::InsufficientFunds));
         let released = Transaction::withdrawal_released(MXN, amount(1), Minor::ZERO).expect("in range");
         assert_eq!(Balance::zero(MXN).after(&released), Err(PostingError::FrozenShort));
         let deposit = Transaction::deposit_completed(MXN, amount(quipu_kernel::MAX_MINOR), Minor::ZERO)
             .expect("in range");
         let full = Balance::zero(MXN).after(&deposit).expect("in range");
         assert_eq!(full.after(&deposit), Err(PostingError::OutOfRange));
+    }
+
+    #[test]
+    fn what_is_frozen_could_always_be_released() {
+        let full = Balance::zero(MXN).after(&Transaction::adjustment(MXN, minor(quipu_kernel::MAX_MINOR)));
+        let created = Transaction::withdrawal_created(MXN, amount(100), Minor::ZERO).expect("in range");
+        let held = full.and_then(|full| full.after(&created)).expect("covered");
+        let deposit = Transaction::deposit_completed(MXN, amount(1), Minor::ZERO).expect("in range");
+        assert_eq!(held.after(&deposit), Err(PostingError::OutOfRange));
+        let released = Transaction::withdrawal_released(MXN, amount(100), Minor::ZERO).expect("in range");
+        assert_eq!(held.after(&released).map(|balance| balance.available.get()), Ok(quipu_kernel::MAX_MINOR));
     }
 
     fn any_transaction() -> impl Strategy<Value = Transaction> {

@@ -5,12 +5,18 @@ use quipu_kernel::{Currency, Tenant};
 
 use crate::{Balance, CheckReport};
 
-/// The store could not be read; the text is for the log.
+/// Why balances could not be read.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the ledger could not be read: {0}")]
-pub struct LedgerUnavailable(pub String);
+pub enum LedgerUnavailable {
+    /// Too much is waiting; trying again in a moment may help.
+    #[error("too much is waiting for the ledger")]
+    Overloaded,
+    /// The store failed; the text is for the log.
+    #[error("the ledger could not be read: {0}")]
+    Failed(String),
+}
 
-/// Reading balances.
+/// Reading balances. Whatever was committed before a read began is in what it answers.
 #[async_trait]
 pub trait LedgerReads: Send + Sync {
     /// The balance in one currency; zero if nothing ever happened there.

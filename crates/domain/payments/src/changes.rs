@@ -56,6 +56,9 @@ pub struct Changes {
     pub customer: Option<CustomerClaim>,
     /// Money that moves.
     pub transactions: Vec<Transaction>,
+    /// Money that will move when a new payment completes. It is not posted; the change is refused if the balance, as the
+    /// transactions leave it, could not bear it.
+    pub foreseen: Option<Transaction>,
     /// Events to be delivered.
     pub events: Vec<Event>,
     /// The answer to be repeated.
@@ -76,6 +79,7 @@ impl Changes {
             payment: None,
             customer: None,
             transactions: Vec::new(),
+            foreseen: None,
             events: Vec::new(),
             idempotency: None,
             nonce: None,

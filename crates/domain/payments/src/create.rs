@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Clock, Entropy, IdSource, Problems, Tenant};
-use quipu_ledger::{LedgerReads, PostingError};
+use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Problems, Tenant};
+use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
 use crate::{
@@ -39,9 +39,9 @@ pub struct CreatePayment {
     pub(crate) rails: Arc<Rails>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) payment_ids: PaymentIdSource,
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
-    pub(crate) ledger: Option<Arc<dyn LedgerReads>>,
     pub(crate) running: RunningKeys,
 }
 
@@ -72,9 +72,9 @@ impl CreatePayment {
             rails,
             clock,
             entropy,
+            payment_ids: PaymentIdSource::default(),
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
-            ledger: None,
             running: RunningKeys::default(),
         }
     }
@@ -82,12 +82,6 @@ impl CreatePayment {
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
     pub fn with_redirectpay_cancel_after(mut self, period: Duration) -> Self {
         self.redirectpay_cancel_after = period;
-        self
-    }
-
-    /// The same, refusing at once a deposit so great that the balance read here could not hold it.
-    pub fn with_ledger(mut self, ledger: Arc<dyn LedgerReads>) -> Self {
-        self.ledger = Some(ledger);
         self
     }
 

@@ -2,15 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Amount, CustomerId, Environment, Minor, PaymentId, Problems, Tenant, Timestamp};
+use quipu_kernel::{Amount, CustomerId, Environment, Minor, OutOfRange, Problems, Tenant, Timestamp};
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
-    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Instructions,
-    Issued, Payment, PaymentChange, PaymentType, Rail, State, Status, Terms, address::is_https,
-    customer::NamedCustomer, payload,
+    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Issued, Payment,
+    PaymentChange, PaymentType, Rail, State, Terms, address::is_https, customer::NamedCustomer,
+    destination::refuse_unknown_beneficiary, payload,
 };
 
 /// The amounts that a route admits.
@@ -52,7 +52,6 @@ impl CreatePayment {
     ) -> Result<Decision, CreateError> {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
-        self.fill_destination(tenant, &mut draft, &mut problems).await?;
         let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
         let routes = self.directory.routes(tenant.merchant()).await?;
         let route = match choose_route(&routes, route_key(&draft, tenant.environment())) {
@@ -60,6 +59,8 @@ impl CreatePayment {
             Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
             Err(error) => return Err(error),
         };
+        // Whether a beneficiary is known is a question only where there is a way to it.
+        self.fill_destination(tenant, &mut draft, &mut problems).await?;
         if let Some(payout) = &draft.payout {
             payout.judge_by(route, &mut problems);
         }
@@ -67,13 +68,10 @@ impl CreatePayment {
             return Err(CreateError::Invalid(problems));
         }
         let bounds = Bounds::of(route);
-        let fee = bear_fee(&draft, route).ok_or_else(|| bounds.exceeded())?;
+        let fee = bear_fee(draft.kind.direction(), draft.amount, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
 
-        let is_deposit = draft.kind.direction() == Direction::Deposit;
-        if is_deposit && !self.has_headroom(tenant, &draft, fee).await? {
-            return Err(bounds.exceeded());
-        }
+        let (held, completion) = movements(&draft, fee).map_err(|_| bounds.exceeded())?;
         let now = self.clock.now();
         let (customer_id, claim) = if let Some(id) = known_customer {
             (id, CustomerClaim::Known)
@@ -81,8 +79,6 @@ impl CreatePayment {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let freeze = || Transaction::withdrawal_created(draft.currency, draft.amount, fee);
-        let held = if is_deposit { None } else { Some(freeze().map_err(|_| bounds.exceeded())?) };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
         let payment = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
@@ -90,6 +86,7 @@ impl CreatePayment {
         changes.payment = Some(PaymentChange::Created(Box::new(payment)));
         changes.customer = Some(claim);
         changes.transactions.extend(held);
+        changes.foreseen = Some(completion);
         Ok(Decision { changes, bounds })
     }
 }
@@ -103,22 +100,7 @@ struct Making {
     default_return_urls: ReturnUrls,
 }
 
-/// Deposits below this many minor units are accepted without asking for the balance: only what is within reach of
-/// 2^53 − 1 by itself is worth a read. Should a completion overflow all the same, the ledger refuses it.
-const GREAT: i64 = 1 << 40;
-
 impl CreatePayment {
-    /// Whether the balance could hold this deposit, as far as is known now.
-    async fn has_headroom(&self, tenant: Tenant, draft: &Draft, fee: Minor) -> Result<bool, CreateError> {
-        let Some(ledger) = self.ledger.as_ref().filter(|_| draft.amount.get() >= GREAT) else {
-            return Ok(true);
-        };
-        let balance = ledger.balance(tenant, draft.currency).await;
-        let balance = balance.map_err(|error| StoreUnavailable::Failed(error.0))?;
-        let arrival = Transaction::deposit_completed(draft.currency, draft.amount, fee);
-        Ok(arrival.is_ok_and(|arrival| balance.after(&arrival).is_ok()))
-    }
-
     /// Keeps the account of a saved beneficiary inside the destination.
     async fn fill_destination(
         &self,
@@ -134,7 +116,7 @@ impl CreatePayment {
         };
         match self.directory.beneficiary(tenant, kind, id).await? {
             Some(beneficiary) => destination.fill(beneficiary),
-            None => problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary"),
+            None => refuse_unknown_beneficiary(problems),
         }
         Ok(())
     }
@@ -163,7 +145,7 @@ impl CreatePayment {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
-            id: PaymentId::new(now, &*self.entropy),
+            id: self.payment_ids.next(now, &*self.entropy),
             tenant,
             kind: draft.kind,
             method: draft.method,
@@ -190,20 +172,7 @@ impl CreatePayment {
             },
             redirect_scheme: draft.redirect_scheme,
         };
-        let state = State {
-            status: Status::first(draft.kind),
-            version: 1,
-            fee,
-            refunded_amount: Minor::ZERO,
-            received_amount: None,
-            late: false,
-            failure: None,
-            payout: draft.payout,
-            instructions: Instructions::default(),
-            due: None,
-            completed_at: None,
-            updated_at: now,
-        };
+        let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
         payment.with(issued)
@@ -273,11 +242,26 @@ pub(crate) fn choose_route(routes: &[Route], key: RouteKey) -> Result<&Route, Cr
     })
 }
 
-/// The fee, if the route admits the amount and a deposit leaves something after its fee.
-fn bear_fee(draft: &Draft, route: &Route) -> Option<Minor> {
-    let fee = route.fee(draft.amount).ok().filter(|_| Bounds::of(route).admit(draft.amount))?;
-    let borne = draft.kind.direction() == Direction::Withdrawal || fee <= draft.amount.minor();
+/// The fee, if the route admits the amount and the fee fits: into a deposit, or on top of a withdrawal.
+pub(crate) fn bear_fee(direction: Direction, amount: Amount, route: &Route) -> Option<Minor> {
+    let fee = route.fee(amount).ok().filter(|_| Bounds::of(route).admit(amount))?;
+    let borne = match direction {
+        Direction::Deposit => fee <= amount.minor(),
+        Direction::Withdrawal => amount.minor().checked_add(fee).is_ok(),
+    };
     borne.then_some(fee)
+}
+
+/// The money that a new payment sets aside, and the money that it will move when it completes.
+fn movements(draft: &Draft, fee: Minor) -> Result<(Option<Transaction>, Transaction), OutOfRange> {
+    let (currency, amount) = (draft.currency, draft.amount);
+    Ok(match draft.kind.direction() {
+        Direction::Deposit => (None, Transaction::deposit_completed(currency, amount, fee)?),
+        Direction::Withdrawal => (
+            Some(Transaction::withdrawal_created(currency, amount, fee)?),
+            Transaction::withdrawal_completed(currency, amount, fee)?,
+        ),
+    })
 }
 
 fn created_events(payment: &Payment) -> &'static [EventName] {

@@ -209,6 +209,11 @@ impl Destination {
     }
 }
 
+/// Notes that the `ibanAccountId` of a destination is nobody's.
+pub(crate) fn refuse_unknown_beneficiary(problems: &mut Problems) {
+    problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary");
+}
+
 /// `ibanAccountId`: a decimal text from 1 to 2147483647, without leading zeros so that each number has one text.
 fn read_account_id(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let text = fields.text("ibanAccountId", 140, problems)?;

@@ -132,19 +132,18 @@ impl Way {
             problems.add("payout", "must not be sent on a deposit");
             return None;
         }
-        let payout = if body.has("payout") {
-            let fields = body.object("payout", problems)?;
-            let before = problems.messages().len();
-            let payout = Payout::read(&fields, self.method, self.currency, problems);
-            if payout.is_none() && problems.messages().len() > before {
-                return None;
+        let needs_recipient = self.kind == Some(PaymentType::Withdrawal);
+        if !body.has("payout") {
+            if needs_recipient {
+                problems.add("payout", "is required for a withdrawal");
             }
-            payout
-        } else {
-            None
-        };
-        if payout.is_none() && self.kind == Some(PaymentType::Withdrawal) {
-            problems.add("payout", "is required for a withdrawal and must name its recipient");
+            return None;
+        }
+        let fields = body.object("payout", problems)?;
+        let before = problems.messages().len();
+        let payout = Payout::read(&fields, self, problems);
+        if payout.is_none() && needs_recipient && problems.messages().len() == before {
+            problems.add("payout", "must name its recipient");
         }
         payout
     }

@@ -1,6 +1,7 @@
 //! Why the use cases of this crate refuse.
 
 use quipu_kernel::{Amount, Currency, PaymentId, Problems};
+use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::StoreUnavailable;
 
 use crate::Status;
@@ -17,7 +18,7 @@ pub enum CreateError {
     /// The merchant has no enabled route for this method, currency and direction.
     #[error("the method is not available in this currency")]
     MethodNotAvailable,
-    /// The amount is outside the route's bounds, or a balance could not hold it.
+    /// The amount is outside the route's bounds, below its fee, or more than a balance could hold.
     #[error("the amount is out of range: {}", bounds(*.min, *.max))]
     AmountOutOfRange {
         /// The least amount of the route.
@@ -85,11 +86,18 @@ impl CreateError {
     }
 }
 
-fn bounds(min: Amount, max: Option<Amount>) -> String {
-    match max {
-        Some(max) => format!("it must be from {min} to {max}"),
-        None => format!("it must be at least {min}, and no balance may exceed 2^53 - 1"),
+impl From<LedgerUnavailable> for CreateError {
+    fn from(error: LedgerUnavailable) -> Self {
+        Self::Store(match error {
+            LedgerUnavailable::Overloaded => StoreUnavailable::Overloaded,
+            LedgerUnavailable::Failed(cause) => StoreUnavailable::Failed(cause),
+        })
     }
+}
+
+fn bounds(min: Amount, max: Option<Amount>) -> String {
+    let most = max.map(|max| format!(" and at most {max}")).unwrap_or_default();
+    format!("it must be at least {min}{most}, cover its fee and take no balance beyond 2^53 - 1")
 }
 
 /// Why a payment was not cancelled.

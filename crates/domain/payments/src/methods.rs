@@ -1,13 +1,14 @@
 //! Which methods a merchant may use, and whether one would do.
 
-use quipu_kernel::{Amount, Currency, Environment, Fields, Problems};
-use quipu_merchants::{Direction, Method, Route, RouteKey};
+use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, Tenant};
+use quipu_merchants::{Direction, Directory, Method, Route, RouteKey, StoreUnavailable};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    PaymentType, Payout,
-    decide::{Bounds, choose_route},
+    Destination, PaymentType, Payout,
+    decide::{Bounds, bear_fee, choose_route},
+    destination::refuse_unknown_beneficiary,
     draft::{Way, names_partner},
     payout::always_needed,
 };
@@ -117,12 +118,13 @@ impl MethodFinding {
 
 const INVALID: &str = "VALIDATION_FAILED";
 
-/// Everything that speaks against a payment as asked; nothing if it could be created.
-pub fn judge_method(
+/// Everything that speaks against a payment as asked, as far as it is not a matter of the balance; nothing if it could be
+/// created.
+pub async fn judge_method(
     question: &MethodQuestion,
-    environment: Environment,
-    routes: &[Route],
-) -> Vec<MethodFinding> {
+    tenant: Tenant,
+    directory: &dyn Directory,
+) -> Result<Vec<MethodFinding>, StoreUnavailable> {
     let mut findings = Vec::new();
     let method = question.method.parse::<Method>();
     let currency = question.currency.parse::<Currency>();
@@ -140,9 +142,10 @@ pub fn judge_method(
         findings.push(MethodFinding::new("AMOUNT_OUT_OF_RANGE", "amount must be from 1 to 9007199254740991"));
     }
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
-        question.judge_route(Asked { method, currency, kind }, environment, routes, &mut findings);
+        let asked = Asked { method, currency, kind };
+        question.judge(asked, tenant, directory, &mut findings).await?;
     }
-    findings
+    Ok(findings)
 }
 
 /// What is asked for, where it exists.
@@ -168,40 +171,52 @@ impl Asked {
 }
 
 impl MethodQuestion {
-    fn judge_route(
+    async fn judge(
         &self,
         asked: Asked,
-        environment: Environment,
-        routes: &[Route],
+        tenant: Tenant,
+        directory: &dyn Directory,
         findings: &mut Vec<MethodFinding>,
-    ) {
+    ) -> Result<(), StoreUnavailable> {
         let mut problems = Problems::new();
-        let mut payout = None;
-        let mut partner = asked.means_partner();
-        if let Ok(body) = Fields::of_body(&self.body) {
-            let given = body.has("payout");
-            partner = if given { names_partner(&body) } else { partner };
-            let Asked { method, currency, kind } = asked;
-            let way = Way { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
-            way.judge(&mut problems);
-            payout = given.then(|| way.read_payout(&body, &mut problems)).flatten();
-        }
+        let (partner, payout) = self.read_recipient(asked, &mut problems);
+        let routes = directory.routes(tenant.merchant()).await?;
         let key = RouteKey {
-            environment,
+            environment: tenant.environment(),
             currency: asked.currency,
             method: asked.method,
             direction: asked.kind.direction(),
             partner,
         };
         let invalid = !problems.is_empty();
-        match choose_route(routes, key) {
-            Ok(route) => self.judge_terms(route, payout.as_ref(), &mut problems, findings),
-            // A pairing that nobody has needs no second reason.
+        match choose_route(&routes, key) {
+            Ok(route) => {
+                let destination = payout.as_ref().and_then(|payout| payout.partner_destination.as_ref());
+                if let Some((kind, id)) = destination.and_then(Destination::saved)
+                    && directory.beneficiary(tenant, kind, id).await?.is_none()
+                {
+                    refuse_unknown_beneficiary(&mut problems);
+                }
+                self.judge_terms(route, payout.as_ref(), &mut problems, findings);
+            }
+            // What is wrong whatever the routes are needs no second reason.
             Err(_) if invalid => {}
             Err(error) => findings.push(MethodFinding::new(error.code(), error.to_string())),
         }
         let messages = problems.into_messages().into_iter();
         findings.extend(messages.map(|message| MethodFinding::new(INVALID, message)));
+        Ok(())
+    }
+
+    /// Whether it is about a payout to a partner, and the recipient if one is given.
+    fn read_recipient(&self, asked: Asked, problems: &mut Problems) -> (bool, Option<Payout>) {
+        let Ok(body) = Fields::of_body(&self.body) else { return (false, None) };
+        let given = body.has("payout");
+        let partner = if given { names_partner(&body) } else { asked.means_partner() };
+        let Asked { method, currency, kind } = asked;
+        let way = Way { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
+        way.judge(problems);
+        (partner, given.then(|| way.read_payout(&body, problems)).flatten())
     }
 
     fn judge_terms(
@@ -214,11 +229,10 @@ impl MethodQuestion {
         if let Some(payout) = payout {
             payout.judge_by(route, problems);
         }
-        let bounds = Bounds::of(route);
         if let Some(Ok(amount)) = self.amount.map(Amount::new)
-            && !bounds.admit(amount)
+            && bear_fee(route.direction, amount, route).is_none()
         {
-            let error = bounds.exceeded();
+            let error = Bounds::of(route).exceeded();
             findings.push(MethodFinding::new(error.code(), error.to_string()));
         }
     }

@@ -145,6 +145,26 @@ pub struct State {
     pub updated_at: Timestamp,
 }
 
+impl State {
+    /// How a payment of this kind begins at `at`: without a fee, with nothing to do and nothing told to the payer.
+    pub fn first(kind: PaymentType, at: Timestamp) -> Self {
+        Self {
+            status: Status::first(kind),
+            version: 1,
+            fee: Minor::ZERO,
+            refunded_amount: Minor::ZERO,
+            received_amount: None,
+            late: false,
+            failure: None,
+            payout: None,
+            instructions: Instructions::default(),
+            due: None,
+            completed_at: None,
+            updated_at: at,
+        }
+    }
+}
+
 /// A payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {

@@ -6,7 +6,7 @@ use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
 use quipu_merchants::{AccountCheck, Method, Route};
 use serde::{Deserialize, Serialize};
 
-use crate::{Destination, account_number, address::is_email};
+use crate::{Destination, PaymentType, account_number, address::is_email, draft::Way};
 
 /// What a PayID is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,14 +87,9 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
 }
 
 impl Payout {
-    /// Reads `payout`. Method and currency are those of the request, where they could be read. A payout without any member
-    /// is none.
-    pub(crate) fn read(
-        fields: &Fields<'_>,
-        method: Option<Method>,
-        currency: Option<Currency>,
-        problems: &mut Problems,
-    ) -> Option<Self> {
+    /// Reads `payout` of a request that goes this way. A payout without any member is none, which a hosted withdrawal may
+    /// have.
+    pub(crate) fn read(fields: &Fields<'_>, way: Way, problems: &mut Problems) -> Option<Self> {
         let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
         let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
         fields.refuse_unknown(&known, problems);
@@ -125,16 +120,16 @@ impl Payout {
         if fields.value(payid_type).is_some_and(|value| value.as_str() != Some("")) {
             payout.payid_type = fields.parsed(payid_type, problems);
         }
-        payout.judge_formats(fields, method, problems);
-        if payout == Self::default() {
-            return None;
+        payout.judge_formats(fields, way.method, problems);
+        let says_something = payout != Self::default();
+        if says_something || way.kind == Some(PaymentType::Withdrawal) {
+            let needed = way.method.zip(way.currency);
+            let needed = needed.map_or(&[][..], |(method, currency)| always_needed(method, currency));
+            for name in needed.iter().filter(|name| !fields.has(name) || is_blank(fields, name)) {
+                problems.add(&fields.path(name), "is required");
+            }
         }
-        let needed =
-            method.zip(currency).map_or(&[][..], |(method, currency)| always_needed(method, currency));
-        for name in needed.iter().filter(|name| !fields.has(name) || is_blank(fields, name)) {
-            problems.add(&fields.path(name), "is required");
-        }
-        Some(payout)
+        says_something.then_some(payout)
     }
 
     fn judge_formats(&self, fields: &Fields<'_>, method: Option<Method>, problems: &mut Problems) {

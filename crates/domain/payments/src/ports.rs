@@ -50,7 +50,7 @@ pub trait Commit: Send + Sync {
     /// Applies `changes` whole or not at all, durably: when this answers, the change survives a crash.
     ///
     /// Judged in this order, against everything committed before and everything accepted earlier in the same batch:
-    /// nonce, idempotency key, version of the payment, reference, balances. Dropping the returned future does not undo anything.
+    /// nonce, idempotency key, version of the payment, reference, balances as they will be and as they are foreseen. Dropping the returned future does not undo anything.
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
 }
 

@@ -22,9 +22,6 @@ pub struct SettlePayment {
     entropy: Arc<dyn Entropy>,
 }
 
-/// When a submission whose outcome was never written down is made again, under the same identifier. A lease ends earlier.
-const RESUBMIT_AFTER: Duration = Duration::from_mins(1);
-
 /// When an outcome that the ledger could not take is tried again; the operator has to make room first.
 const RETRY_AFTER: Duration = Duration::from_hours(1);
 
@@ -58,6 +55,10 @@ fn is_redirected_deposit(payment: &Payment) -> bool {
 }
 
 impl SettlePayment {
+    /// When a submission whose outcome was never written down is made again, under the same identifier. Whoever attends
+    /// to a payment must have given up by then.
+    pub const RESUBMIT_AFTER: Duration = Duration::from_mins(1);
+
     /// The use case over these ports.
     pub fn new(
         commit: Arc<dyn Commit>,
@@ -88,7 +89,7 @@ impl SettlePayment {
         } else {
             let now = self.clock.now();
             let mut happening = Happening::new(now, &*self.entropy);
-            happening.due = Some(Due { at: now.plus(RESUBMIT_AFTER), action: DueAction::Submit });
+            happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
             let (expiry, original) = (expiry(&payment), payment.clone());
             let Ok(changes) = payment.apply(Trigger::Submit, happening) else {
                 return self.commit_unless_stale(original.postpone(now, expiry)).await;

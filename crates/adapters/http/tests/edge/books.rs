@@ -25,6 +25,8 @@ struct Rows {
 #[derive(Default)]
 pub(crate) struct FakeBooks {
     rows: Mutex<Rows>,
+    /// What every read of a balance answers, if anything.
+    pub(crate) ledger_failure: Mutex<Option<LedgerUnavailable>>,
 }
 
 impl Rows {
@@ -44,6 +46,10 @@ impl Rows {
             let currency = transaction.currency();
             let balance = balances.entry((changes.tenant, currency)).or_insert(Balance::zero(currency));
             *balance = balance.after(transaction)?;
+        }
+        if let Some(foreseen) = &changes.foreseen {
+            let key = (changes.tenant, foreseen.currency());
+            balances.get(&key).copied().unwrap_or(Balance::zero(key.1)).after(foreseen)?;
         }
         let payment = changes.payment.map(|change| match change {
             PaymentChange::Created(payment) | PaymentChange::Moved { payment, .. } => payment,
@@ -133,14 +139,22 @@ impl PaymentReads for FakeBooks {
     }
 }
 
+impl FakeBooks {
+    fn check_ledger(&self) -> Result<(), LedgerUnavailable> {
+        self.ledger_failure.lock().expect("no test panics with the lock").clone().map_or(Ok(()), Err)
+    }
+}
+
 #[async_trait]
 impl LedgerReads for FakeBooks {
     async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, LedgerUnavailable> {
+        self.check_ledger()?;
         let rows = self.rows.lock().expect("no test panics with the lock");
         Ok(rows.balances.get(&(tenant, currency)).copied().unwrap_or(Balance::zero(currency)))
     }
 
     async fn balances(&self, tenant: Tenant) -> Result<Vec<Balance>, LedgerUnavailable> {
+        self.check_ledger()?;
         let rows = self.rows.lock().expect("no test panics with the lock");
         Ok(rows.balances.iter().filter(|((owner, _), _)| *owner == tenant).map(|(_, it)| *it).collect())
     }

@@ -1,5 +1,6 @@
 //! The shapes and codes of errors.
 
+use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{Scopes, StoreUnavailable};
 use serde_json::{Value, json};
 
@@ -169,6 +170,22 @@ async fn a_failing_store_is_answered_without_its_words() {
     let answer = send().await;
     assert_eq!(answer.code(), (503, "OVERLOADED"));
     assert!(answer.header("retry-after").is_some());
+}
+
+#[actix_web::test]
+async fn a_ledger_under_load_is_told_apart_from_one_that_failed() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let fail = |failure| *world.books.ledger_failure.lock().expect("a lock") = Some(failure);
+    let failures = [
+        (LedgerUnavailable::Overloaded, (503, "OVERLOADED")),
+        (LedgerUnavailable::Failed("no such table".to_owned()), (500, "INTERNAL_ERROR")),
+    ];
+    for (failure, code) in failures {
+        fail(failure);
+        let request = request("GET", "/api/v1/balance").insert_header(("X-API-Key", key.as_str()));
+        assert_eq!(world.send(request).await.code(), code);
+    }
 }
 
 #[actix_web::test]

@@ -40,7 +40,7 @@ impl Running {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("a connection");
-        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        stream.set_read_timeout(Some(Duration::from_mins(1))).expect("a timeout");
         stream
     }
 

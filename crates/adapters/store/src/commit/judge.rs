@@ -2,7 +2,9 @@
 
 use quipu_kernel::Tenant;
 use quipu_ledger::{Balance, PostingError};
-use quipu_payments::{Answer, CustomerClaim, IdempotencyRecord, KeptAnswer, Payment, PaymentChange, Refusal};
+use quipu_payments::{
+    Answer, Changes, CustomerClaim, IdempotencyRecord, KeptAnswer, Payment, PaymentChange, Refusal,
+};
 
 use super::{
     job::Job,
@@ -80,19 +82,28 @@ fn check_payment(state: &State, job: &Job) -> Result<(), Refusal> {
     }
 }
 
-/// The balances after the change's transactions, or why they cannot bear them.
+/// The balances after the change's transactions, or why they cannot bear them and what is foreseen beyond.
 fn post(state: &State, job: &Job) -> Result<Vec<KnownBalance>, PostingError> {
+    let Changes { tenant, transactions, foreseen, .. } = &job.changes;
+    let before = |currency| {
+        let absent = KnownBalance { balance: Balance::zero(currency), stored: false, touched: false };
+        state.balances.get(&(*tenant, currency)).copied().unwrap_or(absent)
+    };
     let mut after: Vec<KnownBalance> = Vec::new();
-    for transaction in &job.changes.transactions {
+    for transaction in transactions {
         let currency = transaction.currency();
         let position = after.iter().position(|known| known.balance.currency == currency);
         let position = position.unwrap_or_else(|| {
-            let absent = KnownBalance { balance: Balance::zero(currency), stored: false, touched: false };
-            after.push(state.balances.get(&(job.changes.tenant, currency)).copied().unwrap_or(absent));
+            after.push(before(currency));
             after.len() - 1
         });
         after[position].balance = after[position].balance.after(transaction)?;
         after[position].touched = true;
+    }
+    if let Some(foreseen) = foreseen {
+        let currency = foreseen.currency();
+        let posted = after.iter().find(|known| known.balance.currency == currency).copied();
+        posted.unwrap_or_else(|| before(currency)).balance.after(foreseen)?;
     }
     Ok(after)
 }

@@ -59,7 +59,7 @@ impl Wanted {
         if let Some(record) = &changes.idempotency {
             self.answers.insert((tenant, record.audience, record.key.as_str().to_owned()));
         }
-        for transaction in &changes.transactions {
+        for transaction in changes.transactions.iter().chain(&changes.foreseen) {
             self.balances.insert((tenant, transaction.currency()));
         }
         match &changes.payment {

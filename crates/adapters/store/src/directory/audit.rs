@@ -9,6 +9,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::audit_log,
+    stored::from_json,
 };
 
 /// One line, column by column.
@@ -43,12 +44,9 @@ impl AuditRow {
     }
 
     fn into_record(self) -> Result<AuditRecord, Fault> {
-        let value = |text: &str| {
-            serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("an audit line: {error}")))
-        };
         Ok(AuditRecord {
-            before: value(&self.before)?,
-            after: value(&self.after)?,
+            before: from_json("an audit line", &self.before)?,
+            after: from_json("an audit line", &self.after)?,
             id: self.id,
             at: Timestamp::from_millis(self.at),
             actor: Actor { id: self.actor_id, name: self.actor_name },

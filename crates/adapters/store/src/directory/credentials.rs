@@ -4,12 +4,15 @@ use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, 
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::{DirectoryError, HmacCredential, KeyEnvelope};
 
-use super::merchants::{self, MerchantRow};
+use super::{
+    merchants::{self, MerchantRow},
+    revoke::{revoke, revoke_all},
+};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::{hmac_credentials as credentials, merchants as merchant_rows},
-    stored::parsed,
+    stored::{from_json, parsed, to_json},
 };
 
 /// A credential's row, column by column.
@@ -32,7 +35,7 @@ impl CredentialRow {
             merchant_id: credential.tenant.merchant().0,
             environment: credential.tenant.environment().as_str().to_owned(),
             sealed_secret: credential.sealed_secret,
-            rate_limits: super::routes::to_json(&credential.rate_limits)?,
+            rate_limits: to_json(&credential.rate_limits)?,
             revoked_at: credential.revoked_at.map(Timestamp::millis),
             created_at: credential.created_at.millis(),
         })
@@ -44,7 +47,7 @@ impl CredentialRow {
             credential_id: self.credential_id,
             tenant: Tenant::new(MerchantId(self.merchant_id), environment),
             sealed_secret: self.sealed_secret,
-            rate_limits: super::routes::from_json("a credential's limits", &self.rate_limits)?,
+            rate_limits: from_json("a credential's limits", &self.rate_limits)?,
             revoked_at: self.revoked_at.map(Timestamp::from_millis),
             created_at: Timestamp::from_millis(self.created_at),
         })
@@ -113,17 +116,7 @@ pub(super) async fn revoke(
     at: Timestamp,
 ) -> Result<bool, DirectoryError> {
     merchants::lock(conn, merchant).await?;
-    let query = credentials::table
-        .filter(credentials::credential_id.eq(credential_id))
-        .filter(credentials::merchant_id.eq(merchant.0))
-        .select(credentials::revoked_at);
-    let found = first!(conn, Option<i64>, query).map_err(Fault::from)?;
-    let is_active = found.ok_or(DirectoryError::NotFound)?.is_none();
-    if is_active {
-        let revoke = diesel::update(credentials::table.find(credential_id));
-        execute!(conn, revoke.set(credentials::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
-    }
-    Ok(is_active)
+    revoke!(conn, credentials, credentials::credential_id, credential_id, merchant, at)
 }
 
 /// Revokes every active credential of a merchant.
@@ -132,9 +125,5 @@ pub(super) async fn revoke_all(
     merchant: MerchantId,
     at: Timestamp,
 ) -> Result<(), Fault> {
-    let active = credentials::table
-        .filter(credentials::merchant_id.eq(merchant.0))
-        .filter(credentials::revoked_at.is_null());
-    execute!(conn, diesel::update(active).set(credentials::revoked_at.eq(at.millis())))?;
-    Ok(())
+    revoke_all!(conn, credentials, merchant, at)
 }

@@ -4,12 +4,15 @@ use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, 
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::{ApiKeyRecord, DirectoryError, KeyEnvelope, Scopes};
 
-use super::merchants::{self, MerchantRow};
+use super::{
+    merchants::{self, MerchantRow},
+    revoke::{revoke, revoke_all},
+};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::{api_keys, merchants as merchant_rows},
-    stored::parsed,
+    stored::{from_json, parsed, to_json},
 };
 
 /// A key's row, column by column.
@@ -40,7 +43,7 @@ impl KeyRow {
             hash: key.hash,
             last_four: key.last_four,
             scopes: key.scopes.to_text(),
-            rate_limits: super::routes::to_json(&key.rate_limits)?,
+            rate_limits: to_json(&key.rate_limits)?,
             expires_at: key.expires_at.map(Timestamp::millis),
             revoked_at: key.revoked_at.map(Timestamp::millis),
             last_used_at: key.last_used_at.map(Timestamp::millis),
@@ -57,7 +60,7 @@ impl KeyRow {
             hash: self.hash,
             last_four: self.last_four,
             scopes: Scopes::parse(&self.scopes).map_err(|error| Fault::Corrupt(error.to_string()))?,
-            rate_limits: super::routes::from_json("a key's limits", &self.rate_limits)?,
+            rate_limits: from_json("a key's limits", &self.rate_limits)?,
             expires_at: self.expires_at.map(Timestamp::from_millis),
             revoked_at: self.revoked_at.map(Timestamp::from_millis),
             last_used_at: self.last_used_at.map(Timestamp::from_millis),
@@ -119,17 +122,7 @@ pub(super) async fn revoke(
     at: Timestamp,
 ) -> Result<bool, DirectoryError> {
     merchants::lock(conn, merchant).await?;
-    let query = api_keys::table
-        .filter(api_keys::key_id.eq(key_id))
-        .filter(api_keys::merchant_id.eq(merchant.0))
-        .select(api_keys::revoked_at);
-    let found = first!(conn, Option<i64>, query).map_err(Fault::from)?;
-    let is_active = found.ok_or(DirectoryError::NotFound)?.is_none();
-    if is_active {
-        let revoke = diesel::update(api_keys::table.find(key_id));
-        execute!(conn, revoke.set(api_keys::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
-    }
-    Ok(is_active)
+    revoke!(conn, api_keys, api_keys::key_id, key_id, merchant, at)
 }
 
 /// Revokes every active key of a merchant.
@@ -138,10 +131,7 @@ pub(super) async fn revoke_all(
     merchant: MerchantId,
     at: Timestamp,
 ) -> Result<(), Fault> {
-    let active =
-        api_keys::table.filter(api_keys::merchant_id.eq(merchant.0)).filter(api_keys::revoked_at.is_null());
-    execute!(conn, diesel::update(active).set(api_keys::revoked_at.eq(at.millis())))?;
-    Ok(())
+    revoke_all!(conn, api_keys, merchant, at)
 }
 
 /// Notes when keys were last used, in the order of their identifiers so that two nodes do not wait for each other.

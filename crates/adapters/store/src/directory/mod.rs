@@ -11,6 +11,7 @@ mod keys;
 mod merchants;
 mod operators;
 mod port;
+mod revoke;
 mod routes;
 
 /// Narrows a boxed query to the rows whose `column` lies in a period.

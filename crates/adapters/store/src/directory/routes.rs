@@ -3,13 +3,13 @@
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _};
 use quipu_kernel::MerchantId;
 use quipu_merchants::{DirectoryError, Route};
-use serde::{Serialize, de::DeserializeOwned};
 
 use super::merchants;
 use crate::{
     connection::{Connection, execute, load},
     error::Fault,
     schema::routes,
+    stored::{from_json, to_json},
 };
 
 #[derive(Debug, Insertable)]
@@ -68,14 +68,4 @@ pub(super) async fn insert(
         }
     }
     Ok(())
-}
-
-/// A value as it is kept.
-pub(super) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|error| Fault::Corrupt(error.to_string()))
-}
-
-/// A kept value.
-pub(super) fn from_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
-    serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("{what}: {error}")))
 }

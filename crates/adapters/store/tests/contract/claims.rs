@@ -16,6 +16,7 @@ on_both_databases! {
     a_commit_sets_what_is_due_anew,
     overdue_payouts_are_counted_until_they_are_claimed,
     two_nodes_never_claim_the_same,
+    a_payment_that_cannot_be_read_holds_up_no_other,
     a_commit_that_makes_work_is_heard_of,
 }
 
@@ -96,6 +97,19 @@ async fn two_nodes_never_claim_the_same(fixture: Fixture) {
         }
     }
     assert_eq!(seen.len(), 100);
+}
+
+async fn a_payment_that_cannot_be_read_holds_up_no_other(fixture: Fixture) {
+    let store = fixture.open().await;
+    store.commit(waiting(1, DueAction::Ask).create()).await.expect("committed");
+    fixture.sql("UPDATE payments SET document = '[]'").await.expect("spoilt");
+    let sound = waiting(2, DueAction::Ask);
+    store.commit(sound.create()).await.expect("committed");
+    let claimed = store.claim(after(2), after(60), 10).await.expect("claimed");
+    assert_eq!(claimed.iter().map(|payment| payment.state().due).collect::<Vec<_>>(), [sound.due]);
+    assert!(store.claim(after(59), after(90), 10).await.expect("claimed").is_empty());
+    assert!(store.claim(after(60), after(90), 1).await.expect("claimed").is_empty());
+    assert_eq!(store.claim(after(60), after(90), 1).await.expect("claimed").len(), 1);
 }
 
 async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {

@@ -1,7 +1,7 @@
 //! What a commit does and what refuses it.
 
-use quipu_kernel::{Page, Timestamp};
-use quipu_ledger::{LedgerReads as _, PostingError};
+use quipu_kernel::{Minor, Page, Timestamp};
+use quipu_ledger::{LedgerReads as _, PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
     BankDetails, Commit as _, DueAction, Failure, InRequestWebhook, Instructions, Payment, PaymentChange,
@@ -19,6 +19,7 @@ on_both_databases! {
     every_member_of_a_payment_survives,
     a_withdrawal_above_the_balance_is_refused_and_leaves_nothing,
     a_total_beyond_the_range_is_refused,
+    what_is_foreseen_must_be_bearable_and_is_not_posted,
     more_cannot_be_released_than_is_frozen,
     a_held_reference_is_refused_until_it_is_freed,
     a_late_completion_does_not_take_its_reference_back,
@@ -95,6 +96,24 @@ async fn a_total_beyond_the_range_is_refused(fixture: Fixture) {
     let store = funded(&fixture, quipu_kernel::MAX_MINOR).await;
     let one_more = store.commit(funding(tenant(1), 1)).await;
     assert_eq!(refusal(one_more), Refusal::Posting(PostingError::OutOfRange));
+}
+
+async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
+    let store = funded(&fixture, quipu_kernel::MAX_MINOR - 10).await;
+    let foreseeing = |units| {
+        let mut change = Sample::deposit(tenant(1), units).create();
+        change.foreseen = Transaction::deposit_completed(MXN, amount(units), Minor::ZERO).ok();
+        change
+    };
+    assert_eq!(refusal(store.commit(foreseeing(11)).await), Refusal::Posting(PostingError::OutOfRange));
+    store.commit(foreseeing(10)).await.expect("committed");
+    let balance = store.balance(tenant(1), MXN).await.expect("read");
+    assert_eq!((balance.available.get(), balance.deposit.get()), (quipu_kernel::MAX_MINOR - 10, 0));
+    // What the same change posts counts first.
+    let mut both = foreseeing(10);
+    both.transactions.push(Transaction::adjustment(MXN, minor(1)));
+    assert_eq!(refusal(store.commit(both).await), Refusal::Posting(PostingError::OutOfRange));
+    assert!(store.check().await.expect("checked").is_clean());
 }
 
 async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {

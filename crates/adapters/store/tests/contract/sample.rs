@@ -1,14 +1,14 @@
 //! Changes as the use cases make them, built by hand.
 
 use quipu_kernel::{
-    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Tenant,
+    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentIdSource, Tenant,
     Timestamp,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_payments::{
-    Changes, Customer, CustomerClaim, Due, DueAction, Instructions, Nonce, Payment, PaymentChange,
-    PaymentType, Payout, State, Status, Terms,
+    Changes, Customer, CustomerClaim, Due, DueAction, Nonce, Payment, PaymentChange, PaymentType, Payout,
+    State, Status, Terms,
 };
 use quipu_webhooks::{Event, EventName, EventStatus};
 
@@ -88,7 +88,7 @@ impl Sample {
     pub(crate) fn payment(&self) -> Payment {
         let withdrawal = self.kind == PaymentType::Withdrawal;
         let terms = Terms {
-            id: PaymentId::new(self.at, &Random),
+            id: PaymentIdSource::default().next(self.at, &Random),
             tenant: self.tenant,
             kind: self.kind,
             method: self.method,
@@ -109,18 +109,10 @@ impl Sample {
         };
         let payout = Payout { bank_account: Some("032180000118359719".to_owned()), ..Payout::default() };
         let state = State {
-            status: Status::first(self.kind),
-            version: 1,
             fee: minor(self.fee),
-            refunded_amount: Minor::ZERO,
-            received_amount: None,
-            late: false,
-            failure: None,
             payout: withdrawal.then_some(payout),
-            instructions: Instructions::default(),
             due: self.due,
-            completed_at: None,
-            updated_at: self.at,
+            ..State::first(self.kind, self.at)
         };
         Payment::restore(terms, state)
     }

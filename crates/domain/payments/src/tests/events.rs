@@ -1,10 +1,10 @@
 //! What merchants are told and shown of a payment.
 
 use quipu_kernel::{Currency, EventId};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, Direction, Method};
+use quipu_merchants::{BeneficiaryKind, Direction, Method};
 use serde_json::{Value, json};
 
-use super::world::{START, TENANT, World, deposit, minor, route, with, withdrawal};
+use super::world::{World, beneficiary, deposit, minor, route, with, withdrawal};
 use crate::PaymentRecord;
 
 /// The payloads of everything that happened so far.
@@ -69,18 +69,7 @@ fn partner_world() -> World {
     let world = World::new();
     world.store.set_routes(vec![route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true)]);
     world.fund(Currency::GEL, 1_000_000);
-    world.store.rows().beneficiaries.push(Beneficiary {
-        id: 12,
-        tenant: TENANT,
-        kind: BeneficiaryKind::Sepa,
-        iban: "DE89370400440532013000".to_owned(),
-        swift: None,
-        beneficiary_name: "Nino".to_owned(),
-        beneficiary_bank: Some("Saved Bank".to_owned()),
-        address: None,
-        reference: None,
-        created_at: START,
-    });
+    world.store.rows().beneficiaries.push(beneficiary(BeneficiaryKind::Sepa, 12));
     world
 }
 

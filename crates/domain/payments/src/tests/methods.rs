@@ -1,11 +1,11 @@
 //! The list of methods, and the question whether one would do.
 
-use quipu_kernel::{Currency, Environment};
-use quipu_merchants::{Direction, Method, Route};
+use quipu_kernel::{Currency, Environment, MAX_MINOR};
+use quipu_merchants::{BeneficiaryKind, Direction, Method, Route};
 use serde_json::{Value, json};
 
-use super::world::{amount, route};
-use crate::methods::{MethodQuestion, available_methods, judge_method};
+use super::world::{TENANT, World, amount, beneficiary, minor, ready, route};
+use crate::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
 
 #[test]
 fn each_enabled_route_gives_a_row_for_each_type() {
@@ -45,16 +45,25 @@ fn each_enabled_route_gives_a_row_for_each_type() {
     );
 }
 
-fn codes(question: &Value, routes: &[Route]) -> Vec<&'static str> {
+fn findings(question: &Value, world: &World) -> Vec<MethodFinding> {
     let question = MethodQuestion::parse(question).expect("of the right form");
-    judge_method(&question, Environment::Test, routes).into_iter().map(|finding| finding.code).collect()
+    ready(judge_method(&question, TENANT, &*world.store)).expect("the store answers")
+}
+
+fn codes(question: &Value, world: &World) -> Vec<&'static str> {
+    findings(question, world).into_iter().map(|finding| finding.code).collect()
+}
+
+fn ask(method: &str, currency: &str, kind: &str) -> Value {
+    json!({"method": method, "currency": currency, "type": kind})
 }
 
 #[test]
 fn a_question_is_answered_by_what_speaks_against_it() {
+    let world = World::new();
     let mut routes = Route::of_new_merchant();
     routes[0].max_amount = Some(amount(100));
-    let ask = |method: &str, currency: &str, kind: &str| json!({"method": method, "currency": currency, "type": kind});
+    world.store.set_routes(routes);
     let with = |mut question: Value, name: &str, value: Value| {
         question[name] = value;
         question
@@ -87,8 +96,44 @@ fn a_question_is_answered_by_what_speaks_against_it() {
         (with(ask("bank_transfer", "GEL", "withdrawal"), "payout", wallet.clone()), &[]),
         (with(ask("bank_transfer", "ARS", "withdrawal"), "payout", wallet), &["PARTNER_PAYOUT_NOT_READY"]),
     ] {
-        assert_eq!(codes(&question, &routes), expected, "{question}");
+        assert_eq!(codes(&question, &world), expected, "{question}");
     }
+}
+
+#[test]
+fn an_amount_must_bear_its_fee_as_in_a_creation() {
+    let world = World::new();
+    let mut deposits = route(Method::Spei, Currency::MXN, Direction::Deposit, false);
+    deposits.fee_fixed = minor(100);
+    let withdrawals = Route { direction: Direction::Withdrawal, ..deposits.clone() };
+    world.store.set_routes(vec![deposits, withdrawals]);
+    for (kind, amount, expected) in [
+        ("deposit", 99, &["AMOUNT_OUT_OF_RANGE"][..]),
+        ("deposit", 100, &[]),
+        ("withdrawal", 1, &[]),
+        ("withdrawal", MAX_MINOR - 100, &[]),
+        ("withdrawal", MAX_MINOR - 99, &["AMOUNT_OUT_OF_RANGE"]),
+    ] {
+        let mut question = ask("spei", "MXN", kind);
+        question["amount"] = json!(amount);
+        assert_eq!(codes(&question, &world), expected, "{question}");
+    }
+}
+
+#[test]
+fn a_saved_beneficiary_must_be_there_as_in_a_creation() {
+    let world = World::new();
+    let saved = |kind: &str| {
+        let mut question = ask("bank_transfer", "GEL", "withdrawal");
+        question["payout"] = json!({"partnerDestination": {"kind": kind, "ibanAccountId": "1"}});
+        question
+    };
+    let messages: Vec<_> =
+        findings(&saved("bank"), &world).into_iter().map(|finding| finding.message).collect();
+    assert_eq!(messages, ["payout.partnerDestination.ibanAccountId names no saved beneficiary"]);
+    world.store.rows().beneficiaries.push(beneficiary(BeneficiaryKind::Bank, 1));
+    assert_eq!(codes(&saved("bank"), &world), [""; 0]);
+    assert_eq!(codes(&saved("sepa"), &world), ["VALIDATION_FAILED"]);
 }
 
 #[test]

@@ -175,8 +175,8 @@ fn an_outcome_that_the_ledger_cannot_take_is_tried_again_later() {
     let mut rail = issuing(DueAction::Ask);
     rail.expect_ask().returning(|_| RailStatus::Completed);
     let world = World::with_rail(rail);
-    world.fund(Currency::MXN, MAX_MINOR);
     let id = world.created(&deposit()).id().clone();
+    world.fund(Currency::MXN, MAX_MINOR);
     let waiting = attend(&world, &id);
     assert_eq!(waiting.status(), Status::Processing);
     assert_eq!(waiting.state().due, Some(Due { at: later(3_600), action: DueAction::Ask }));

@@ -104,6 +104,10 @@ impl Rows {
             let balance = balances.entry((changes.tenant, currency)).or_insert(Balance::zero(currency));
             *balance = balance.after(transaction)?;
         }
+        if let Some(foreseen) = &changes.foreseen {
+            let key = (changes.tenant, foreseen.currency());
+            balances.get(&key).copied().unwrap_or(Balance::zero(key.1)).after(foreseen)?;
+        }
         self.balances = balances;
         self.events.extend(changes.events);
         let payment = changes.payment.map(|change| match change {

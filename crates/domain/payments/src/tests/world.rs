@@ -13,13 +13,15 @@ use std::{
 use quipu_kernel::{
     Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, Tenant, Timestamp,
 };
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{
+    Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable,
+};
 use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Instructions, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State,
-    Status, Submission, Terms,
+    Customer, Draft, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State, Status,
+    Submission, Terms,
     create::{CreatePayment, Creation},
 };
 
@@ -132,6 +134,22 @@ impl World {
     }
 }
 
+/// A saved beneficiary.
+pub(super) fn beneficiary(kind: BeneficiaryKind, id: i32) -> Beneficiary {
+    Beneficiary {
+        id,
+        tenant: TENANT,
+        kind,
+        iban: "DE89370400440532013000".to_owned(),
+        swift: None,
+        beneficiary_name: "Nino".to_owned(),
+        beneficiary_bank: Some("Saved Bank".to_owned()),
+        address: None,
+        reference: None,
+        created_at: START,
+    }
+}
+
 /// A creation in the test environment, without a nonce.
 pub(super) fn creation(body: &Value) -> Creation {
     Creation {
@@ -210,17 +228,9 @@ pub(super) fn standing(kind: PaymentType, method: Method, status: Status, has_re
     let withdrawal = kind.direction() == Direction::Withdrawal;
     let state = State {
         status,
-        version: 1,
         fee: minor(10),
-        refunded_amount: Minor::ZERO,
-        received_amount: None,
-        late: false,
-        failure: None,
         payout: (withdrawal && has_recipient).then_some(payout),
-        instructions: Instructions::default(),
-        due: None,
-        completed_at: None,
-        updated_at: START,
+        ..State::first(kind, START)
     };
     Payment::restore(terms, state)
 }

@@ -23,8 +23,6 @@ struct Judgement {
 
 pub(crate) async fn validate(call: Call, caller: Caller) -> Outcome {
     let question = MethodQuestion::parse(&call.json()?)?;
-    let tenant = caller.tenant();
-    let routes = call.state.services.directory.routes(tenant.merchant()).await?;
-    let errors = judge_method(&question, tenant.environment(), &routes);
+    let errors = judge_method(&question, caller.tenant(), &*call.state.services.directory).await?;
     envelope::one(Judgement { valid: errors.is_empty(), errors })
 }

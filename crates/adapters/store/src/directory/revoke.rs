@@ -1,0 +1,32 @@
+//! Revoking, which is the same for all that a merchant calls with.
+
+/// Revokes the row that `$column` names, of this merchant, and answers whether it was active until now.
+macro_rules! revoke {
+    ($conn:expr, $table:ident, $column:expr, $id:expr, $merchant:expr, $at:expr) => {{
+        let query = $table::table
+            .filter($column.eq($id))
+            .filter($table::merchant_id.eq($merchant.0))
+            .select($table::revoked_at);
+        match first!($conn, Option<i64>, query).map_err(Fault::from)? {
+            None => Err(DirectoryError::NotFound),
+            Some(Some(_)) => Ok(false),
+            Some(None) => {
+                let revoke = diesel::update($table::table.find($id));
+                execute!($conn, revoke.set($table::revoked_at.eq($at.millis()))).map_err(Fault::from)?;
+                Ok(true)
+            }
+        }
+    }};
+}
+
+/// Revokes every active row of this merchant.
+macro_rules! revoke_all {
+    ($conn:expr, $table:ident, $merchant:expr, $at:expr) => {{
+        let active =
+            $table::table.filter($table::merchant_id.eq($merchant.0)).filter($table::revoked_at.is_null());
+        execute!($conn, diesel::update(active).set($table::revoked_at.eq($at.millis())))?;
+        Ok(())
+    }};
+}
+
+pub(super) use {revoke, revoke_all};
