@@ -1,11 +1,15 @@
 //! What a newcomer does first: paste the lines that `quipu serve --dev` prints.
 
-use std::{path::Path, process::Command};
+use std::{os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use quipu_tests::{Database, Gateway, on_both_databases};
 use serde_json::Value;
 
-on_both_databases!(the_printed_lines_work_as_they_stand, the_readme_lines_work_with_ones_own_key);
+on_both_databases!(
+    the_credentials_are_kept_in_one_file_and_printed_again,
+    the_printed_lines_work_as_they_stand,
+    the_readme_lines_work_with_ones_own_key
+);
 
 /// Shell commands among printed lines: every line that calls curl and is no comment.
 fn curl_commands(text: &str) -> Vec<&str> {
@@ -32,6 +36,40 @@ fn succeeds(command: &mut Command, what: &str) -> Value {
     let answer: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {what}\n{body}"));
     assert_eq!(answer["success"], true, "{what}\n{body}");
     answer
+}
+
+async fn the_credentials_are_kept_in_one_file_and_printed_again(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    let path = gateway.data_folder().join("dev-credentials.json");
+    let read = || -> Value { serde_json::from_slice(&std::fs::read(&path).expect("a file")).expect("JSON") };
+    let first = read();
+    let members = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    assert_eq!(members(&first), ["base_url", "operator_token", "v1", "v2"]);
+    assert_eq!(members(&first["v1"]), ["api_key", "merchant_id"]);
+    assert_eq!(members(&first["v2"]), ["hmac_secret", "merchant_id"]);
+    assert!(first["v1"]["merchant_id"].is_i64() && first["v2"]["merchant_id"].is_i64(), "{first}");
+    assert_eq!(std::fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+    for (client, path) in [(gateway.v1(), "/api/v1/balance"), (gateway.v2(), "/api/v2/balance")] {
+        let record = client.get(path).await.ok();
+        assert!(record["new_balance"].as_i64() > Some(0), "pre-funded: {record}");
+    }
+    assert_eq!(gateway.terminate().await, Some(0));
+    gateway.restart().await;
+    let mut again = read();
+    again["base_url"] = first["base_url"].clone();
+    assert_eq!(again, first);
+    let merchants = gateway.operator().get("/operator/v1/merchants").await.ok();
+    assert_eq!(merchants["total"], 2, "the demo is made once");
+    let printed = quipu_tests::eventually("the lines to be printed", async || {
+        Some(gateway.stdout()).filter(|printed| !curl_commands(printed).is_empty())
+    })
+    .await;
+    for pointer in ["/v1/api_key", "/v2/hmac_secret", "/operator_token"] {
+        assert!(
+            printed.contains(first.pointer(pointer).and_then(Value::as_str).expect("a text")),
+            "{pointer}"
+        );
+    }
 }
 
 async fn the_printed_lines_work_as_they_stand(database: Database) {

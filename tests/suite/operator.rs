@@ -1,5 +1,7 @@
 //! The operator's interface: onboarding, funding, history.
 
+use std::collections::BTreeSet;
+
 use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
 use serde_json::json;
 
@@ -14,6 +16,28 @@ on_both_databases!(
     lists_are_narrowed_by_the_common_parameters,
     wrong_requests_are_refused_in_shape,
 );
+
+/// Each operation of staff, and the role it needs where it is not an admin's.
+const STAFF: [(&str, &str, &str); 18] = [
+    ("POST", "/operator/v1/merchants", "admin"),
+    ("GET", "/operator/v1/merchants", "admin"),
+    ("GET", "/operator/v1/merchants/{id}", "admin"),
+    ("PATCH", "/operator/v1/merchants/{id}", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/rotate-webhook-secret", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/switch", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/api-keys", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/api-keys", "admin"),
+    ("DELETE", "/operator/v1/merchants/{id}/api-keys/{key_id}", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/hmac-credentials", "admin"),
+    ("DELETE", "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/routes", "admin"),
+    ("PUT", "/operator/v1/merchants/{id}/routes", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/adjustments", "finance"),
+    ("GET", "/operator/v1/ledger/check", "finance"),
+    ("GET", "/operator/v1/audit-log", "finance"),
+];
 
 async fn a_merchant_is_onboarded_step_by_step(database: Database) {
     let gateway = Gateway::start(database).await;
@@ -47,36 +71,41 @@ async fn a_merchant_is_onboarded_step_by_step(database: Database) {
 async fn roles_bound_what_an_operator_may_do(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
-    let (merchants, routes) = ("/operator/v1/merchants".to_owned(), merchant.operator_path("/routes"));
-    let adjustments = merchant.operator_path("/adjustments");
-    let adjustment = json!({ "environment": "test", "currency": "MXN", "amount": 1, "reason": "correction" });
+    let merchants = "/operator/v1/merchants";
+    let routes: serde_json::Value =
+        serde_json::from_str(gateway.run(&["routes"]).ok()).expect("JSON is printed");
+    let for_staff = routes["routes"].as_array().expect("a list").iter().filter_map(|route| {
+        let role = route["credential"].as_str()?.strip_prefix("staff: ")?;
+        Some((route["method"].as_str()?, route["path"].as_str()?, role))
+    });
+    assert_eq!(for_staff.collect::<BTreeSet<_>>(), BTreeSet::from(STAFF));
     let mut table = Table::new();
     for role in ["admin", "finance", "support", "viewer"] {
         let created = gateway.run(&["operator", "create", "--name", role, "--role", role]);
         let created: serde_json::Value = serde_json::from_str(created.ok()).expect("JSON is printed");
         let operator = gateway.anonymous().with_bearer(created["token"].as_str().expect("the token, once"));
-        let mut expect = |row: &str, answer: &quipu_tests::Answer, allowed: bool| {
-            let row = format!("{role}: {row}");
-            if allowed {
-                table.accepted(row, answer);
+        for (method, path, needed) in STAFF {
+            let path = path.replace("{id}", &merchant.id.to_string()).replace("{key_id}", "none");
+            let method = method.parse().expect("a method");
+            let answer = operator.send(method, &path, Some(b"{}".to_vec()), &[]).await;
+            let row = format!("{role}: {} {path}", answer.status);
+            if role == "admin" || role == needed {
+                // What is asked for is wrong in some way or other; that it is said means that the door is open.
+                let entered = ![401, 403, 405].contains(&answer.status);
+                table.note(row, if entered { Ok(()) } else { Err(answer.to_string()) });
             } else {
-                table.refused(row, answer, 403, "SCOPE_MISSING");
+                table.refused(row, &answer, 403, "SCOPE_MISSING");
             }
-        };
-        let admin = role == "admin";
-        expect("create a merchant", &operator.post(&merchants, &json!({ "name": "Made" })).await, admin);
-        expect("read routes", &operator.get(&routes).await, admin);
-        expect("adjust", &operator.post(&adjustments, &adjustment).await, admin || role == "finance");
-        expect("audit log", &operator.get("/operator/v1/audit-log").await, admin || role == "finance");
+        }
     }
     table.finish();
     for token in ["qp_op_unknown", "x"] {
-        gateway.anonymous().with_bearer(token).get(&merchants).await.refused(401, "TOKEN_INVALID");
+        gateway.anonymous().with_bearer(token).get(merchants).await.refused(401, "TOKEN_INVALID");
     }
-    let answer = gateway.anonymous().get(&merchants).await;
+    let answer = gateway.anonymous().get(merchants).await;
     assert_eq!(answer.status, 401, "{answer}");
     // A merchant's key opens nothing here.
-    assert_eq!(merchant.api.get(&merchants).await.status, 401);
+    assert_eq!(merchant.api.get(merchants).await.status, 401);
 }
 
 async fn adjustments_are_postings_like_any_other(database: Database) {

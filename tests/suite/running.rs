@@ -1,6 +1,6 @@
 //! Starting, being watched, and stopping.
 
-use std::process::Command;
+use std::{os::unix::fs::PermissionsExt, process::Command};
 
 use quipu_tests::{Client, CommandOutput, Database, Gateway, Setup, draft, eventually, on_both_databases};
 use reqwest::Method;
@@ -24,6 +24,10 @@ async fn production_serves_the_same_data_and_prints_nothing(database: Database) 
     let mut gateway = Gateway::start(database).await;
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
     assert_eq!(gateway.terminate().await, Some(0));
+    if database == Database::Sqlite {
+        let of_database = std::fs::metadata(gateway.data_folder().join("quipu.db")).expect("there");
+        assert_eq!(of_database.permissions().mode() & 0o777, 0o600, "customers are in it");
+    }
     gateway.restart_for_production().await;
     let list = gateway.v1().get("/api/v1/payments").await.ok();
     assert_eq!(list["total"], 1);
@@ -151,7 +155,7 @@ async fn a_start_that_cannot_be_is_explained(database: Database) {
     let mut cases = vec![
         ("QUIPU__LISTEN", taken.as_str(), dev, taken.as_str()),
         ("QUIPU__DATABASE_URL", nowhere, dev, "/nowhere/at/all.db"),
-        ("QUIPU__DATABASE_URL", nowhere, &["check"], "unable to open"),
+        ("QUIPU__DATABASE_URL", nowhere, &["check"], "there is no database"),
         ("QUIPU__DATABASE_URL", "postgres://nobody:secret@127.0.0.1:1/none", &["migrate"], "connect"),
         ("QUIPU__LOG__LEVEL", "info", &["check"], "quipu migrate"),
     ];

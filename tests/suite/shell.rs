@@ -59,6 +59,22 @@ async fn the_shell_can_do_what_onboarding_needs(database: Database) {
     assert_eq!(printed(&gateway, &["merchant", "routes", &id, "--replace-by", file]), routes);
     assert_eq!(gateway.operator().get(&format!("/operator/v1/merchants/{id}/routes")).await.data(), routes);
 
+    let beneficiary = gateway.data_folder().join("beneficiary.json");
+    let body = json!({ "environment": "test", "kind": "sepa", "iban": "DE89370400440532013000", "beneficiaryName": "Ana" });
+    std::fs::write(&beneficiary, body.to_string()).expect("written");
+    let add = ["merchant", "beneficiaries", &id, "--add", beneficiary.to_str().expect("UTF-8")];
+    assert_eq!(printed(&gateway, &add)["ibanAccountId"], "1");
+    assert_eq!(printed(&gateway, &["merchant", "beneficiaries", &id])["total"], 1);
+    let adjust = |amount| {
+        let reason = ["--currency", "MXN", "--amount", amount, "--reason", "pre-funding"];
+        gateway.run(&[&["merchant", "adjust", &id, "--environment", "live"], &reason[..]].concat())
+    };
+    adjust("1000").ok();
+    let left: Value = serde_json::from_str(adjust("-400").ok()).expect("JSON is printed");
+    assert_eq!((&left["available"], &left["frozen"]), (&json!(600), &json!(0)));
+    assert!(adjust("-601").stderr.contains("does not cover"));
+    assert!(adjust("0").stderr.contains("not zero"));
+
     let limited = ["key", "create", &id, "--environment", "live", "--standard-per-minute", "7"];
     let key = printed(&gateway, &limited);
     assert_eq!(key["rate_limits"]["standard_per_minute"], 7);

@@ -3,7 +3,10 @@
 //! Each line is handed to a thread that writes it. Whoever reads standard error may be slow, or may have stopped reading;
 //! calls are answered all the same, and lines that cannot be written in time are counted and left out.
 
-use std::io::{IsTerminal as _, stderr};
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    io::{IsTerminal as _, stderr},
+};
 
 use anyhow::{Result, anyhow};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
@@ -44,5 +47,11 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<Logging> {
         LogFormat::Text => lines.try_init(),
     };
     started.map_err(|error| anyhow!("logging cannot be started: {error}"))?;
+    // A panic is a line like any other, so that whoever reads JSON reads this too.
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = Backtrace::capture();
+        let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());
+        tracing::error!(backtrace, "{panic}");
+    }));
     Ok(logging)
 }

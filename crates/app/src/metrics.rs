@@ -20,6 +20,8 @@ const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5
 const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 /// A scraper sends a short request at once, and reads the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the database may take to tell what waits; a scrape must not wait for it much longer than for the rest.
+const GLANCE: Duration = Duration::from_secs(1);
 /// How long to leave the system alone that has no descriptor for another connection.
 const RECOVERY: Duration = Duration::from_secs(1);
 /// Longer requests are nobody's who only wants to read metrics.
@@ -35,7 +37,7 @@ const COUNTERS: [(&str, &str); 3] = [
 const GAUGES: [(&str, &str); 4] = [
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
-    (PAYOUTS_OLDEST, "Seconds that the first of them has waited"),
+    (PAYOUTS_OLDEST, "Seconds that the longest waiting of these withdrawals has waited"),
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
 ];
 /// What histograms show.
@@ -134,14 +136,16 @@ impl Metrics {
     /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
     async fn look_at_payouts(&self) {
         let now = self.clock.now();
-        match self.queue.overdue_payouts(now).await {
-            Ok((waiting, first)) => {
+        let overdue = tokio::time::timeout(GLANCE, self.queue.overdue_payouts(now)).await;
+        match overdue {
+            Ok(Ok((waiting, first))) => {
                 #[expect(clippy::cast_precision_loss, reason = "there are far fewer payments than 2^52")]
                 metrics::gauge!(PAYOUTS_WAITING).set(waiting as f64);
                 let oldest = first.map_or(Duration::ZERO, |first| now.since(first));
                 metrics::gauge!(PAYOUTS_OLDEST).set(oldest.as_secs_f64());
             }
-            Err(error) => tracing::debug!(%error, "waiting payouts could not be counted"),
+            Ok(Err(error)) => tracing::debug!(%error, "waiting payouts could not be counted"),
+            Err(_) => tracing::debug!("waiting payouts could not be counted in time"),
         }
     }
 

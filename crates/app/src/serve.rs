@@ -2,7 +2,6 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
-    path::Path,
     process::ExitCode,
     sync::Arc,
     time::Duration,
@@ -13,7 +12,6 @@ use quipu_http::{HttpSettings, KeyUses, Services};
 use quipu_merchants::RateLimiter;
 
 use crate::{
-    cli::MIGRATE_FIRST,
     config::{LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
     dev, logging,
@@ -38,11 +36,12 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     }
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
-    let embedded = settings.database_url.expose().strip_prefix("sqlite://").map(Path::new);
+    let embedded = settings.embedded_database();
     // Taken before a master key is made, so that two demos that start at once do not both make one.
     let _lock = embedded.map(ServingLock::of_database).transpose()?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
+    wire::make_database_private(settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
@@ -61,7 +60,7 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
             tracing::info!(migration, "migration applied");
         }
     } else if foundation.store.pending_migrations().await.context("the schema cannot be read")? {
-        bail!(MIGRATE_FIRST);
+        bail!(wire::MIGRATE_FIRST);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Puts the parts together: one store behind all ports, the rails, the use cases.
 
-use std::sync::Arc;
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use quipu_http::KeyringMinter;
@@ -61,6 +61,28 @@ impl Foundation {
 
     pub(crate) fn adjust(&self) -> AdjustBalance {
         AdjustBalance::new(self.commit(), Arc::clone(&self.clock))
+    }
+}
+
+/// What to do about a database that is not up to date.
+pub(crate) const MIGRATE_FIRST: &str = "the database lacks migrations: run `quipu migrate` first";
+
+/// Makes the file of an embedded database, unless it is there, readable by its owner only: it holds what customers would
+/// not want read, and its folder may be older than the gateway. SQLite's files beside it take its mode.
+pub(crate) fn make_database_private(settings: &Settings) -> Result<()> {
+    let Some(path) = settings.embedded_database() else { return Ok(()) };
+    let mut options = OpenOptions::new();
+    let opened = options.create(true).append(true).mode(0o600).open(path);
+    opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))
+}
+
+/// Refuses where an embedded database does not exist, for commands that have no use for an empty one.
+pub(crate) fn require_database(settings: &Settings) -> Result<()> {
+    match settings.embedded_database() {
+        Some(path) if !path.exists() => {
+            bail!("there is no database {}: run `quipu migrate` first", path.display())
+        }
+        _ => Ok(()),
     }
 }
 

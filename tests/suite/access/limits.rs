@@ -2,7 +2,10 @@
 //!
 //! Budgets are small here. A test that fills one does so well within the shortest window, ten seconds.
 
-use quipu_tests::{Answer, Database, Setup, draft, eventually, on_both_databases, signature::unix_seconds};
+use quipu_tests::{
+    Answer, Database, Setup, draft, eventually, on_both_databases,
+    signature::{fresh_nonce, unix_seconds},
+};
 use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -21,6 +24,7 @@ on_both_databases!(
     the_documented_budgets_are_the_defaults,
     failures_of_authentication_are_limited_by_address_and_good_keys_still_work,
     whatever_a_key_is_answered_is_counted,
+    a_body_too_long_to_be_verified_is_a_failure,
 );
 
 async fn creations_are_limited_in_ten_seconds_and_in_a_minute(database: Database) {
@@ -247,6 +251,26 @@ async fn whatever_a_key_is_answered_is_counted(database: Database) {
     }
     refused(&merchant.api.get(BALANCE).await, 3, 60);
     refused(&signing.signer.get(path).send(&caller).await, 3, 60);
+}
+
+async fn a_body_too_long_to_be_verified_is_a_failure(database: Database) {
+    let gateway = Setup::new(database).set("LIMITS__UNAUTHENTICATED_PER_MINUTE", "3").start().await;
+    let (signing, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let long = || {
+        let body = Some(vec![b' '; 1024 * 1024 + 1]);
+        signing.signer.request(Method::POST, "/api/v2/payments", body, unix_seconds(), &fresh_nonce())
+    };
+    // What the headers show is said first, as it is to those who have no key.
+    let unsigned = long().without("X-Signature").send(&caller).await;
+    unsigned.refused(401, "SIGNATURE_MISSING");
+    assert_eq!(announced(&unsigned), (3, 2));
+    for remaining in [1, 0] {
+        let answer = long().send(&caller).await;
+        answer.refused(413, "BODY_TOO_LARGE");
+        assert_eq!(announced(&answer), (3, remaining));
+    }
+    refused(&long().send(&caller).await, 3, 60);
+    signing.signer.get("/api/v2/balance").send(&caller).await.ok();
 }
 
 /// (`X-RateLimit-Limit`, `X-RateLimit-Remaining`) of an answer that must have them, and a reset within a minute and a bit

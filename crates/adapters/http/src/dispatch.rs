@@ -102,13 +102,13 @@ async fn enter(
         }
         Door::Signed(needs, run) => {
             let (body, Signed { caller, nonce }) =
-                by_signature(state, request, payload, needs, verdict).await?;
+                by_signature(state, request, payload, now, needs, verdict).await?;
             state.services.create.burn(caller.tenant(), nonce).await?;
             body::require_json(request, &body)?;
             run(call(body), caller).await
         }
         Door::SignedCreation(needs, run) => {
-            let (body, signed) = by_signature(state, request, payload, needs, verdict).await?;
+            let (body, signed) = by_signature(state, request, payload, now, needs, verdict).await?;
             run(call(body), signed).await
         }
         Door::Staff(role, run) => {
@@ -123,22 +123,26 @@ async fn enter(
     }
 }
 
-/// A merchant by a signed request. Its body is under the signature, so it is read first; that of a `GET` counts as empty,
-/// whatever is sent.
+/// A merchant by a signed request. Its body is under the signature, so it is read before it is known who sent it, and one
+/// that cannot be read is a failure of authentication too. That of a `GET` counts as empty, whatever is sent.
 async fn by_signature(
     state: &AppState,
     request: &HttpRequest,
     payload: &mut web::Payload,
+    now: Timestamp,
     needs: Needs,
     verdict: &mut Option<Verdict>,
 ) -> Result<(Bytes, Signed), ApiError> {
+    let claim = caller::claim_signature(state, request, now).await;
+    let claim = charged(state, request, payload, claim, verdict).await?;
     let body = match *request.method() {
         Method::GET => Bytes::new(),
-        _ => body::read(request, payload, state.settings.body_timeout).await?,
+        _ => match body::read(request, payload, state.settings.body_timeout).await {
+            Ok(body) => body,
+            Err(error) => return Err(charge_failure(state, request, error, verdict).await),
+        },
     };
-    // Judged once all of it is there: a body that dawdles must not carry its timestamp past the end of its nonce.
-    let now = state.services.clock.now();
-    let signed = caller::authenticate_signature(state, request, &body, now).await;
+    let signed = caller::authenticate_signature(state, request, &claim, &body).await;
     let Signed { caller, nonce } = charged(state, request, payload, signed, verdict).await?;
     let caller = admit(state, request, payload, Ok(caller), needs, verdict).await?;
     Ok((body, Signed { caller, nonce }))
@@ -192,7 +196,7 @@ async fn admit(
     admitted.map(|()| caller)
 }
 
-/// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
+/// Passes who was authenticated on, and charges a failure.
 async fn charged<T>(
     state: &AppState,
     request: &HttpRequest,
@@ -205,12 +209,22 @@ async fn charged<T>(
         Err(error) => error,
     };
     body::drain(payload, state.settings.body_timeout).await;
-    if !matches!(error, ApiError::Unauthorized { .. }) {
-        return Err(error);
+    if matches!(error, ApiError::Unauthorized { .. }) {
+        return Err(charge_failure(state, request, error, verdict).await);
     }
+    Err(error)
+}
+
+/// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
+async fn charge_failure(
+    state: &AppState,
+    request: &HttpRequest,
+    error: ApiError,
+    verdict: &mut Option<Verdict>,
+) -> ApiError {
     let limited = caller::charge_failure(state, request).await;
     *verdict = Some(limited);
-    Err(if limited.allowed { error } else { ApiError::RateLimited(limited) })
+    if limited.allowed { error } else { ApiError::RateLimited(limited) }
 }
 
 /// The body of a method that has one.

@@ -1,9 +1,9 @@
 //! The rail of people.
 
 use async_trait::async_trait;
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Currency, Timestamp};
 use quipu_merchants::{Direction, Method, Route};
-use quipu_payments::{Instructions, Issued, Payment, Rail, RailStatus, Submission};
+use quipu_payments::{BankDetails, Instructions, Issued, Payment, Rail, RailStatus, Submission};
 use serde_json::{Map, Value, json};
 
 /// Shows the payer what the route's `instructions` say. Nothing is due on it but expiry: a deposit waits for somebody to
@@ -59,7 +59,13 @@ fn configured(payment: &Payment, members: &Map<String, Value>) -> Instructions {
     if let Value::Object(given) = given {
         details.extend(given);
     }
-    serde_json::from_value(json!({ object: details })).unwrap_or_default()
+    let shown: Instructions = serde_json::from_value(json!({ object: details })).unwrap_or_default();
+    // An Australian account is named by its bank-state-branch code too, and no other has one.
+    let in_australia = terms.method == Method::BankTransfer && terms.currency == Currency::AUD;
+    let whole = shown.bank_details.filter(|details| details.bsb.is_some() || !in_australia);
+    let bank_details =
+        whole.map(|details| BankDetails { bsb: details.bsb.filter(|_| in_australia), ..details });
+    Instructions { bank_details, ..shown }
 }
 
 fn shown(at: Option<Timestamp>) -> Value {
@@ -68,7 +74,6 @@ fn shown(at: Option<Timestamp>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use quipu_kernel::Currency;
     use quipu_payments::PaymentType;
 
     use super::*;
@@ -113,6 +118,19 @@ mod tests {
             issued(Method::Spei, Currency::MXN, &members).instructions,
             quipu_payments::Instructions::default()
         );
+    }
+
+    #[test]
+    fn only_an_australian_account_has_a_bsb_and_must_have_one() {
+        let mut members = json!({ "bank_name": "Bank of Nowhere", "account_holder": "Quipu", "account_number": "12345678" });
+        let details = |currency, members: &Value| {
+            issued(Method::BankTransfer, currency, members).instructions.bank_details
+        };
+        assert_eq!(details(Currency::AUD, &members), None);
+        assert!(details(Currency::UYU, &members).is_some());
+        members["bsb"] = json!("062000");
+        assert!(details(Currency::AUD, &members).is_some_and(|shown| shown.bsb.is_some()));
+        assert!(details(Currency::UYU, &members).is_some_and(|shown| shown.bsb.is_none()));
     }
 
     #[test]

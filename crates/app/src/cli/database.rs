@@ -17,6 +17,7 @@ use crate::{
 pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text)?;
     DataFolder::open(&settings.data_dir)?;
+    wire::make_database_private(settings)?;
     let applied = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;
         let applied = store.migrate().await.context("the database cannot be migrated");
@@ -30,11 +31,11 @@ pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
 /// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
 pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text)?;
-    DataFolder::open(&settings.data_dir)?;
+    wire::require_database(settings)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;
         let report = if store.pending_migrations().await? {
-            Err(anyhow!(session::MIGRATE_FIRST))
+            Err(anyhow!(wire::MIGRATE_FIRST))
         } else {
             store.check().await.context("the books cannot be read")
         };

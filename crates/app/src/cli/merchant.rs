@@ -5,12 +5,13 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, bail};
-use clap::Subcommand;
-use quipu_kernel::{Environment, MerchantId, Page, Secret, Tenant};
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Subcommand};
+use quipu_kernel::{Currency, Environment, MerchantId, Minor, Page, Problems, Secret, Tenant};
+use quipu_ledger::LedgerReads;
 use quipu_merchants::{
-    Actor, ApiVersion, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, NewMerchant,
-    ReturnUrls, parse_routes,
+    Actor, ApiVersion, Beneficiary, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus,
+    NewMerchant, Period, ReturnUrls, parse_routes,
 };
 use quipu_payments::Rails;
 use serde_json::{Value, json};
@@ -95,6 +96,39 @@ pub(super) enum Command {
         #[arg(long, value_name = "FILE")]
         replace_by: Option<PathBuf>,
     },
+    /// Print the saved beneficiaries of a merchant, newest first, or add one
+    Beneficiaries {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        /// A file with the body of `POST …/beneficiaries`
+        #[arg(long, value_name = "FILE")]
+        add: Option<PathBuf>,
+    },
+    /// Add to an available balance, or take from it
+    Adjust {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        #[command(flatten)]
+        adjustment: Adjustment,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Adjustment {
+    /// test or live
+    #[arg(long)]
+    environment: Environment,
+    /// Three letters, such as MXN
+    #[arg(long)]
+    currency: Currency,
+    /// Minor units, with a sign where they are taken away
+    #[arg(long, allow_negative_numbers = true, value_parser = values::signed_amount)]
+    amount: Minor,
+    /// Shown in the audit log
+    #[arg(long, value_parser = values::reason)]
+    reason: String,
 }
 
 impl Command {
@@ -111,6 +145,8 @@ impl Command {
             Self::RotateWebhookSecret { id, environment } => {
                 rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
             }
+            Self::Beneficiaries { id, add } => beneficiaries(foundation, id, add.as_deref()).await,
+            Self::Adjust { id, adjustment } => adjust(foundation, id, adjustment).await,
             Self::Routes { id, replace_by: None } => {
                 session::existing(foundation, id).await?;
                 session::print(&json!({ "routes": &foundation.store.routes(id).await?[..] }))
@@ -164,14 +200,48 @@ async fn rotate_webhook_secret(foundation: &Foundation, tenant: Tenant) -> Resul
 
 async fn replace_routes(foundation: &Foundation, id: MerchantId, file: &Path, rails: &Rails) -> Result<()> {
     session::existing(foundation, id).await?;
-    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let body = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))?;
-    let routes = match parse_routes(&body, |rail| rails.knows(rail)) {
-        Ok(routes) => routes,
-        Err(problems) => bail!("{}:\n  {}", file.display(), problems.into_messages().join("\n  ")),
-    };
+    let routes = read(file, |body| parse_routes(body, |rail| rails.knows(rail)))?;
     foundation.onboarding().put_routes(id, routes.clone(), Actor::shell()).await?;
     session::print(&json!({ "routes": routes }))
+}
+
+async fn beneficiaries(foundation: &Foundation, id: MerchantId, add: Option<&Path>) -> Result<()> {
+    session::existing(foundation, id).await?;
+    let Some(file) = add else {
+        let page = Page::new(Page::MAX_LIMIT, 0).unwrap_or_default();
+        let (saved, total) = foundation.store.beneficiaries(id, Period::default(), page).await?;
+        let rows: Vec<_> = saved.iter().map(Beneficiary::shown).collect();
+        return session::print(&json!({ "data": rows, "total": total }));
+    };
+    let mut beneficiary = read(file, |body| Beneficiary::parse(id, body, foundation.clock.now()))?;
+    beneficiary.id = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await?;
+    session::print(&beneficiary.shown())
+}
+
+async fn adjust(foundation: &Foundation, id: MerchantId, adjustment: Adjustment) -> Result<()> {
+    session::existing(foundation, id).await?;
+    let Adjustment { environment, currency, amount, reason } = adjustment;
+    let tenant = Tenant::new(id, environment);
+    let onboarding = foundation.onboarding();
+    let audit = onboarding.audit_of_adjustment(tenant, currency, amount, &reason, Actor::shell());
+    foundation.adjust().run(tenant, currency, amount, audit).await?;
+    let balance = foundation.store.balance(tenant, currency).await?;
+    session::print(&json!({
+        "merchant_id": id,
+        "environment": environment,
+        "currency": currency,
+        "amount": amount,
+        "available": balance.available,
+        "frozen": balance.frozen,
+    }))
+}
+
+/// A JSON file that is right, or all that is wrong with it.
+fn read<T>(file: &Path, parse: impl FnOnce(&Value) -> Result<T, Problems>) -> Result<T> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let body = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))?;
+    parse(&body)
+        .map_err(|problems| anyhow!("{}:\n  {}", file.display(), problems.into_messages().join("\n  ")))
 }
 
 async fn switch(foundation: &Foundation, id: MerchantId, to: ApiVersion) -> Result<()> {

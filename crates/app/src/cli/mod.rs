@@ -14,7 +14,6 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use self::session::MIGRATE_FIRST;
 use crate::{config::Settings, serve};
 
 /// Quipu, a payment gateway for merchants.

@@ -16,21 +16,19 @@ use crate::{
     wire::{self, Foundation},
 };
 
-/// What to do about a database that is not up to date.
-pub(crate) const MIGRATE_FIRST: &str = "the database lacks migrations: run `quipu migrate` first";
-
 /// Runs `work` on the database of `settings`, whose schema must be up to date.
 pub(super) fn run(
     settings: &Settings,
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text)?;
+    wire::require_database(settings)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
     runtime()?.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;
         if foundation.store.pending_migrations().await? {
-            bail!(MIGRATE_FIRST);
+            bail!(wire::MIGRATE_FIRST);
         }
         wire::verify_master_key(&foundation).await?;
         let outcome = work(&foundation).await;

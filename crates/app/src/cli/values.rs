@@ -1,6 +1,6 @@
 //! How the command line writes values.
 
-use quipu_kernel::{Clock, MerchantId, SystemClock, Timestamp};
+use quipu_kernel::{Clock, MerchantId, Minor, SystemClock, Timestamp};
 use quipu_merchants::Scopes;
 
 /// A name for people: 1 to 255 characters, none of them a control character.
@@ -25,6 +25,19 @@ pub(super) fn future_instant(text: &str) -> Result<Timestamp, String> {
 pub(super) fn limit(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "must be a whole number above zero".to_owned())
+}
+
+/// An amount with a sign, in minor units.
+pub(super) fn signed_amount(text: &str) -> Result<Minor, String> {
+    let amount = text.parse().ok().and_then(|units| Minor::new(units).ok());
+    let amount = amount.filter(|amount| *amount != Minor::ZERO);
+    amount.ok_or_else(|| "must be a whole number of at most 2^53 - 1, not zero".to_owned())
+}
+
+/// Why something is done: 1 to 500 characters, none of them a control character.
+pub(super) fn reason(text: &str) -> Result<String, String> {
+    let fits = (1..=500).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    if fits { Ok(text.to_owned()) } else { Err("must be 1 to 500 characters".to_owned()) }
 }
 
 /// Scopes, separated by commas.

@@ -54,6 +54,11 @@ impl Settings {
         Self::read(&mut Reader::of_file_and_environment(file)?, data)
     }
 
+    /// The file of an embedded database; `None` where a server is configured.
+    pub(crate) fn embedded_database(&self) -> Option<&Path> {
+        self.database_url.expose().strip_prefix("sqlite://").map(Path::new)
+    }
+
     /// The defaults, for tests.
     #[cfg(test)]
     pub(crate) fn of_defaults(data: &Path) -> Self {

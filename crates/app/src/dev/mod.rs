@@ -11,7 +11,6 @@ use quipu_merchants::{
 };
 use quipu_signing::ApiKey;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::{data_folder::DataFolder, wire::Foundation};
 
@@ -113,12 +112,7 @@ async fn merchant(foundation: &Foundation, name: &str, api_version: ApiVersion) 
 
 async fn fund(foundation: &Foundation, tenant: Tenant, currency: Currency) -> Result<()> {
     let amount = Minor::new(FUNDS)?;
-    let now = foundation.clock.now();
-    let audit = foundation.onboarding().audit(now, actor(), "balance.adjust", tenant.merchant());
-    let after = json!({
-        "environment": tenant.environment(), "currency": currency, "amount": amount, "reason": "demo",
-    });
-    let audit = audit.changing(Value::Null, after);
+    let audit = foundation.onboarding().audit_of_adjustment(tenant, currency, amount, "demo", actor());
     Ok(foundation.adjust().run(tenant, currency, amount, audit).await?)
 }
 

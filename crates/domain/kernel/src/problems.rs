@@ -8,7 +8,11 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
-/// The problems found so far, in the order in which they were found. Each text begins with its field's path.
+/// How many problems are told. Nobody makes more by mistake, and an answer must not outgrow its request.
+const MOST: usize = 100;
+
+/// The problems found so far, in the order in which they were found, the first hundred at most. Each text begins with its
+/// field's path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problems(Vec<String>);
 
@@ -27,12 +31,15 @@ impl Problems {
 
     /// Notes that `field` (a dotted path such as `payout.bsb`) is wrong, and how.
     pub fn add(&mut self, field: &str, what: impl Display) {
-        self.0.push(format!("{field} {what}"));
+        if self.0.len() < MOST {
+            self.0.push(format!("{field} {what}"));
+        }
     }
 
     /// Notes what else was found to be wrong.
-    pub fn append(&mut self, mut others: Self) {
-        self.0.append(&mut others.0);
+    pub fn append(&mut self, others: Self) {
+        self.0.extend(others.0);
+        self.0.truncate(MOST);
     }
 
     /// Whether nothing is wrong.
@@ -208,6 +215,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_more_than_a_hundred_problems_are_told() {
+        let members: Map<_, _> = (0..5_000).map(|number| (number.to_string(), Value::Null)).collect();
+        let mut problems = Problems::of("amount", "is required");
+        Fields::of_body(&Value::Object(members)).expect("an object").refuse_unknown(&[], &mut problems);
+        assert_eq!(problems.messages().len(), MOST);
+        problems.append(Problems::of("currency", "is required"));
+        assert_eq!(problems.messages().len(), MOST);
+        assert_eq!(problems.messages()[0], "amount is required");
+    }
 
     #[test]
     fn every_problem_of_a_request_is_collected() {

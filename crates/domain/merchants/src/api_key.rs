@@ -54,3 +54,18 @@ pub struct KeyEnvelope<K> {
     /// Its merchant.
     pub merchant: Merchant,
 }
+
+/// An API key to be issued.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// Whose key, and for which environment.
+    pub tenant: Tenant,
+    /// A label for people, at most 255 characters.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// Its own limits, where they differ from the configured ones.
+    pub rate_limits: RateLimits,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+}

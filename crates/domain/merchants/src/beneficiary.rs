@@ -2,8 +2,12 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{Tenant, Timestamp, Unrecognised};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp, Unrecognised};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+const MAX_TEXT: usize = 200;
+const MAX_REFERENCE: usize = 140;
 
 /// How the beneficiary's bank is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,4 +64,91 @@ pub struct Beneficiary {
     pub reference: Option<String>,
     /// When it was saved.
     pub created_at: Timestamp,
+}
+
+impl Beneficiary {
+    /// As the operator is shown it.
+    pub fn shown(&self) -> Value {
+        json!({
+            // A decimal text, as payouts name it.
+            "ibanAccountId": self.id.to_string(),
+            "environment": self.tenant.environment(),
+            "kind": self.kind,
+            "iban": self.iban,
+            "swift": self.swift,
+            "beneficiaryName": self.beneficiary_name,
+            "beneficiaryBank": self.beneficiary_bank,
+            "address": self.address,
+            "reference": self.reference,
+            "created_at": self.created_at,
+        })
+    }
+
+    /// Reads what an operator writes. The rules are those of an inline bank beneficiary; a SEPA one needs only account and
+    /// name. The number is given when it is saved.
+    pub fn parse(merchant: MerchantId, body: &Value, now: Timestamp) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let environment = fields.required_parsed::<Environment>("environment", &mut problems);
+        let kind = fields.required_parsed::<BeneficiaryKind>("kind", &mut problems);
+        let is_bank = kind == Some(BeneficiaryKind::Bank);
+        let iban = text(&fields, "iban", 34, true, &mut problems);
+        if iban.as_deref().is_some_and(|iban| !is_iban(iban)) {
+            problems.add("iban", "must be 15 to 34 capitals and digits that begin with a country code");
+        }
+        let swift = text(&fields, "swift", 11, is_bank, &mut problems);
+        if swift.as_deref().is_some_and(|swift| !is_swift(swift)) {
+            problems.add("swift", "must be 8 or 11 capitals and digits");
+        }
+        let beneficiary_name = text(&fields, "beneficiaryName", MAX_TEXT, true, &mut problems);
+        let beneficiary_bank = text(&fields, "beneficiaryBank", MAX_TEXT, is_bank, &mut problems);
+        let address = text(&fields, "address", MAX_TEXT, is_bank, &mut problems);
+        let reference = text(&fields, "reference", MAX_REFERENCE, false, &mut problems);
+        let beneficiary = || {
+            Some(Self {
+                id: 0,
+                tenant: Tenant::new(merchant, environment?),
+                kind: kind?,
+                iban: iban?,
+                swift,
+                beneficiary_name: beneficiary_name?,
+                beneficiary_bank,
+                address,
+                reference,
+                created_at: now,
+            })
+        };
+        beneficiary().filter(|_| problems.is_empty()).ok_or(problems)
+    }
+}
+
+/// A text that is not blank.
+fn text(
+    fields: &Fields<'_>,
+    name: &str,
+    max: usize,
+    required: bool,
+    problems: &mut Problems,
+) -> Option<String> {
+    if required && !fields.has(name) {
+        problems.add(name, "is required");
+    }
+    let text = fields.text(name, max, problems)?;
+    if text.trim().is_empty() {
+        problems.add(name, "must not be blank");
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn is_iban(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    (15..=34).contains(&bytes.len())
+        && bytes[..2].iter().all(u8::is_ascii_uppercase)
+        && bytes.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+fn is_swift(text: &str) -> bool {
+    matches!(text.len(), 8 | 11)
+        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }

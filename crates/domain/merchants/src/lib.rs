@@ -16,16 +16,18 @@ mod route;
 mod route_list;
 mod scope;
 
-pub use api_key::{ApiKeyRecord, KeyEnvelope, RateLimits};
+pub use api_key::{ApiKeyRecord, KeyEnvelope, NewApiKey, RateLimits};
 pub use audit::{Actor, AuditRecord};
 pub use beneficiary::{Beneficiary, BeneficiaryKind};
 pub use credential::HmacCredential;
 pub use error::{DirectoryError, StoreUnavailable};
 pub use limit::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
-pub use merchant::{ApiVersion, Merchant, MerchantChange, MerchantStatus, ReturnUrls};
-pub use mint::{MintedKey, MintedSecret, Minter};
-pub use onboarding::{Issued, MerchantPatch, NewApiKey, NewMerchant, Onboarding};
+pub use merchant::{
+    ApiVersion, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant, ReturnUrls,
+};
+pub use mint::{Issued, MintedKey, MintedSecret, Minter};
+pub use onboarding::Onboarding;
 pub use operator::{Operator, Role};
 pub use ports::Directory;
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};

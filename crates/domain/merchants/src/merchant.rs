@@ -99,6 +99,30 @@ pub struct Merchant {
     pub created_at: Timestamp,
 }
 
+/// A merchant to be onboarded.
+#[derive(Debug, Clone)]
+pub struct NewMerchant {
+    /// Its name, 1 to 255 characters.
+    pub name: String,
+    /// The interface it will use.
+    pub api_version: ApiVersion,
+    /// Whether it may act from the first day.
+    pub status: MerchantStatus,
+    /// The default for payments that bring none of their own.
+    pub return_urls: ReturnUrls,
+}
+
+/// What changes of a merchant; absent members stay as they are.
+#[derive(Debug, Clone, Default)]
+pub struct MerchantPatch {
+    /// A new name, 1 to 255 characters.
+    pub name: Option<String>,
+    /// Suspend it, or let it act again.
+    pub status: Option<MerchantStatus>,
+    /// New defaults, both members at once.
+    pub return_urls: Option<ReturnUrls>,
+}
+
 /// A change to a merchant: as it was found when the change was decided, and as it is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MerchantChange {

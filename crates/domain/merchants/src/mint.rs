@@ -37,3 +37,12 @@ pub trait Minter: Send + Sync {
     /// A token for a member of staff.
     fn operator_token(&self) -> MintedKey;
 }
+
+/// A record with the secret text that is shown once.
+#[derive(Debug, Clone)]
+pub struct Issued<T> {
+    /// What is kept.
+    pub record: T,
+    /// What is shown once.
+    pub secret: Secret,
+}

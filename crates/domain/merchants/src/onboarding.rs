@@ -5,66 +5,21 @@
 
 use std::sync::Arc;
 
-use quipu_kernel::{Clock, Entropy, Environment, IdSource, MerchantId, Secret, Tenant, Timestamp};
+use quipu_kernel::{
+    Clock, Currency, Entropy, Environment, IdSource, MerchantId, Minor, Secret, Tenant, Timestamp,
+};
 use serde_json::{Value, json};
 use uuid::Builder;
 
 use crate::{
-    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Directory, DirectoryError, HmacCredential, Merchant,
-    MerchantChange, MerchantStatus, Minter, Operator, RateLimits, ReturnUrls, Role, Route, Scopes,
+    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Beneficiary, Directory, DirectoryError, HmacCredential,
+    Issued, Merchant, MerchantChange, MerchantPatch, Minter, NewApiKey, NewMerchant, Operator, RateLimits,
+    Role, Route,
 };
 
 /// How often a change is decided anew because somebody else changed the same merchant. Only staff change merchants, so
 /// that even the second attempt is rare.
 const MOST_ATTEMPTS: usize = 32;
-
-/// A merchant to be onboarded.
-#[derive(Debug, Clone)]
-pub struct NewMerchant {
-    /// Its name, 1 to 255 characters.
-    pub name: String,
-    /// The interface it will use.
-    pub api_version: ApiVersion,
-    /// Whether it may act from the first day.
-    pub status: MerchantStatus,
-    /// The default for payments that bring none of their own.
-    pub return_urls: ReturnUrls,
-}
-
-/// What changes of a merchant; absent members stay as they are.
-#[derive(Debug, Clone, Default)]
-pub struct MerchantPatch {
-    /// A new name, 1 to 255 characters.
-    pub name: Option<String>,
-    /// Suspend it, or let it act again.
-    pub status: Option<MerchantStatus>,
-    /// New defaults, both members at once.
-    pub return_urls: Option<ReturnUrls>,
-}
-
-/// An API key to be issued.
-#[derive(Debug, Clone)]
-pub struct NewApiKey {
-    /// Whose key, and for which environment.
-    pub tenant: Tenant,
-    /// A label for people, at most 255 characters.
-    pub name: String,
-    /// What it may do.
-    pub scopes: Scopes,
-    /// Its own limits, where they differ from the configured ones.
-    pub rate_limits: RateLimits,
-    /// When it ends by itself.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A record with the secret text that is shown once.
-#[derive(Debug, Clone)]
-pub struct Issued<T> {
-    /// What is kept.
-    pub record: T,
-    /// What is shown once.
-    pub secret: Secret,
-}
 
 /// The operator's verbs on the directory of merchants.
 pub struct Onboarding {
@@ -303,6 +258,41 @@ impl Onboarding {
         let audit = self.audit(self.clock.now(), actor, "routes.replace", merchant);
         let audit = audit.changing(json!(&before[..]), json!(routes));
         self.directory.replace_routes(merchant, routes, audit).await
+    }
+
+    /// Saves a beneficiary of partner payouts and answers its number.
+    pub async fn add_beneficiary(
+        &self,
+        beneficiary: Beneficiary,
+        actor: Actor,
+    ) -> Result<i32, DirectoryError> {
+        let audit = self.audit(self.clock.now(), actor, "beneficiary.add", beneficiary.tenant.merchant());
+        // The number is given by the commit itself, and an account number has no place in a log.
+        let after = json!({
+            "environment": beneficiary.tenant.environment(),
+            "kind": beneficiary.kind,
+            "beneficiaryName": beneficiary.beneficiary_name,
+        });
+        self.directory.add_beneficiary(beneficiary, audit.changing(Value::Null, after)).await
+    }
+
+    /// The line of the audit log that tells of an adjustment of a balance, which is posted where payments are.
+    pub fn audit_of_adjustment(
+        &self,
+        tenant: Tenant,
+        currency: Currency,
+        amount: Minor,
+        reason: &str,
+        actor: Actor,
+    ) -> AuditRecord {
+        let after = json!({
+            "environment": tenant.environment(),
+            "currency": currency,
+            "amount": amount,
+            "reason": reason,
+        });
+        let audit = self.audit(self.clock.now(), actor, "balance.adjust", tenant.merchant());
+        audit.about(format!("balance/{tenant}/{currency}")).changing(Value::Null, after)
     }
 
     /// Adds a member of staff and answers the token once.

@@ -157,7 +157,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// The events `names` of the status that `payment` has just taken.
+/// The events `names` of the status that `payment` has just taken. Their identifiers sort in the order of `names`.
 pub(crate) fn events(
     payment: &Payment,
     previous: Option<Status>,
@@ -171,8 +171,9 @@ pub(crate) fn events(
         status: payment.status().as_str(),
         version: payment.state().version,
     };
-    let event = |name: &EventName| {
-        let id = EventId::new(at, entropy);
+    let mut ids: Vec<_> = names.iter().map(|_| EventId::new(at, entropy)).collect();
+    ids.sort_unstable();
+    let event = |(name, id): (&EventName, EventId)| {
         let envelope = Envelope {
             id: &id,
             name: name.as_str(),
@@ -185,5 +186,5 @@ pub(crate) fn events(
         let payload = payload.unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"));
         Event { id, name: *name, at, payment_id: Some(payment.id().clone()), status: Some(status), payload }
     };
-    names.iter().map(event).collect()
+    names.iter().zip(ids).map(event).collect()
 }

@@ -91,11 +91,18 @@ impl<'a> SignatureClaim<'a> {
         }
         let signature = parse_signature(signature)
             .ok_or(malformed("X-Signature", "hmac_sha256= and 64 lowercase hexadecimal digits"))?;
-        let sent = whole_number(timestamp).and_then(|seconds| i64::try_from(seconds).ok());
+        let claim = Self { merchant, timestamp, nonce, signature };
+        claim.judge_time(now)?;
+        Ok(claim)
+    }
+
+    /// Whether its timestamp is good at `now`, as [`SignatureClaim::parse`] found at its time: for what came in between.
+    pub fn judge_time(&self, now: Timestamp) -> Result<(), SignatureProblem> {
+        let sent = whole_number(self.timestamp).and_then(|seconds| i64::try_from(seconds).ok());
         if sent.is_none_or(|seconds| seconds.abs_diff(now.seconds()) > WINDOW_SECONDS) {
             return Err(SignatureProblem::TimestampOutOfWindow);
         }
-        Ok(Self { merchant, timestamp, nonce, signature })
+        Ok(())
     }
 
     /// The merchant who is said to have sent it. The right secret must be one of theirs.

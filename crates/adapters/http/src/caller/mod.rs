@@ -15,7 +15,7 @@ pub(crate) use identity::Caller;
 pub(crate) use limit::{charge_call, charge_failure};
 pub(crate) use operator::Staff;
 use sent::Sent;
-pub(crate) use signature::{Signed, authenticate as authenticate_signature};
+pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 
 use crate::{error::ApiError, state::AppState};
 

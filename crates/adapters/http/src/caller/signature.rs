@@ -24,14 +24,12 @@ pub(crate) struct Signed {
     pub(crate) nonce: Nonce,
 }
 
-/// Verifies the signature under every active credential of the merchant; the one that verifies selects the
-/// environment. A nonce is not used up here: a creation does that in its own commit.
-pub(crate) async fn authenticate(
+/// What the headers claim. Most of what can be wrong shows in them, before anybody's body is read.
+pub(crate) async fn claim<'a>(
     state: &AppState,
-    request: &HttpRequest,
-    body: &[u8],
+    request: &'a HttpRequest,
     now: Timestamp,
-) -> Result<Signed, ApiError> {
+) -> Result<SignatureClaim<'a>, ApiError> {
     let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_empty();
     let headers = SignatureHeaders {
         merchant_id: header("x-merchant-id"),
@@ -40,11 +38,24 @@ pub(crate) async fn authenticate(
         version: header("x-signature-version"),
         signature: header("x-signature"),
     };
-    let claim = match SignatureClaim::parse(&headers, now) {
-        Ok(claim) => claim,
-        Err(problem @ SignatureProblem::Missing(_)) => return Err(problem.into()),
-        Err(problem) => return Err(refusal(state, headers.merchant(), problem).await),
-    };
+    match SignatureClaim::parse(&headers, now) {
+        Ok(claim) => Ok(claim),
+        Err(problem @ SignatureProblem::Missing(_)) => Err(problem.into()),
+        Err(problem) => Err(refusal(state, headers.merchant(), problem).await),
+    }
+}
+
+/// Verifies the claim under every active credential of the merchant; the one that verifies selects the environment. The
+/// time is judged again, because a body that dawdles must not carry its timestamp past the end of its nonce. The nonce
+/// is not used up here: a creation does that in its own commit.
+pub(crate) async fn authenticate(
+    state: &AppState,
+    request: &HttpRequest,
+    claim: &SignatureClaim<'_>,
+    body: &[u8],
+) -> Result<Signed, ApiError> {
+    let now = state.services.clock.now();
+    claim.judge_time(now)?;
     let path_with_query = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let signed = claim.over(request.method().as_str(), path_with_query, body);
 

@@ -51,14 +51,8 @@ pub(crate) async fn adjust(call: Call, staff: Staff) -> Outcome {
 /// The answer, written before the commit that keeps it, and the line of the audit log.
 fn prepare(call: &Call, staff: &Staff, adjustment: &Adjustment) -> Result<(Answer, AuditRecord), ApiError> {
     let Adjustment { tenant, currency, amount, reason } = adjustment;
-    let after = json!({
-        "environment": tenant.environment(),
-        "currency": currency,
-        "amount": amount,
-        "reason": reason,
-    });
-    let audit = call.state.onboarding.audit(call.now, staff.actor(), "balance.adjust", tenant.merchant());
-    let audit = audit.about(format!("balance/{tenant}/{currency}")).changing(Value::Null, after);
+    let onboarding = &call.state.onboarding;
+    let audit = onboarding.audit_of_adjustment(*tenant, *currency, *amount, reason, staff.actor());
     let data = json!({
         "adjustment_id": audit.id,
         "merchant_id": tenant.merchant(),

@@ -47,6 +47,19 @@ fn a_new_deposit_is_told_of_in_the_decided_shape() {
 }
 
 #[test]
+fn the_events_of_one_change_sort_in_their_order() {
+    let world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    for reference in 0..20 {
+        world.created(&with(withdrawal(), &json!({"merchant_reference": reference.to_string()})));
+    }
+    let rows = world.store.rows();
+    for pair in rows.events.chunks(2) {
+        assert!(pair[0].id < pair[1].id, "{:?}", [&pair[0].id, &pair[1].id]);
+    }
+}
+
+#[test]
 fn a_new_withdrawal_is_told_of_twice_with_its_payout() {
     let world = World::new();
     world.fund(Currency::MXN, 1_000_000);
