@@ -1,5 +1,7 @@
 //! Connections to a server, and the sessions they begin with.
 
+use std::time::Duration;
+
 use diesel::ConnectionError;
 use diesel_async::{
     AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _,
@@ -15,6 +17,9 @@ use crate::{error::OpenError, lease::Origin};
 /// A commit is on disk when it returns, and nothing waits forever.
 const SESSION: &str = "SET synchronous_commit = on; SET lock_timeout = '10s';
     SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning;";
+
+/// How long a server may take to let a connection in. Everybody who has a change waits for as long.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Statements that find rows by their keys and by nothing else: an index is always right, and a plan is made once and
 /// not for every call.
@@ -47,9 +52,13 @@ fn pool(url: &str, size: usize, session: String) -> Result<Origin, OpenError> {
     config.custom_setup = Box::new(move |url| {
         let (url, session) = (url.to_owned(), session.clone());
         async move {
-            let mut conn = AsyncPgConnection::establish(&url).await?;
-            conn.batch_execute(&session).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
-            Ok(conn)
+            let connect = async {
+                let mut conn = AsyncPgConnection::establish(&url).await?;
+                conn.batch_execute(&session).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
+                Ok(conn)
+            };
+            let slow = |_| ConnectionError::BadConnection("the server does not answer".to_owned());
+            tokio::time::timeout(PATIENCE, connect).await.map_err(slow)?
         }
         .boxed()
     });

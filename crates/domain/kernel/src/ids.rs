@@ -139,7 +139,7 @@ impl fmt::Display for EventId {
 ///
 /// The upper 40 bits are milliseconds since 2025 (enough until 2059), the lower 13 start at random in each
 /// millisecond and count on from there. Two nodes could meet only in the same millisecond of the same merchant;
-/// the unique key of the row then refuses the second, whose call fails and leaves nothing behind.
+/// the unique key of the row then refuses the second, who takes the next number.
 #[derive(Debug, Default)]
 pub struct IdSource {
     last: AtomicI64,

@@ -30,7 +30,7 @@ pub enum CustomerClaim {
     /// The request named a customer, and it exists.
     Known,
     /// The customer is matched within the tenant by e-mail address, or by telephone number if there is none; if nobody
-    /// matches it is made under this number.
+    /// matches it is made under this number, or the next that is free.
     MatchOrCreate(CustomerId),
 }
 

@@ -23,34 +23,51 @@ const ATTEMPTS: usize = 8;
 /// Settles `jobs` and answers each. The lease is replaced when its connection fails. Whether a payment now waits for a worker.
 ///
 /// If the batch fails as a whole nothing of it has happened, and its changes are tried one at a time, so that only
-/// the one at fault suffers. The exception is a commit whose outcome is unknown: trying again could do everything twice.
+/// the one at fault suffers. There are two exceptions: after a commit whose outcome is unknown, trying again could do
+/// everything twice; and where no connection is to be had, each would wait as long for one, and everybody behind them.
 pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, mut jobs: Vec<Job>) -> bool {
     match transact(lease, origin, &mut jobs).await {
         Ok(verdicts) => answer_all(jobs, verdicts),
-        Err(fault @ Fault::OutcomeUnknown(_)) => fail_all(jobs, &fault),
+        Err(fault @ (Fault::OutcomeUnknown(_) | Fault::Unconnected(_))) => fail_all(jobs, &fault),
         Err(fault) => {
             tracing::warn!(changes = jobs.len(), %fault, "a batch failed; its changes are tried one at a time");
-            let mut due = false;
-            for job in jobs {
-                due |= settle_one(lease, origin, job).await;
-            }
-            due
+            settle_each(lease, origin, jobs).await
         }
     }
 }
 
-async fn settle_one(lease: &mut Lease, origin: &Origin, job: Job) -> bool {
-    let mut alone = vec![job];
-    let mut attempt = 1;
-    loop {
-        match transact(lease, origin, &mut alone).await {
-            Ok(verdicts) => return answer_all(alone, verdicts),
-            Err(fault) if fault.is_race() && attempt < ATTEMPTS => attempt += 1,
+async fn settle_each(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>) -> bool {
+    let mut due = false;
+    let mut rest = jobs.into_iter();
+    while let Some(job) = rest.next() {
+        let mut alone = vec![job];
+        match transact_again(lease, origin, &mut alone).await {
+            Ok(verdicts) => due |= answer_all(alone, verdicts),
+            Err(fault @ Fault::Unconnected(_)) => {
+                fail_all(alone.into_iter().chain(rest).collect(), &fault);
+                return due;
+            }
             Err(fault) => {
-                tracing::error!(%fault, attempt, "a change failed");
-                return fail_all(alone, &fault);
+                fail_all(alone, &fault);
             }
         }
+    }
+    due
+}
+
+/// One transaction, tried again on fresh state while another node overtakes it.
+async fn transact_again(
+    lease: &mut Lease,
+    origin: &Origin,
+    alone: &mut [Job],
+) -> Result<Vec<Verdict>, Fault> {
+    let mut attempt = 1;
+    loop {
+        match transact(lease, origin, alone).await {
+            Err(fault) if fault.is_race() && attempt < ATTEMPTS => attempt += 1,
+            outcome => return outcome,
+        }
+        alone.iter_mut().for_each(Job::renumber_customer);
     }
 }
 
@@ -113,6 +130,7 @@ fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> bool {
 }
 
 fn fail_all(jobs: Vec<Job>, fault: &Fault) -> bool {
+    tracing::error!(changes = jobs.len(), %fault, "changes failed");
     for job in jobs {
         let _gone = job.reply.send(Err(StoreUnavailable::Failed(fault.to_string()).into()));
     }

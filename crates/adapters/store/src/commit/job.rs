@@ -1,7 +1,7 @@
 //! A change on its way to a lane.
 
-use quipu_kernel::PaymentId;
-use quipu_payments::{Changes, CommitError, Committed, Payment, PaymentChange};
+use quipu_kernel::{CustomerId, PaymentId};
+use quipu_payments::{Changes, CommitError, Committed, CustomerClaim, Payment, PaymentChange};
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
@@ -36,6 +36,13 @@ impl Job {
     /// The payment as it stands afterwards.
     pub(crate) fn payment(&self) -> Option<&Payment> {
         payment_of(&self.changes)
+    }
+
+    /// Takes another number for the customer it may make: a customer of another node may have the first.
+    pub(crate) const fn renumber_customer(&mut self) {
+        if let Some(CustomerClaim::MatchOrCreate(CustomerId(number))) = &mut self.changes.customer {
+            *number += 1;
+        }
     }
 
     /// The identifier of that payment.

@@ -1,12 +1,15 @@
 //! Two stores on one database, as two nodes have it, at the same thing at once.
 
+use std::collections::HashSet;
+
 use futures_util::future::join_all;
+use quipu_kernel::CustomerId;
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Commit as _, CommitError, Refusal};
+use quipu_payments::{Commit as _, CommitError, CustomerClaim, Refusal};
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{MXN, Sample, after, funding, nonce, tenant},
+    sample::{MXN, Sample, after, customer, funding, nonce, tenant},
 };
 
 on_both_databases! {
@@ -14,6 +17,7 @@ on_both_databases! {
     one_nonce_is_burnt_once,
     one_balance_is_spent_once,
     a_first_balance_is_made_once,
+    two_customers_never_share_a_number,
     stores_may_migrate_at_once,
 }
 
@@ -71,6 +75,22 @@ async fn a_first_balance_is_made_once(fixture: Fixture) {
         assert_eq!(one.balance(tenant(merchant), MXN).await.expect("read").available.get(), 20);
     }
     assert!(one.check().await.expect("checked").is_clean());
+}
+
+async fn two_customers_never_share_a_number(fixture: Fixture) {
+    let (one, other) = (fixture.open().await, fixture.open().await);
+    let all = (0..6).map(|number| {
+        let email = format!("customer-{number}@example.com");
+        let mut change =
+            Sample { customer: customer(Some(&email), None), ..Sample::deposit(tenant(1), 1) }.create();
+        change.customer = Some(CustomerClaim::MatchOrCreate(CustomerId(77)));
+        if number % 2 == 0 { one.commit(change) } else { other.commit(change) }
+    });
+    let made = join_all(all).await.into_iter().map(|outcome| {
+        let payment = outcome.expect("committed").payment.expect("a payment");
+        payment.terms().customer.id
+    });
+    assert_eq!(made.collect::<HashSet<_>>().len(), 6);
 }
 
 async fn stores_may_migrate_at_once(fixture: Fixture) {
