@@ -8,7 +8,7 @@ use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleC
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _, pooled_connection::deadpool::Object};
 use futures_util::FutureExt as _;
 
-use crate::{error::Fault, statement::statement};
+use crate::{checkpoint, error::Fault, statement::statement};
 
 /// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
 pub(crate) enum Connection {
@@ -69,7 +69,7 @@ impl Connection {
     pub(crate) fn open_sqlite(path: &str) -> Result<Self, Fault> {
         let mut conn =
             SqliteConnection::establish(path).map_err(|error| Fault::Unconnected(error.to_string()))?;
-        conn.batch_execute(
+        conn.batch_execute(&format!(
             "PRAGMA busy_timeout = 10000;
              PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
@@ -77,9 +77,10 @@ impl Connection {
              PRAGMA temp_store = MEMORY;
              PRAGMA cache_size = -16384;
              PRAGMA mmap_size = 0;
-             PRAGMA wal_autocheckpoint = 16000;
+             PRAGMA wal_autocheckpoint = {};
              PRAGMA journal_size_limit = 134217728;",
-        )
+            checkpoint::FULL
+        ))
         .map_err(|error| Fault::Unconnected(error.to_string()))?;
         Ok(Self::Sqlite(conn))
     }

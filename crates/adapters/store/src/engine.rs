@@ -11,6 +11,7 @@ use tokio::{
 };
 
 use crate::{
+    checkpoint,
     commit::lane::{self, Work},
     connection::{Connection, ready},
     error::Fault,
@@ -58,7 +59,12 @@ impl Engine {
     ) -> std::io::Result<Self> {
         let origin = Origin::Sqlite(path.to_owned());
         let (writer, queue) = mpsc::channel(QUEUE);
-        let lane = lane::serve(queue, origin.clone(), Arc::clone(due));
+        let committed = checkpoint::start(path.to_owned())?;
+        let look_at_log = move || {
+            // A full channel has woken the other thread already.
+            let _woken = committed.try_send(());
+        };
+        let lane = lane::serve(queue, origin.clone(), Arc::clone(due), look_at_log);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane))?;
@@ -81,7 +87,7 @@ impl Engine {
     ) -> Self {
         let start = |_| {
             let (lane, queue) = mpsc::channel(QUEUE);
-            runtime.spawn(lane::serve(queue, lane_origin.clone(), Arc::clone(due)));
+            runtime.spawn(lane::serve(queue, lane_origin.clone(), Arc::clone(due), || {}));
             lane
         };
         let lanes = (0..settings.lanes.max(1)).map(start).collect();

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod check;
+mod checkpoint;
 mod claim;
 mod commit;
 mod connection;

@@ -187,3 +187,6 @@ fn count_key(tenant: Tenant, payment: &Payment) -> CountKey {
     let terms = payment.terms();
     (tenant, payment.status(), terms.kind, terms.method, terms.currency)
 }
+
+#[cfg(test)]
+mod tests;

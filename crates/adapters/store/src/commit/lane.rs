@@ -25,8 +25,14 @@ pub(crate) enum Work {
 }
 
 /// Serves a queue until it is told to stop or everybody who could ask has gone. There is no timer: a single change
-/// is committed at once, and a batch grows only while the one before it is on its way to the disk.
-pub(crate) async fn serve(mut queue: mpsc::Receiver<Work>, origin: Origin, due: Arc<Notify>) {
+/// is committed at once, and a batch grows only while the one before it is on its way to the disk. `committed` is told
+/// of every turn.
+pub(crate) async fn serve(
+    mut queue: mpsc::Receiver<Work>,
+    origin: Origin,
+    due: Arc<Notify>,
+    committed: impl Fn() + Send,
+) {
     let mut lease = Lease::none();
     let mut waiting = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
@@ -49,6 +55,7 @@ pub(crate) async fn serve(mut queue: mpsc::Receiver<Work>, origin: Origin, due: 
             }
         }
         commit(&mut lease, &origin, jobs, &due).await;
+        committed();
     }
 }
 

@@ -18,22 +18,23 @@ use crate::statement::statement;
 statement! { InsertPayments on Pg {
     "INSERT INTO payments (merchant_id, environment, id, type, method, currency, amount, fee, merchant_reference,
         holds_reference, customer_id, status, status_version, rail, created_at, updated_at, expires_at, completed_at,
-        refunded_amount, received_amount, late, due_at, due_action, webhook_url, document) SELECT * FROM UNNEST ("
-    merchants: Vec<i64> as Array<BigInt>, ", " environments: Vec<&'a str> as Array<Text>,
-    ", " ids: Vec<&'a str> as Array<Text>, ", " kinds: Vec<&'a str> as Array<Text>,
-    ", " methods: Vec<&'a str> as Array<Text>, ", " currencies: Vec<&'a str> as Array<Text>,
-    ", " amounts: Vec<i64> as Array<BigInt>, ", " fees: Vec<i64> as Array<BigInt>,
-    ", " references: Vec<&'a str> as Array<Text>, ", " hold_reference: Vec<bool> as Array<Bool>,
-    ", " customers: Vec<i64> as Array<BigInt>, ", " statuses: Vec<&'a str> as Array<Text>,
-    ", " versions: Vec<i32> as Array<Integer>, ", " rails: Vec<&'a str> as Array<Text>,
-    ", " created: Vec<i64> as Array<BigInt>, ", " updated: Vec<i64> as Array<BigInt>,
-    ", " expire: Vec<Option<i64>> as Array<Nullable<BigInt>>,
-    ", " completed: Vec<Option<i64>> as Array<Nullable<BigInt>>, ", " refunded: Vec<i64> as Array<BigInt>,
-    ", " received: Vec<Option<i64>> as Array<Nullable<BigInt>>, ", " late: Vec<bool> as Array<Bool>,
-    ", " due: Vec<Option<i64>> as Array<Nullable<BigInt>>,
-    ", " actions: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " webhooks: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " documents: Vec<&'a str> as Array<Text> ; ")"
+        refunded_amount, received_amount, late, due_at, due_action, webhook_url, document) SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" ids: Vec<&'a str> as Array<Text>, "), UNNEST (" kinds: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" methods: Vec<&'a str> as Array<Text>, "), UNNEST (" currencies: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" amounts: Vec<i64> as Array<BigInt>, "), UNNEST (" fees: Vec<i64> as Array<BigInt>,
+    "), UNNEST (" references: Vec<&'a str> as Array<Text>, "), UNNEST (" hold_reference: Vec<bool> as Array<Bool>,
+    "), UNNEST (" customers: Vec<i64> as Array<BigInt>, "), UNNEST (" statuses: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" versions: Vec<i32> as Array<Integer>, "), UNNEST (" rails: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" created: Vec<i64> as Array<BigInt>, "), UNNEST (" updated: Vec<i64> as Array<BigInt>,
+    "), UNNEST (" expire: Vec<Option<i64>> as Array<Nullable<BigInt>>,
+    "), UNNEST (" completed: Vec<Option<i64>> as Array<Nullable<BigInt>>,
+    "), UNNEST (" refunded: Vec<i64> as Array<BigInt>,
+    "), UNNEST (" received: Vec<Option<i64>> as Array<Nullable<BigInt>>, "), UNNEST (" late: Vec<bool> as Array<Bool>,
+    "), UNNEST (" due: Vec<Option<i64>> as Array<Nullable<BigInt>>,
+    "), UNNEST (" actions: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" webhooks: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" documents: Vec<&'a str> as Array<Text> ; ")"
 } }
 
 statement! { UpdatePayments on Pg {

@@ -1,4 +1,7 @@
 //! Writing on PostgreSQL: one statement a table for the whole batch, its rows sent as one array a column.
+//!
+//! The arrays are unnested in the list of the `SELECT`, which hands their elements on row by row. In its `FROM` the
+//! server would first copy each array into a table of its own, which costs as much as writing the rows themselves.
 
 use diesel::{
     QueryResult,
@@ -19,20 +22,22 @@ use super::{
 use crate::{directory::audit::AuditRow, error::Fault, schema::audit_log, statement::statement};
 
 statement! { BurnNonces on Pg {
-    "INSERT INTO nonces (merchant_id, value, expires_at) SELECT * FROM UNNEST ("
-    merchants: Vec<i64> as Array<BigInt>, ", " values: Vec<&'a str> as Array<Text>,
-    ", " expire: Vec<i64> as Array<BigInt>,
+    "INSERT INTO nonces (merchant_id, value, expires_at) SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" values: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" expire: Vec<i64> as Array<BigInt>,
     ") ON CONFLICT (merchant_id, value) DO UPDATE SET expires_at = excluded.expires_at
      WHERE nonces.expires_at <= " at: i64 as BigInt ; ""
 } }
 
 statement! { KeepAnswers on Pg {
     "INSERT INTO kept_answers (merchant_id, environment, audience, key, body_hash, payment_id, status, sealed_body,
-        expires_at) SELECT * FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " audiences: Vec<&'a str> as Array<Text>,
-    ", " keys: Vec<&'a str> as Array<Text>, ", " body_hashes: Vec<&'a str> as Array<Text>,
-    ", " payment_ids: Vec<Option<&'a str>> as Array<Nullable<Text>>, ", " statuses: Vec<i32> as Array<Integer>,
-    ", " sealed_bodies: Vec<&'a str> as Array<Text>, ", " expire: Vec<i64> as Array<BigInt>,
+        expires_at) SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" audiences: Vec<&'a str> as Array<Text>, "), UNNEST (" keys: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" body_hashes: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" payment_ids: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" statuses: Vec<i32> as Array<Integer>, "), UNNEST (" sealed_bodies: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" expire: Vec<i64> as Array<BigInt>,
     ") ON CONFLICT (merchant_id, environment, audience, key) DO UPDATE SET body_hash = excluded.body_hash,
         payment_id = excluded.payment_id, status = excluded.status, sealed_body = excluded.sealed_body,
         expires_at = excluded.expires_at WHERE kept_answers.expires_at <= " at: i64 as BigInt ; ""
@@ -40,33 +45,35 @@ statement! { KeepAnswers on Pg {
 
 statement! { InsertCustomers on Pg {
     "INSERT INTO customers (merchant_id, environment, id, email, phone, name, email_key, phone_key, created_at)
-     SELECT * FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " ids: Vec<i64> as Array<BigInt>,
-    ", " emails: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " phones: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " names: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " email_keys: Vec<Option<String>> as Array<Nullable<Text>>,
-    ", " phone_keys: Vec<Option<String>> as Array<Nullable<Text>>,
-    ", " created: Vec<i64> as Array<BigInt> ; ")"
+     SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" ids: Vec<i64> as Array<BigInt>, "), UNNEST (" emails: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" phones: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" names: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" email_keys: Vec<Option<String>> as Array<Nullable<Text>>,
+    "), UNNEST (" phone_keys: Vec<Option<String>> as Array<Nullable<Text>>,
+    "), UNNEST (" created: Vec<i64> as Array<BigInt> ; ")"
 } }
 
 statement! { AddToCounts on Pg {
     "INSERT INTO payment_counts (merchant_id, environment, status, type, method, currency, count)
-     SELECT * FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " statuses: Vec<&'a str> as Array<Text>,
-    ", " kinds: Vec<&'a str> as Array<Text>, ", " methods: Vec<&'a str> as Array<Text>,
-    ", " currencies: Vec<&'a str> as Array<Text>, ", " by: Vec<i64> as Array<BigInt> ;
+     SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" statuses: Vec<&'a str> as Array<Text>, "), UNNEST (" kinds: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" methods: Vec<&'a str> as Array<Text>, "), UNNEST (" currencies: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" by: Vec<i64> as Array<BigInt> ;
     ") ON CONFLICT (merchant_id, environment, status, type, method, currency)
      DO UPDATE SET count = payment_counts.count + excluded.count"
 } }
 
 statement! { InsertBalances on Pg {
     "INSERT INTO balances (merchant_id, environment, currency, available, frozen, deposit, withdrawal, commission,
-        adjustment) SELECT * FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " currencies: Vec<&'a str> as Array<Text>,
-    ", " available: Vec<i64> as Array<BigInt>, ", " frozen: Vec<i64> as Array<BigInt>,
-    ", " deposit: Vec<i64> as Array<BigInt>, ", " withdrawal: Vec<i64> as Array<BigInt>,
-    ", " commission: Vec<i64> as Array<BigInt>, ", " adjustment: Vec<i64> as Array<BigInt> ; ")"
+        adjustment) SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" currencies: Vec<&'a str> as Array<Text>, "), UNNEST (" available: Vec<i64> as Array<BigInt>,
+    "), UNNEST (" frozen: Vec<i64> as Array<BigInt>, "), UNNEST (" deposit: Vec<i64> as Array<BigInt>,
+    "), UNNEST (" withdrawal: Vec<i64> as Array<BigInt>, "), UNNEST (" commission: Vec<i64> as Array<BigInt>,
+    "), UNNEST (" adjustment: Vec<i64> as Array<BigInt> ; ")"
 } }
 
 statement! { UpdateBalances on Pg {
@@ -83,23 +90,26 @@ statement! { UpdateBalances on Pg {
 
 statement! { InsertEntries on Pg {
     "INSERT INTO entries (merchant_id, environment, transaction_id, line, currency, account, amount, reason, payment_id,
-        created_at) SELECT * FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " transaction_ids: Vec<&'a str> as Array<Text>,
-    ", " lines: Vec<i32> as Array<Integer>, ", " currencies: Vec<String> as Array<Text>,
-    ", " accounts: Vec<&'a str> as Array<Text>, ", " amounts: Vec<i64> as Array<BigInt>,
-    ", " reasons: Vec<&'a str> as Array<Text>, ", " payment_ids: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " created: Vec<i64> as Array<BigInt> ; ")"
+        created_at) SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" transaction_ids: Vec<&'a str> as Array<Text>, "), UNNEST (" lines: Vec<i32> as Array<Integer>,
+    "), UNNEST (" currencies: Vec<String> as Array<Text>, "), UNNEST (" accounts: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" amounts: Vec<i64> as Array<BigInt>, "), UNNEST (" reasons: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" payment_ids: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" created: Vec<i64> as Array<BigInt> ; ")"
 } }
 
 statement! { InsertEvents on Pg {
     "INSERT INTO events (merchant_id, environment, id, payment_id, type, status_version, previous_status, status, payload,
-        created_at) SELECT * FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " ids: Vec<&'a str> as Array<Text>,
-    ", " payment_ids: Vec<Option<&'a str>> as Array<Nullable<Text>>, ", " names: Vec<&'a str> as Array<Text>,
-    ", " versions: Vec<Option<i32>> as Array<Nullable<Integer>>,
-    ", " previous: Vec<Option<&'a str>> as Array<Nullable<Text>>,
-    ", " statuses: Vec<Option<&'a str>> as Array<Nullable<Text>>, ", " payloads: Vec<&'a str> as Array<Text>,
-    ", " created: Vec<i64> as Array<BigInt> ; ")"
+        created_at) SELECT UNNEST ("
+    merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" environments: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" ids: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" payment_ids: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" names: Vec<&'a str> as Array<Text>,
+    "), UNNEST (" versions: Vec<Option<i32>> as Array<Nullable<Integer>>,
+    "), UNNEST (" previous: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" statuses: Vec<Option<&'a str>> as Array<Nullable<Text>>,
+    "), UNNEST (" payloads: Vec<&'a str> as Array<Text>, "), UNNEST (" created: Vec<i64> as Array<BigInt> ; ")"
 } }
 
 /// Writes everything. The statements are sent one behind the other without waiting for each answer, and the server runs
