@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Unrecognised;
+use crate::unrecognised::Unrecognised;
 
 /// A currency code: three ASCII capitals, as ISO 4217 writes them.
 ///

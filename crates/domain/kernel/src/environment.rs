@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MerchantId, Unrecognised};
+use crate::{ids::MerchantId, unrecognised::Unrecognised};
 
 /// Test and live money never meet (specification, "What the service does", 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

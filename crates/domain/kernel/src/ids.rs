@@ -11,7 +11,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Entropy, Timestamp, Unrecognised, base32, entropy::base32_digit};
+use crate::{
+    clock::Timestamp,
+    entropy::{Entropy, base32, base32_digit},
+    unrecognised::Unrecognised,
+};
 
 macro_rules! numeric_id {
     ($(#[$doc:meta])* $name:ident) => {

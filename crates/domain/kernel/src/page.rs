@@ -15,7 +15,7 @@ impl Page {
 
     /// A page of 1 to 100 items after `offset` others (at most 2^53 − 1, so that any database takes it).
     pub fn new(limit: u32, offset: u64) -> Option<Self> {
-        let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= crate::MAX_MINOR.unsigned_abs();
+        let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= crate::money::MAX_MINOR.unsigned_abs();
         fits.then_some(Self { limit, offset })
     }
 

@@ -2,7 +2,10 @@
 
 use quipu_kernel::{Currency, Minor, OutOfRange};
 
-use crate::{Account, Entry, Reason, Transaction};
+use crate::{
+    account::Account,
+    transaction::{Entry, Reason, Transaction},
+};
 
 /// Why a transaction cannot be applied to a balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use quipu_kernel::{Currency, Tenant};
 
-use crate::{Balance, CheckReport};
+use crate::{balance::Balance, check::CheckReport};
 
 /// Why balances could not be read.
 #[derive(Debug, Clone, thiserror::Error)]

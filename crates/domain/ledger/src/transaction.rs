@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use quipu_kernel::{Amount, Currency, Minor, OutOfRange, Unrecognised};
 
-use crate::Account;
+use crate::account::Account;
 
 /// Why money moved; it decides which memo total a platform entry is mirrored in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

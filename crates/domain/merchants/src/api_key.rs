@@ -3,7 +3,7 @@
 use quipu_kernel::{Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Merchant, Scopes};
+use crate::{merchant::Merchant, scope::Scopes};
 
 /// Limits of one key that differ from the configured ones; absent members follow the configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

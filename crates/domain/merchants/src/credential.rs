@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Tenant, Timestamp};
 
-use crate::RateLimits;
+use crate::api_key::RateLimits;
 
 /// A v2 HMAC credential. The secret must be recovered to verify a signature, so it is kept sealed. A merchant has
 /// at most [`HmacCredential::MOST_ACTIVE`] active ones in an environment, which allows rotation with an overlap.

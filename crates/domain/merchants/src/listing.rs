@@ -2,7 +2,7 @@
 
 use quipu_kernel::{MerchantId, Timestamp};
 
-use crate::MerchantStatus;
+use crate::merchant::MerchantStatus;
 
 /// A stretch of time with both its ends; an absent end is open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

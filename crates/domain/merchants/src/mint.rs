@@ -28,10 +28,10 @@ pub trait Minter: Send + Sync {
     fn api_key(&self, environment: Environment) -> MintedKey;
 
     /// The secret of the v2 credential of this identifier, sealed under
-    /// [`HmacCredential::seal_context`](crate::HmacCredential::seal_context).
+    /// [`HmacCredential::seal_context`](crate::credential::HmacCredential::seal_context).
     fn hmac_secret(&self, credential_id: &str) -> MintedSecret;
 
-    /// A merchant's `default_webhook_secret`, sealed under [`Merchant::seal_context`](crate::Merchant::seal_context).
+    /// A merchant's `default_webhook_secret`, sealed under [`Merchant::seal_context`](crate::merchant::Merchant::seal_context).
     fn webhook_secret(&self, merchant: MerchantId, environment: Environment) -> MintedSecret;
 
     /// A token for a member of staff.

@@ -12,9 +12,16 @@ use serde_json::{Value, json};
 use uuid::Builder;
 
 use crate::{
-    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Beneficiary, Directory, DirectoryError, HmacCredential,
-    Issued, Merchant, MerchantChange, MerchantPatch, Minter, NewApiKey, NewMerchant, Operator, RateLimits,
-    Role, Route,
+    api_key::{ApiKeyRecord, NewApiKey, RateLimits},
+    audit::{Actor, AuditRecord},
+    beneficiary::Beneficiary,
+    credential::HmacCredential,
+    error::DirectoryError,
+    merchant::{ApiVersion, Merchant, MerchantChange, MerchantPatch, NewMerchant},
+    mint::{Issued, Minter},
+    operator::{Operator, Role},
+    ports::Directory,
+    route::Route,
 };
 
 /// How often a change is decided anew because somebody else changed the same merchant. Only staff change merchants, so

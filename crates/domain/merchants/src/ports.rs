@@ -6,8 +6,15 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 
 use crate::{
-    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError, HmacCredential,
-    KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route, StoreUnavailable,
+    api_key::{ApiKeyRecord, KeyEnvelope},
+    audit::AuditRecord,
+    beneficiary::{Beneficiary, BeneficiaryKind},
+    credential::HmacCredential,
+    error::{DirectoryError, StoreUnavailable},
+    listing::{AuditFilter, MerchantFilter, Period},
+    merchant::{Merchant, MerchantChange},
+    operator::Operator,
+    route::Route,
 };
 
 /// The directory of merchants, their keys and routes, and of the operator's staff.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use quipu_kernel::{Amount, Currency, Environment, Fields, Minor, Problems};
 use serde_json::Value;
 
-use crate::{AccountCheck, Direction, Method, Route, RouteKey};
+use crate::route::{AccountCheck, Direction, Method, Route, RouteKey};
 
 /// Characters of one member of `instructions`, enough for a long URL.
 const MOST_IN_INSTRUCTION: usize = 2048;

@@ -6,7 +6,12 @@ use quipu_kernel::{Clock, Currency, Minor, Tenant};
 use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 
-use crate::{AdjustError, Changes, Commit, CommitError, IdempotencyRecord, Refusal};
+use crate::{
+    changes::Changes,
+    error::AdjustError,
+    idempotency::IdempotencyRecord,
+    ports::{Commit, CommitError, Refusal},
+};
 
 /// Adjusts balances for the operator.
 pub struct AdjustBalance {

@@ -5,7 +5,12 @@ use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 use quipu_webhooks::EventName;
 
-use crate::{Changes, Due, Failure, Payment, PaymentChange, State, Status, Terms, Trigger, payload};
+use crate::{
+    changes::{Changes, PaymentChange},
+    payload,
+    payment::{Due, Failure, Payment, State, Terms},
+    status::{Status, Trigger},
+};
 
 /// The circumstances of a move.
 pub struct Happening<'a> {

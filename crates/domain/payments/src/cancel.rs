@@ -5,7 +5,13 @@ use std::sync::Arc;
 use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
-use crate::{CancelError, Commit, CommitError, Failure, Happening, Payment, PaymentReads, Refusal, Trigger};
+use crate::{
+    apply::Happening,
+    error::CancelError,
+    payment::{Failure, Payment},
+    ports::{Commit, CommitError, PaymentReads, Refusal},
+    status::Trigger,
+};
 
 /// Cancels payments for merchants.
 pub struct CancelPayment {

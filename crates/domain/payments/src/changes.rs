@@ -5,7 +5,7 @@ use quipu_ledger::Transaction;
 use quipu_merchants::AuditRecord;
 use quipu_webhooks::Event;
 
-use crate::{IdempotencyRecord, Payment, Status};
+use crate::{idempotency::IdempotencyRecord, payment::Payment, status::Status};
 
 /// A payment that is new, or that changes.
 #[derive(Debug, Clone)]
@@ -94,5 +94,5 @@ pub struct Committed {
     /// The payment as it stands now, its customer named.
     pub payment: Option<Box<Payment>>,
     /// The answer that was kept, as it is to be sent.
-    pub answer: Option<crate::Answer>,
+    pub answer: Option<crate::idempotency::Answer>,
 }

@@ -7,9 +7,14 @@ use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
 use crate::{
-    Answer, Changes, Commit, CommitError, CreateError, Draft, IdempotencyRecord, Nonce, Payment,
-    PaymentReads, Rails, Refusal,
-    decide::{Bounds, Decision},
+    changes::{Changes, Nonce, PaymentChange},
+    decide::{Bounds, Decider, Decision},
+    draft::Draft,
+    error::CreateError,
+    idempotency::{Answer, IdempotencyRecord},
+    payment::Payment,
+    ports::{Commit, CommitError, PaymentReads, Refusal},
+    rails::Rails,
     running_keys::RunningKeys,
 };
 
@@ -35,14 +40,9 @@ pub struct Creation {
 pub struct CreatePayment {
     pub(crate) commit: Arc<dyn Commit>,
     pub(crate) reads: Arc<dyn PaymentReads>,
-    pub(crate) directory: Arc<dyn Directory>,
-    pub(crate) rails: Arc<Rails>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) payment_ids: PaymentIdSource,
-    pub(crate) customer_ids: IdSource,
-    pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) running: RunningKeys,
+    decider: Decider,
 }
 
 /// What came of one attempt to create a payment.
@@ -65,23 +65,22 @@ impl CreatePayment {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self {
-            commit,
-            reads,
+        let decider = Decider {
+            reads: Arc::clone(&reads),
             directory,
             rails,
-            clock,
+            clock: Arc::clone(&clock),
             entropy,
             payment_ids: PaymentIdSource::default(),
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
-            running: RunningKeys::default(),
-        }
+        };
+        Self { commit, reads, clock, running: RunningKeys::default(), decider }
     }
 
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
     pub fn with_redirectpay_cancel_after(mut self, period: Duration) -> Self {
-        self.redirectpay_cancel_after = period;
+        self.decider.redirectpay_cancel_after = period;
         self
     }
 
@@ -125,7 +124,7 @@ impl CreatePayment {
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
         let decided = match draft {
-            Ok(draft) => self.decide(tenant, draft, default_return_urls).await,
+            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls).await,
             Err(problems) => Err(CreateError::Invalid(problems)),
         };
         let Decision { mut changes, bounds } = match decided {
@@ -134,7 +133,7 @@ impl CreatePayment {
         };
         changes.nonce = nonce;
         changes.idempotency = idempotency;
-        if let (Some(record), Some(crate::PaymentChange::Created(payment))) =
+        if let (Some(record), Some(PaymentChange::Created(payment))) =
             (&mut changes.idempotency, &changes.payment)
         {
             record.payment_id = Some(payment.id().clone());

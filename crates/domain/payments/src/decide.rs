@@ -2,15 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Amount, CustomerId, Environment, Minor, OutOfRange, Problems, Tenant, Timestamp};
+use quipu_kernel::{
+    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
+    Tenant, Timestamp,
+};
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteKey};
+use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
-    Changes, CreateError, CreatePayment, Customer, CustomerClaim, Draft, Due, DueAction, Issued, Payment,
-    PaymentChange, PaymentType, Rail, State, Terms, address::is_https, customer::NamedCustomer,
-    destination::refuse_unknown_beneficiary, payload,
+    address::is_https,
+    changes::{Changes, CustomerClaim, PaymentChange},
+    customer::{Customer, NamedCustomer},
+    destination::refuse_unknown_beneficiary,
+    draft::Draft,
+    error::CreateError,
+    kind::PaymentType,
+    payload,
+    payment::{Due, DueAction, Payment, State, Terms},
+    ports::{Issued, PaymentReads, Rail},
+    rails::Rails,
 };
 
 /// The amounts that a route admits.
@@ -41,7 +52,19 @@ pub(crate) struct Decision {
     pub(crate) bounds: Bounds,
 }
 
-impl CreatePayment {
+/// Decides what new payments are.
+pub(crate) struct Decider {
+    pub(crate) reads: Arc<dyn PaymentReads>,
+    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) rails: Arc<Rails>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) payment_ids: PaymentIdSource,
+    pub(crate) customer_ids: IdSource,
+    pub(crate) redirectpay_cancel_after: Duration,
+}
+
+impl Decider {
     /// Decides what is to be committed. Only what the request names is read: beside the routes a customer or a
     /// beneficiary, and only those.
     pub(crate) async fn decide(
@@ -100,7 +123,7 @@ struct Making {
     default_return_urls: ReturnUrls,
 }
 
-impl CreatePayment {
+impl Decider {
     /// Keeps the account of a saved beneficiary inside the destination.
     async fn fill_destination(
         &self,

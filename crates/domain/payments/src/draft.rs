@@ -4,13 +4,17 @@
 //! customers and beneficiaries, its environment) is judged where the payment is made.
 
 use quipu_kernel::{Amount, Currency, Fields, MAX_MINOR, Problems};
-use quipu_merchants::{Direction, Method, ReturnUrls};
+use quipu_merchants::{Method, ReturnUrls};
 use quipu_webhooks::EventName;
 use serde_json::Value;
 
 use crate::{
-    InRequestWebhook, PaymentType, Payout, RedirectScheme, TrafficType, address::is_web_url,
+    address::is_web_url,
     customer::NamedCustomer,
+    kind::{PaymentType, RedirectScheme, TrafficType},
+    payment::InRequestWebhook,
+    payout::Payout,
+    way::{Way, names_partner},
 };
 
 /// A valid create request (specification, "Payment create request"): nothing that the request alone can show to be
@@ -48,7 +52,7 @@ impl Draft {
         let customer = NamedCustomer::read(&fields, p);
         let way = Way { kind, method, currency, partner: names_partner(&fields) };
         way.judge(p);
-        let payout = way.read_payout(&fields, p);
+        let payout = Payout::of_request(&fields, way, p);
         let webhook = read_webhook(&fields, p);
         let traffic_type = fields.parsed("traffic_type", p);
         let redirect_scheme = read_redirect_scheme(&fields, method, p);
@@ -82,77 +86,6 @@ impl Draft {
     pub(crate) fn is_partner(&self) -> bool {
         self.payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
     }
-}
-
-/// Which way the money is to go, as far as the request could be read: the members whose pairings have rules.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
-    pub(crate) kind: Option<PaymentType>,
-    pub(crate) method: Option<Method>,
-    pub(crate) currency: Option<Currency>,
-    /// Whether it has a partner destination.
-    pub(crate) partner: bool,
-}
-
-/// The currencies of bank transfers without a partner destination.
-const BANK_TRANSFER_CURRENCIES: [Currency; 3] = [Currency::ARS, Currency::UYU, Currency::AUD];
-
-impl Way {
-    /// Notes pairings of method, currency and type that no merchant has.
-    pub(crate) fn judge(self, problems: &mut Problems) {
-        let withdrawal = self.kind.map(|kind| kind.direction() == Direction::Withdrawal);
-        if self.partner && self.method.is_some_and(|method| method != Method::BankTransfer) {
-            problems.add("method", "must be bank_transfer for a partner destination");
-            return;
-        }
-        let Some(method) = self.method else { return };
-        if method == Method::RedirectPay && withdrawal == Some(true) {
-            problems.add("type", "must be deposit or deposit_pp for method redirectpay");
-        }
-        let Some(currency) = self.currency else { return };
-        let (fits, rule) = match method {
-            Method::Spei => (currency == Currency::MXN, "must be MXN for method spei"),
-            Method::PayId => (currency == Currency::AUD, "must be AUD for method payid"),
-            Method::RedirectPay => (currency == Currency::LKR, "must be LKR for method redirectpay"),
-            Method::BankTransfer => (
-                self.partner || BANK_TRANSFER_CURRENCIES.contains(&currency),
-                "must be one of ARS, UYU, AUD for method bank_transfer without a partner destination",
-            ),
-            Method::CashStore | Method::Card | Method::Cash | Method::Crypto => (true, ""),
-        };
-        if !fits {
-            problems.add("currency", rule);
-        }
-    }
-
-    /// Reads `payout`, which a withdrawal needs, a hosted withdrawal may have and a deposit must not.
-    pub(crate) fn read_payout(self, body: &Fields<'_>, problems: &mut Problems) -> Option<Payout> {
-        let deposit = self.kind.is_some_and(|kind| kind.direction() == Direction::Deposit);
-        if deposit && body.has("payout") {
-            problems.add("payout", "must not be sent on a deposit");
-            return None;
-        }
-        let needs_recipient = self.kind == Some(PaymentType::Withdrawal);
-        if !body.has("payout") {
-            if needs_recipient {
-                problems.add("payout", "is required for a withdrawal");
-            }
-            return None;
-        }
-        let fields = body.object("payout", problems)?;
-        let before = problems.messages().len();
-        let payout = Payout::read(&fields, self, problems);
-        if payout.is_none() && needs_recipient && problems.messages().len() == before {
-            problems.add("payout", "must name its recipient");
-        }
-        payout
-    }
-}
-
-/// Whether the request has a partner destination, be it right or wrong.
-pub(crate) fn names_partner(body: &Fields<'_>) -> bool {
-    let destination = body.value("payout").and_then(|payout| payout.get("partnerDestination"));
-    destination.is_some_and(|destination| !destination.is_null())
 }
 
 fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {

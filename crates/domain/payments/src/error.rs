@@ -4,7 +4,7 @@ use quipu_kernel::{Amount, Currency, PaymentId, Problems};
 use quipu_ledger::PostingError;
 use quipu_merchants::StoreUnavailable;
 
-use crate::Status;
+use crate::status::Status;
 
 /// Why no payment was created.
 #[derive(Debug, Clone, thiserror::Error)]

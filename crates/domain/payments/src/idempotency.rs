@@ -4,7 +4,7 @@ use std::{str::FromStr, sync::Arc};
 
 use quipu_kernel::{PaymentId, Timestamp, Unrecognised};
 
-use crate::Payment;
+use crate::payment::Payment;
 
 /// A merchant's name for one attempt: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

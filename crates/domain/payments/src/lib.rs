@@ -26,6 +26,7 @@ mod running_keys;
 mod settle;
 mod status;
 mod view;
+mod way;
 
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Destination, PaymentType, Payout,
     decide::{Bounds, bear_fee, choose_route},
-    destination::refuse_unknown_beneficiary,
-    draft::{Way, names_partner},
-    payout::always_needed,
+    destination::{Destination, refuse_unknown_beneficiary},
+    kind::PaymentType,
+    payout::{Payout, always_needed},
+    way::{Way, names_partner},
 };
 
 /// One method as the list of methods shows it.
@@ -216,7 +216,7 @@ impl MethodQuestion {
         let Asked { method, currency, kind } = asked;
         let way = Way { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
         way.judge(problems);
-        (partner, given.then(|| way.read_payout(&body, problems)).flatten())
+        (partner, given.then(|| Payout::of_request(&body, way, problems)).flatten())
     }
 
     fn judge_terms(

@@ -9,9 +9,11 @@ use std::{sync::Arc, time::Duration};
 use quipu_kernel::Tenant;
 
 use crate::{
-    Answer, AnswerForm, Audience, Changes, CommitError, CreateError, CreatePayment, Creation, IdempotencyKey,
-    IdempotencyRecord, KeptAnswer, Nonce, Refusal,
-    create::{Attempt, broken},
+    changes::{Changes, Nonce},
+    create::{Attempt, CreatePayment, Creation, broken},
+    error::CreateError,
+    idempotency::{Answer, AnswerForm, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer},
+    ports::{CommitError, Refusal},
 };
 
 /// How an answer to a creation is written, opened and kept: the edge's part in an idempotent creation.

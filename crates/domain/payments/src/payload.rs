@@ -5,7 +5,12 @@ use quipu_merchants::{Direction, Method};
 use quipu_webhooks::{Event, EventName, EventStatus};
 use serde::Serialize;
 
-use crate::{Failure, Payment, PaymentType, Payout, Status};
+use crate::{
+    kind::PaymentType,
+    payment::{Failure, Payment},
+    payout::Payout,
+    status::Status,
+};
 
 /// The envelope of every event.
 #[derive(Serialize)]

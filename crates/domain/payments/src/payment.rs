@@ -7,7 +7,11 @@ use quipu_webhooks::EventName;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Customer, Instructions, PaymentType, Payout, RedirectScheme, Status, TrafficType, status::Situation,
+    customer::Customer,
+    instructions::Instructions,
+    kind::{PaymentType, RedirectScheme, TrafficType},
+    payout::Payout,
+    status::{Situation, Status},
 };
 
 /// A webhook target that a request named for its own payment.

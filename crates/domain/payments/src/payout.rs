@@ -3,10 +3,10 @@
 use std::str::FromStr;
 
 use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
-use quipu_merchants::{AccountCheck, Method, Route};
+use quipu_merchants::{AccountCheck, Direction, Method, Route};
 use serde::{Deserialize, Serialize};
 
-use crate::{Destination, PaymentType, account_number, address::is_email, draft::Way};
+use crate::{account_number, address::is_email, destination::Destination, kind::PaymentType, way::Way};
 
 /// What a PayID is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,9 +87,32 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
 }
 
 impl Payout {
+    /// Reads `payout`, which a withdrawal needs, a hosted withdrawal may have and a deposit must not.
+    pub(crate) fn of_request(body: &Fields<'_>, way: Way, problems: &mut Problems) -> Option<Self> {
+        let deposit = way.kind.is_some_and(|kind| kind.direction() == Direction::Deposit);
+        if deposit && body.has("payout") {
+            problems.add("payout", "must not be sent on a deposit");
+            return None;
+        }
+        let needs_recipient = way.kind == Some(PaymentType::Withdrawal);
+        if !body.has("payout") {
+            if needs_recipient {
+                problems.add("payout", "is required for a withdrawal");
+            }
+            return None;
+        }
+        let fields = body.object("payout", problems)?;
+        let before = problems.messages().len();
+        let payout = Self::read(&fields, way, problems);
+        if payout.is_none() && needs_recipient && problems.messages().len() == before {
+            problems.add("payout", "must name its recipient");
+        }
+        payout
+    }
+
     /// Reads `payout` of a request that goes this way. A payout without any member is none, which a hosted withdrawal may
     /// have.
-    pub(crate) fn read(fields: &Fields<'_>, way: Way, problems: &mut Problems) -> Option<Self> {
+    fn read(fields: &Fields<'_>, way: Way, problems: &mut Problems) -> Option<Self> {
         let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
         let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
         fields.refuse_unknown(&known, problems);

@@ -6,8 +6,13 @@ use quipu_ledger::PostingError;
 use quipu_merchants::{Method, Route, StoreUnavailable};
 
 use crate::{
-    Audience, Changes, Committed, Customer, Due, Failure, IdempotencyKey, Instructions, Payment, PaymentType,
-    Status,
+    changes::{Changes, Committed},
+    customer::Customer,
+    idempotency::{Audience, IdempotencyKey},
+    instructions::Instructions,
+    kind::PaymentType,
+    payment::{Due, Failure, Payment},
+    status::Status,
 };
 
 /// Why a [`Changes`] was not applied. Nothing of it was, except its nonce.

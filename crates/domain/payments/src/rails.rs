@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::Rail;
+use crate::ports::Rail;
 
 /// The configured rails, found by the names that routes use.
 #[derive(Clone, Default)]

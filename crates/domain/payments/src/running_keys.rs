@@ -8,7 +8,7 @@ use std::{
 use quipu_kernel::Tenant;
 use quipu_merchants::StoreUnavailable;
 
-use crate::{CreateError, IdempotencyKey, Nonce};
+use crate::{changes::Nonce, error::CreateError, idempotency::IdempotencyKey};
 
 type Entry = (Tenant, IdempotencyKey);
 

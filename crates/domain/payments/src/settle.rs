@@ -9,8 +9,13 @@ use quipu_kernel::{Clock, Entropy, Timestamp};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use crate::{
-    Changes, Commit, CommitError, Due, DueAction, Failure, Happening, Payment, PaymentReads, Rail,
-    RailStatus, Rails, Refusal, SettleError, Status, Submission, Trigger,
+    apply::Happening,
+    changes::Changes,
+    error::SettleError,
+    payment::{Due, DueAction, Failure, Payment},
+    ports::{Commit, CommitError, PaymentReads, Rail, RailStatus, Refusal, Submission},
+    rails::Rails,
+    status::{Status, Trigger},
 };
 
 /// Takes payments on towards their last status.

@@ -6,7 +6,7 @@ use quipu_kernel::Unrecognised;
 use quipu_merchants::{Direction, Method};
 use serde::{Deserialize, Serialize};
 
-use crate::PaymentType;
+use crate::kind::PaymentType;
 
 /// Where a payment stands (specification, "Payment statuses").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

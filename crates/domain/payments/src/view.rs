@@ -7,8 +7,13 @@ use quipu_merchants::{Direction, Method, ReturnUrls};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    BankDetails, CryptoDetails, Customer, Destination, Failure, PayIdDetails, Payment, PaymentType, Payout,
-    Status, TrafficType, VoucherDetails,
+    customer::Customer,
+    destination::Destination,
+    instructions::{BankDetails, CryptoDetails, PayIdDetails, VoucherDetails},
+    kind::{PaymentType, TrafficType},
+    payment::{Failure, Payment},
+    payout::Payout,
+    status::Status,
 };
 
 /// A payment in the shape in which create, get and list answer it: one flat object of the fields of the specification's

@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Entropy, Environment, Secret};
 
-use crate::{Keyring, checked_text};
+use crate::{checked_text, keyring::Keyring};
 
 /// Prefixes of earlier days, which are refused under a name of their own.
 const RETIRED: [&str; 2] = ["qp_sandbox_sk_", "qp_live_"];
@@ -86,7 +86,7 @@ fn prefix_of(environment: Environment) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SystemEntropy, keyring::tests::some_keyring};
+    use crate::{entropy::SystemEntropy, keyring::tests::some_keyring};
 
     #[test]
     fn a_generated_key_is_read_back_with_its_environment() {

@@ -52,7 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::SystemEntropy;
+    use crate::entropy::SystemEntropy;
 
     #[test]
     fn the_checksum_is_the_crc_32_everyone_knows() {

@@ -11,7 +11,7 @@ pub fn generate_hmac_secret(entropy: &dyn Entropy) -> Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SystemEntropy;
+    use crate::entropy::SystemEntropy;
 
     #[test]
     fn it_has_the_form_the_documents_show() {

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use quipu_kernel::{Entropy, Secret};
 use ring::{hkdf, hmac};
 
-use crate::TokenKey;
+use crate::token_key::TokenKey;
 
 /// The length of a master key.
 pub const MASTER_KEY_BYTES: usize = 32;
@@ -142,7 +142,7 @@ pub fn generate_master_key(entropy: &dyn Entropy) -> Secret {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::SystemEntropy;
+    use crate::entropy::SystemEntropy;
 
     pub(crate) fn some_keyring() -> Keyring {
         Keyring::from_base64(&generate_master_key(&SystemEntropy)).expect("a master key")

@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Entropy, Secret, Unrecognised};
 
-use crate::{Keyring, checked_text};
+use crate::{checked_text, keyring::Keyring};
 
 const PREFIX: &str = "qp_op_";
 
@@ -49,7 +49,7 @@ impl OperatorToken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SystemEntropy, keyring::tests::some_keyring};
+    use crate::{entropy::SystemEntropy, keyring::tests::some_keyring};
 
     #[test]
     fn a_generated_token_is_read_back_and_a_changed_one_is_not() {

@@ -57,7 +57,7 @@ impl std::fmt::Debug for PageKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SystemEntropy;
+    use crate::entropy::SystemEntropy;
 
     #[test]
     fn a_restored_key_makes_the_same_tokens_and_another_makes_others() {

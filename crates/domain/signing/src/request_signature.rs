@@ -8,7 +8,7 @@
 use quipu_kernel::{MerchantId, Secret, Timestamp};
 use ring::hmac;
 
-use crate::sha256_hex;
+use crate::digest::sha256_hex;
 
 /// How far a timestamp may be from the server's time, in seconds, either way and included.
 const WINDOW_SECONDS: u64 = 300;

@@ -9,7 +9,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use quipu_kernel::{Entropy, Secret};
 use ring::{aead, hkdf};
 
-use crate::Keyring;
+use crate::keyring::Keyring;
 
 const VERSION: &str = "v1";
 const SALT_BYTES: usize = 16;
@@ -95,7 +95,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{SystemEntropy, generate_master_key, keyring::tests::some_keyring};
+    use crate::{
+        entropy::SystemEntropy,
+        keyring::{generate_master_key, tests::some_keyring},
+    };
 
     proptest! {
         #[test]

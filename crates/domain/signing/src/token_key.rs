@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 
-use crate::sha256;
+use crate::digest::sha256;
 
 /// The fixed head of an Ed25519 private key of 32 bytes in PKCS#8 (RFC 8410).
 const PKCS8_HEAD: [u8; 16] =

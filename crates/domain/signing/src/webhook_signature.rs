@@ -84,7 +84,7 @@ mod tests {
     use standardwebhooks::Webhook;
 
     use super::*;
-    use crate::SystemEntropy;
+    use crate::entropy::SystemEntropy;
 
     const VECTORS: &str = include_str!("../../../../tests/vectors/standard_webhooks.json");
 

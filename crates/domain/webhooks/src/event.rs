@@ -2,7 +2,7 @@
 
 use quipu_kernel::{EventId, PaymentId, Timestamp};
 
-use crate::EventName;
+use crate::name::EventName;
 
 /// Something a merchant is told of, with the bytes it is told in.
 #[derive(Debug, Clone, PartialEq, Eq)]
