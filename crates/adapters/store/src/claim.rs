@@ -15,12 +15,12 @@ use quipu_merchants::StoreUnavailable;
 use quipu_payments::{DueQueue, Payment};
 
 use crate::{
-    Store,
     connection::{Connection, first},
     error::Fault,
     read::payment_row::PaymentRow,
     schema::payments,
     statement::statement,
+    store::Store,
 };
 
 statement! { LeaseOne on Sqlite {

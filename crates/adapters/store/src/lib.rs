@@ -1,11 +1,14 @@
 #![doc = include_str!("../README.md")]
 
+mod audit_row;
+mod cache;
 mod check;
 mod checkpoint;
 mod claim;
 mod commit;
 mod connection;
 mod directory;
+mod document;
 mod engine;
 mod error;
 mod lease;

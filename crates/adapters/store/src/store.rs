@@ -14,14 +14,14 @@ use tokio::{
 };
 
 use crate::{
-    StoreSettings,
+    cache::Cache,
     commit::{job::Job, lane::Work},
     connection::{Connection, execute},
-    directory::cache::Cache,
     engine::Engine,
     error::{Fault, OpenError},
     migrate, pool,
     read::{ledger, payments, points::Points},
+    settings::StoreSettings,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.

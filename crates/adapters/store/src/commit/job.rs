@@ -5,7 +5,7 @@ use quipu_payments::{Changes, CommitError, Committed, CustomerClaim, Payment, Pa
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
-use crate::read::document::Document;
+use crate::document::Document;
 
 /// What a waiting caller is told.
 pub(crate) type Outcome = Result<Committed, CommitError>;

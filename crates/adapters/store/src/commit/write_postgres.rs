@@ -19,7 +19,7 @@ use super::{
     state::KnownBalance,
     writes::{Write, Writes},
 };
-use crate::{directory::audit::AuditRow, error::Fault, schema::audit_log, statement::statement};
+use crate::{audit_row::AuditRow, error::Fault, schema::audit_log, statement::statement};
 
 statement! { BurnNonces on Pg {
     "INSERT INTO nonces (merchant_id, value, expires_at) SELECT UNNEST ("

@@ -11,7 +11,7 @@ use super::{
     job::Job,
     writes::{Write, Writes},
 };
-use crate::{directory::audit::AuditRow, error::Fault, schema::audit_log, statement::statement};
+use crate::{audit_row::AuditRow, error::Fault, schema::audit_log, statement::statement};
 
 statement! { BurnNonce on Sqlite {
     "INSERT INTO nonces (merchant_id, value, expires_at) VALUES (" merchant: i64 as BigInt,

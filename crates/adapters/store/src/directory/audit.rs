@@ -1,61 +1,16 @@
 //! The audit log.
 
-use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::{Page, Timestamp};
-use quipu_merchants::{Actor, AuditFilter, AuditRecord};
+use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_kernel::Page;
+use quipu_merchants::{AuditFilter, AuditRecord};
 
 use super::in_period;
 use crate::{
+    audit_row::AuditRow,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::audit_log,
-    stored::from_json,
 };
-
-/// One line, column by column.
-#[derive(Debug, Queryable, Insertable)]
-#[diesel(table_name = audit_log, treat_none_as_default_value = false)]
-pub(crate) struct AuditRow {
-    id: String,
-    at: i64,
-    actor_id: String,
-    actor_name: String,
-    action: String,
-    merchant_id: Option<i64>,
-    subject: String,
-    before: String,
-    after: String,
-}
-
-impl AuditRow {
-    /// The row of a record.
-    pub(crate) fn of(record: &AuditRecord) -> Self {
-        Self {
-            id: record.id.clone(),
-            at: record.at.millis(),
-            actor_id: record.actor.id.clone(),
-            actor_name: record.actor.name.clone(),
-            action: record.action.clone(),
-            merchant_id: record.merchant_id,
-            subject: record.subject.clone(),
-            before: record.before.to_string(),
-            after: record.after.to_string(),
-        }
-    }
-
-    fn into_record(self) -> Result<AuditRecord, Fault> {
-        Ok(AuditRecord {
-            before: from_json("an audit line", &self.before)?,
-            after: from_json("an audit line", &self.after)?,
-            id: self.id,
-            at: Timestamp::from_millis(self.at),
-            actor: Actor { id: self.actor_id, name: self.actor_name },
-            action: self.action,
-            merchant_id: self.merchant_id,
-            subject: self.subject,
-        })
-    }
-}
 
 /// Writes one line, inside the transaction of the change it tells of.
 pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result<(), Fault> {

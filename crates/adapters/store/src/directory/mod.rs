@@ -5,7 +5,6 @@
 
 pub(crate) mod audit;
 mod beneficiaries;
-pub(crate) mod cache;
 mod credentials;
 mod keys;
 mod merchants;

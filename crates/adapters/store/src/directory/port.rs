@@ -12,7 +12,7 @@ use quipu_merchants::{
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
-use crate::{Store, connection::Connection, engine::Query, error::Fault};
+use crate::{connection::Connection, engine::Query, error::Fault, store::Store};
 
 /// A query as the workers take it.
 macro_rules! query {

@@ -13,11 +13,12 @@ use quipu_kernel::{Currency, Tenant};
 use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
 
 use crate::{
-    Store, check,
+    check,
     connection::{Connection, first, load},
     error::Fault,
     schema::balances,
     statement::statement,
+    store::Store,
     stored::{Totals, balance_from, parsed},
 };
 

@@ -1,7 +1,6 @@
 //! Reading: one file for each port, on connections of their own, so that reads never wait for writers.
 
 mod count;
-pub(crate) mod document;
 pub(crate) mod ledger;
 mod narrow;
 mod payment_list;

@@ -6,8 +6,7 @@ use diesel::Queryable;
 use quipu_kernel::{Amount, CustomerId, MerchantId, Minor, Tenant, Timestamp};
 use quipu_payments::{Customer, Due, DueAction, InRequestWebhook, Payment, State, Terms};
 
-use super::document::Document;
-use crate::{error::Fault, stored::parsed};
+use crate::{document::Document, error::Fault, stored::parsed};
 
 /// The row, column by column, in the order of the table.
 #[derive(Debug, Queryable)]

@@ -12,11 +12,11 @@ use quipu_payments::{Audience, Customer, IdempotencyKey, Payment, PaymentFilter,
 
 use super::{payment_list, payment_row::PaymentRow};
 use crate::{
-    Store,
     connection::{Connection, first},
     error::Fault,
     schema::{customers, kept_answers, payments},
     statement::statement,
+    store::Store,
 };
 
 statement! { FindPayments on Pg => payments::SqlType {

@@ -23,12 +23,12 @@ type Credential = Option<Arc<KeyEnvelope<HmacCredential>>>;
 
 /// The memory.
 pub(crate) struct Cache {
-    pub(super) keys_by_hash: Memory<String, Key>,
-    pub(super) keys_by_id: Memory<String, Key>,
-    pub(super) credentials: Memory<MerchantId, Arc<[KeyEnvelope<HmacCredential>]>>,
-    pub(super) credentials_by_id: Memory<String, Credential>,
-    pub(super) operators: Memory<String, Option<Arc<Operator>>>,
-    pub(super) routes: Memory<MerchantId, Arc<[Route]>>,
+    pub(crate) keys_by_hash: Memory<String, Key>,
+    pub(crate) keys_by_id: Memory<String, Key>,
+    pub(crate) credentials: Memory<MerchantId, Arc<[KeyEnvelope<HmacCredential>]>>,
+    pub(crate) credentials_by_id: Memory<String, Credential>,
+    pub(crate) operators: Memory<String, Option<Arc<Operator>>>,
+    pub(crate) routes: Memory<MerchantId, Arc<[Route]>>,
     /// How often anything was written.
     writes: RwLock<u64>,
 }
@@ -56,12 +56,12 @@ impl Cache {
     }
 
     /// Where things stand before a look-up.
-    pub(super) fn mark(&self) -> u64 {
+    pub(crate) fn mark(&self) -> u64 {
         *self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what a look-up found, unless something was written since `mark`.
-    pub(super) fn keep<K, V>(&self, memory: &Memory<K, V>, mark: u64, key: K, value: V)
+    pub(crate) fn keep<K, V>(&self, memory: &Memory<K, V>, mark: u64, key: K, value: V)
     where
         K: std::hash::Hash + Eq + Send + Sync + 'static,
         V: Clone + Send + Sync + 'static,
@@ -73,7 +73,7 @@ impl Cache {
     }
 
     /// Forgets everything. Writes here are rare, and nothing stale can be overlooked this way.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         *writes += 1;
         self.keys_by_hash.invalidate_all();
