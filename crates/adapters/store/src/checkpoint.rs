@@ -17,8 +17,12 @@ use crate::{connection::Connection, error::Fault};
 /// At how many pages of the log the lane makes a checkpoint itself.
 pub(crate) const FULL: i32 = 16_000;
 
-/// How many pages that are not copied yet are worth a checkpoint.
-const WORTH: i32 = 4_000;
+/// How many pages that are not copied yet are worth a checkpoint. A page that changes often is copied once for each, so
+/// there are two on the way to the full length, and the lane is left with little.
+const WORTH: i32 = 7_000;
+
+/// After how many turns of the lane a look at the log is due.
+const TURNS: u32 = 16;
 
 /// The log: its pages, and how many of them are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
@@ -29,17 +33,25 @@ struct Log {
     checkpointed: i32,
 }
 
-/// Starts the thread, which looks at the log whenever it is told that there was a commit, and ends with the sender.
-pub(crate) fn start(path: String) -> io::Result<Sender<()>> {
-    let (committed, commits) = crossbeam_channel::bounded(1);
+/// Starts the thread, which ends with the function that is given back. That one is to be called after every turn of the
+/// lane.
+pub(crate) fn start(path: String) -> io::Result<impl FnMut() + Send> {
+    let (due, looks): (Sender<()>, _) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("quipu-store-checkpoints".to_owned());
-    thread.spawn(move || serve(&path, &commits))?;
-    Ok(committed)
+    thread.spawn(move || serve(&path, &looks))?;
+    let mut turns = 0;
+    Ok(move || {
+        turns = (turns + 1) % TURNS;
+        if turns == 0 {
+            // A full channel has woken the thread already.
+            let _woken = due.try_send(());
+        }
+    })
 }
 
-fn serve(path: &str, commits: &Receiver<()>) {
+fn serve(path: &str, looks: &Receiver<()>) {
     let mut kept = None;
-    while commits.recv().is_ok() {
+    while looks.recv().is_ok() {
         // Without checkpoints here the lane makes them all, so a failure is no reason to stop anything.
         let connected = kept.take().map_or_else(|| connect(path), Ok);
         match connected.and_then(|mut conn| Ok((copy(&mut conn)?, conn))) {

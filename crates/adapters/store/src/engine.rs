@@ -59,12 +59,8 @@ impl Engine {
     ) -> std::io::Result<Self> {
         let origin = Origin::Sqlite(path.to_owned());
         let (writer, queue) = mpsc::channel(QUEUE);
-        let committed = checkpoint::start(path.to_owned())?;
-        let look_at_log = move || {
-            // A full channel has woken the other thread already.
-            let _woken = committed.try_send(());
-        };
-        let lane = lane::serve(queue, origin.clone(), Arc::clone(due), look_at_log);
+        let after_turn = checkpoint::start(path.to_owned())?;
+        let lane = lane::serve(queue, origin.clone(), Arc::clone(due), after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane))?;

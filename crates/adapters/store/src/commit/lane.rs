@@ -25,13 +25,13 @@ pub(crate) enum Work {
 }
 
 /// Serves a queue until it is told to stop or everybody who could ask has gone. There is no timer: a single change
-/// is committed at once, and a batch grows only while the one before it is on its way to the disk. `committed` is told
-/// of every turn.
+/// is committed at once, and a batch grows only while the one before it is on its way to the disk. `after_turn` is
+/// called behind every turn.
 pub(crate) async fn serve(
     mut queue: mpsc::Receiver<Work>,
     origin: Origin,
     due: Arc<Notify>,
-    committed: impl Fn() + Send,
+    mut after_turn: impl FnMut() + Send,
 ) {
     let mut lease = Lease::none();
     let mut waiting = Vec::with_capacity(BATCH);
@@ -55,7 +55,7 @@ pub(crate) async fn serve(
             }
         }
         commit(&mut lease, &origin, jobs, &due).await;
-        committed();
+        after_turn();
     }
 }
 
