@@ -12,10 +12,10 @@ use diesel::{
     QueryResult, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types::Integer,
 };
 
-use crate::{connection::Connection, error::Fault};
-
-/// At how many pages of the log the lane makes a checkpoint itself.
-pub(crate) const FULL: i32 = 16_000;
+use crate::{
+    connection::{Connection, FULL_LOG},
+    error::Fault,
+};
 
 /// How many pages that are not copied yet are worth a checkpoint. A page that changes often is copied once for each, so
 /// there are two on the way to the full length, and the lane is left with little.
@@ -73,7 +73,7 @@ fn connect(path: &str) -> Result<SqliteConnection, Fault> {
 fn copy(conn: &mut SqliteConnection) -> QueryResult<Log> {
     let found: Log = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result(conn)?;
     // At full length it is the lane's turn, which nobody else may be in the way of.
-    if found.log >= FULL || found.log - found.checkpointed < WORTH {
+    if found.log >= FULL_LOG || found.log - found.checkpointed < WORTH {
         return Ok(found);
     }
     sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)
@@ -106,7 +106,7 @@ mod tests {
 
         write(&mut lane, WORTH);
         let worth = copy(&mut beside).expect("copied");
-        assert!((WORTH..FULL).contains(&worth.log));
+        assert!((WORTH..FULL_LOG).contains(&worth.log));
         assert_eq!(worth.checkpointed, worth.log);
 
         write(&mut lane, 1);
@@ -120,9 +120,9 @@ mod tests {
         let path = folder.path().join("checkpoint.db").display().to_string();
         let (mut lane, mut beside) = (connect(&path).expect("opened"), connect(&path).expect("opened"));
         lane.batch_execute("CREATE TABLE filler (bytes BLOB); PRAGMA wal_autocheckpoint = 0").expect("made");
-        write(&mut lane, FULL);
+        write(&mut lane, FULL_LOG);
         let full = copy(&mut beside).expect("looked at");
-        assert!(full.log >= FULL);
+        assert!(full.log >= FULL_LOG);
         assert_eq!(full.checkpointed, 0);
     }
 }

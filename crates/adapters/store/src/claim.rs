@@ -17,7 +17,7 @@ use quipu_payments::{DueQueue, Payment};
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    read::payment_row::PaymentRow,
+    payment_row::PaymentRow,
     schema::payments,
     statement::statement,
     store::Store,

@@ -8,7 +8,10 @@ use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleC
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _, pooled_connection::deadpool::Object};
 use futures_util::FutureExt as _;
 
-use crate::{checkpoint, error::Fault, statement::statement};
+use crate::{error::Fault, statement::statement};
+
+/// At how many pages of SQLite's write-ahead log a commit copies it into the database itself, if nobody did so before.
+pub(crate) const FULL_LOG: i32 = 16_000;
 
 /// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
 pub(crate) enum Connection {
@@ -77,9 +80,8 @@ impl Connection {
              PRAGMA temp_store = MEMORY;
              PRAGMA cache_size = -16384;
              PRAGMA mmap_size = 0;
-             PRAGMA wal_autocheckpoint = {};
-             PRAGMA journal_size_limit = 134217728;",
-            checkpoint::FULL
+             PRAGMA wal_autocheckpoint = {FULL_LOG};
+             PRAGMA journal_size_limit = 134217728;"
         ))
         .map_err(|error| Fault::Unconnected(error.to_string()))?;
         Ok(Self::Sqlite(conn))

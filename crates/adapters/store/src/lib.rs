@@ -13,6 +13,8 @@ mod engine;
 mod error;
 mod lease;
 mod migrate;
+mod payment_row;
+mod points;
 mod pool;
 mod read;
 mod schema;

@@ -19,8 +19,9 @@ use crate::{
     connection::{Connection, execute},
     engine::Engine,
     error::{Fault, OpenError},
-    migrate, pool,
-    read::{ledger, payments, points::Points},
+    migrate,
+    points::{balances, gather::Points, payments},
+    pool,
     settings::StoreSettings,
 };
 
@@ -65,7 +66,7 @@ impl Store {
             engine,
             due,
             payments: Points::new(payments::look_up),
-            balances: Points::new(ledger::look_up),
+            balances: Points::new(balances::look_up),
             cache: Cache::new(),
         };
         let store = Self { inner: Arc::new(inner) };

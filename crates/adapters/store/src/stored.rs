@@ -11,6 +11,22 @@ use crate::error::Fault;
 /// A balance's totals, in the order of the columns.
 pub(crate) type Totals = (i64, i64, i64, i64, i64, i64);
 
+/// The columns of [`Totals`].
+macro_rules! totals {
+    () => {
+        (
+            balances::available,
+            balances::frozen,
+            balances::deposit,
+            balances::withdrawal,
+            balances::commission,
+            balances::adjustment,
+        )
+    };
+}
+
+pub(crate) use totals;
+
 /// A balance from its row.
 pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance, Fault> {
     let minor = |units| Minor::new(units).map_err(|error| Fault::Corrupt(format!("a balance: {error}")));

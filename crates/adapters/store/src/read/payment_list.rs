@@ -4,10 +4,11 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, Tenant};
 use quipu_payments::{Payment, PaymentFilter};
 
-use super::{count::count, narrow::narrowed, payment_row::PaymentRow};
+use super::{count::count, narrow::narrowed};
 use crate::{
     connection::{Connection, load},
     error::Fault,
+    payment_row::PaymentRow,
     schema::payments,
 };
 

@@ -1,63 +1,18 @@
 //! The port for reading payments.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
-use diesel::sql_types::{Array, BigInt, Text};
-use diesel::{ExpressionMethods as _, QueryDsl as _, RunQueryDsl as _, pg::Pg};
-use futures_util::future::BoxFuture;
+use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Audience, Customer, IdempotencyKey, Payment, PaymentFilter, PaymentReads};
 
-use super::{payment_list, payment_row::PaymentRow};
+use super::payment_list;
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    schema::{customers, kept_answers, payments},
-    statement::statement,
+    schema::{customers, kept_answers},
     store::Store,
 };
-
-statement! { FindPayments on Pg => payments::SqlType {
-    "SELECT found.* FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>, ", " environments: Vec<&'a str> as Array<Text>,
-    ", " ids: Vec<&'a str> as Array<Text> ;
-    ") AS wanted (merchant_id, environment, id)
-     JOIN payments AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
-        AND found.id = wanted.id"
-} }
-
-type Key = (Tenant, PaymentId);
-
-/// Payments by their keys.
-pub(crate) fn look_up(
-    conn: &mut Connection,
-    keys: Vec<Key>,
-) -> BoxFuture<'_, Result<HashMap<Key, Payment>, Fault>> {
-    Box::pin(async move {
-        let rows = match conn {
-            Connection::Sqlite(conn) => {
-                let mut rows = Vec::with_capacity(keys.len());
-                for (tenant, id) in &keys {
-                    let key = (tenant.merchant().0, tenant.environment().as_str(), id.as_str());
-                    let found = payments::table.find(key).load(conn)?;
-                    rows.extend(found);
-                }
-                rows
-            }
-            Connection::Postgres(conn) => {
-                let statement = FindPayments {
-                    merchants: keys.iter().map(|(tenant, _)| tenant.merchant().0).collect(),
-                    environments: keys.iter().map(|(tenant, _)| tenant.environment().as_str()).collect(),
-                    ids: keys.iter().map(|(_, id)| id.as_str()).collect(),
-                };
-                diesel_async::RunQueryDsl::load::<PaymentRow>(statement, &mut ***conn).await?
-            }
-        };
-        let payments = rows.into_iter().map(PaymentRow::into_payment);
-        payments.map(|payment| payment.map(|p| ((p.terms().tenant, p.id().clone()), p))).collect()
-    })
-}
 
 #[async_trait]
 impl PaymentReads for Store {
