@@ -67,7 +67,7 @@ statement! { CommitSqlite on diesel::sqlite::Sqlite { ; "COMMIT" } }
 
 impl Connection {
     /// Opens an embedded database. Every connection waits for a lock rather than fail at once, and a commit has
-    /// reached the disk when it returns. Each keeps 16 MiB of pages and maps none, so that memory stays bounded however
+    /// reached the disk when it returns. Each keeps 8 MiB of pages and maps none, so that memory stays bounded however
     /// large the file grows; the system's own cache holds the rest.
     pub(crate) fn open_sqlite(path: &str) -> Result<Self, Fault> {
         let mut conn =
@@ -78,7 +78,7 @@ impl Connection {
              PRAGMA synchronous = FULL;
              PRAGMA foreign_keys = ON;
              PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -16384;
+             PRAGMA cache_size = -8192;
              PRAGMA mmap_size = 0;
              PRAGMA wal_autocheckpoint = {FULL_LOG};
              PRAGMA journal_size_limit = 134217728;"
