@@ -13,7 +13,7 @@ use crate::{
     connection::BeginWriting,
     error::Fault,
     schema::{balances, customers, kept_answers, nonces, payments},
-    stored::{Totals, balance_from, parsed},
+    stored::{Totals, balance_from, parsed, totals},
 };
 
 /// Begins the transaction and loads everything `wanted`. It holds the database's only write lock, so that nothing needs
@@ -41,14 +41,7 @@ pub(crate) fn begin(conn: &mut SqliteConnection, wanted: &Wanted) -> Result<Stat
     for (tenant, currency) in &wanted.balances {
         let row = balances::table
             .find((tenant.merchant().0, tenant.environment().as_str(), currency.as_str()))
-            .select((
-                balances::available,
-                balances::frozen,
-                balances::deposit,
-                balances::withdrawal,
-                balances::commission,
-                balances::adjustment,
-            ));
+            .select(totals!());
         if let Some(totals) = row.get_result::<Totals>(conn).optional()? {
             let balance = balance_from(*currency, totals)?;
             let known = KnownBalance { balance, stored: true, touched: false };
