@@ -6,6 +6,8 @@ use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp,
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::bank_identifiers::{judge_iban, judge_swift};
+
 const MAX_TEXT: usize = 200;
 const MAX_REFERENCE: usize = 140;
 
@@ -93,12 +95,12 @@ impl Beneficiary {
         let kind = fields.required_parsed::<BeneficiaryKind>("kind", &mut problems);
         let is_bank = kind == Some(BeneficiaryKind::Bank);
         let iban = text(&fields, "iban", 34, true, &mut problems);
-        if iban.as_deref().is_some_and(|iban| !is_iban(iban)) {
-            problems.add("iban", "must be 15 to 34 capitals and digits that begin with a country code");
+        if let Some(iban) = &iban {
+            judge_iban(iban, "iban", &mut problems);
         }
         let swift = text(&fields, "swift", 11, is_bank, &mut problems);
-        if swift.as_deref().is_some_and(|swift| !is_swift(swift)) {
-            problems.add("swift", "must be 8 or 11 capitals and digits");
+        if let Some(swift) = &swift {
+            judge_swift(swift, "swift", &mut problems);
         }
         let beneficiary_name = text(&fields, "beneficiaryName", MAX_TEXT, true, &mut problems);
         let beneficiary_bank = text(&fields, "beneficiaryBank", MAX_TEXT, is_bank, &mut problems);
@@ -139,16 +141,4 @@ fn text(
         return None;
     }
     Some(text.to_owned())
-}
-
-fn is_iban(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    (15..=34).contains(&bytes.len())
-        && bytes[..2].iter().all(u8::is_ascii_uppercase)
-        && bytes.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-}
-
-fn is_swift(text: &str) -> bool {
-    matches!(text.len(), 8 | 11)
-        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }

@@ -2,6 +2,7 @@
 
 mod api_key;
 mod audit;
+mod bank_identifiers;
 mod beneficiary;
 mod credential;
 mod error;
@@ -18,6 +19,7 @@ mod scope;
 
 pub use api_key::{ApiKeyRecord, KeyEnvelope, NewApiKey, RateLimits};
 pub use audit::{Actor, AuditRecord};
+pub use bank_identifiers::{judge_iban, judge_swift};
 pub use beneficiary::{Beneficiary, BeneficiaryKind};
 pub use credential::HmacCredential;
 pub use error::{DirectoryError, StoreUnavailable};

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use quipu_kernel::{Fields, Problems, Unrecognised};
-use quipu_merchants::{Beneficiary, BeneficiaryKind};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, judge_iban, judge_swift};
 use serde::{Deserialize, Serialize};
 
 use crate::address::is_email;
@@ -229,24 +229,13 @@ impl BankBeneficiary {
     fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
         let known = ["iban", "swift", "beneficiaryName", "beneficiaryBank", "address", "reference"];
         fields.refuse_unknown(&known, problems);
-        let capitals_and_digits =
-            |text: &str| text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
         let iban = fields.required_text("iban", 140, problems);
-        if let Some(iban) = iban
-            && !((15..=34).contains(&iban.len())
-                && capitals_and_digits(iban)
-                && iban.bytes().take(2).all(|byte| byte.is_ascii_uppercase()))
-        {
-            problems.add(
-                &fields.path("iban"),
-                "must be 15 to 34 capital letters and digits, beginning with a country code",
-            );
+        if let Some(iban) = iban {
+            judge_iban(iban, &fields.path("iban"), problems);
         }
         let swift = fields.required_text("swift", 140, problems);
-        if let Some(swift) = swift
-            && !(matches!(swift.len(), 8 | 11) && capitals_and_digits(swift))
-        {
-            problems.add(&fields.path("swift"), "must be 8 or 11 capital letters and digits");
+        if let Some(swift) = swift {
+            judge_swift(swift, &fields.path("swift"), problems);
         }
         let beneficiary_name = read_filled(fields, "beneficiaryName", problems);
         let beneficiary_bank = read_filled(fields, "beneficiaryBank", problems);
