@@ -71,6 +71,9 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&post, "/operator/v1/operators", Operator("admin")),
+        (&get, "/operator/v1/operators", Operator("admin")),
+        (&delete, "/operator/v1/operators/{operator_id}", Operator("admin")),
         (&get, "/operator/v1/ledger/check", Operator("finance")),
         (&get, "/operator/v1/audit-log", Operator("finance")),
     ]
@@ -83,7 +86,11 @@ impl Route {
     pub(super) fn path_with(&self, merchant_id: i64, payment_id: &str) -> String {
         let id =
             if self.path.contains("/merchants/") { merchant_id.to_string() } else { payment_id.to_owned() };
-        self.path.replace("{id}", &id).replace("{key_id}", "none").replace("{credential_id}", "none")
+        self.path
+            .replace("{id}", &id)
+            .replace("{key_id}", "none")
+            .replace("{credential_id}", "none")
+            .replace("{operator_id}", "none")
     }
 
     /// What `quipu routes` says of it.

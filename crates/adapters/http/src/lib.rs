@@ -23,6 +23,7 @@ mod error;
 mod health;
 mod kept_answer;
 mod key_uses;
+mod lookups;
 mod measure;
 mod minter;
 mod operator;
@@ -38,6 +39,7 @@ mod settings;
 mod shape;
 mod state;
 mod stop;
+mod strangers;
 mod tokens;
 mod v1;
 

@@ -7,6 +7,9 @@ use crate::{door::Door, operator, row::RouteRow};
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
+    row("POST", "/operator/v1/operators", Door::Staff(Role::Admin, run!(operator::operators::create, call, staff))),
+    row("GET", "/operator/v1/operators", Door::Staff(Role::Admin, run!(operator::operators::list, call, staff))),
+    row("DELETE", "/operator/v1/operators/{operator_id}", Door::Staff(Role::Admin, run!(operator::operators::revoke, call, staff))),
     row("POST", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::create, call, staff))),
     row("GET", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::list, call, staff))),
     row("GET", "/operator/v1/merchants/{id}", Door::Staff(Role::Admin, run!(operator::merchants::get, call, staff))),
