@@ -71,6 +71,10 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&get, "/api/v1/openapi.json", Nobody),
+        (&get, "/operator/v1/openapi.json", Nobody),
+        (&get, "/api/v1/docs", Nobody),
+        (&get, "/api/v1/docs/{file}", Nobody),
         (&post, "/operator/v1/operators", Operator("admin")),
         (&get, "/operator/v1/operators", Operator("admin")),
         (&delete, "/operator/v1/operators/{operator_id}", Operator("admin")),
@@ -91,6 +95,7 @@ impl Route {
             .replace("{key_id}", "none")
             .replace("{credential_id}", "none")
             .replace("{operator_id}", "none")
+            .replace("{file}", "start.js")
     }
 
     /// What `quipu routes` says of it.

@@ -11,6 +11,7 @@ fn filled(path: &str, merchant: i64) -> String {
         .replace("{key_id}", "k")
         .replace("{credential_id}", "c")
         .replace("{operator_id}", "o")
+        .replace("{file}", "start.js")
 }
 
 #[actix_web::test]
