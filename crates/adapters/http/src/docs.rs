@@ -26,6 +26,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 const PAGE: &str = include_str!("docs/reference.html");
 const START: &str = include_str!("docs/start.js");
 
+/// The files of the reference that its page names.
+const FILES: [(&str, &str); 2] = [
+    ("swagger-ui.css", "text/css; charset=utf-8"),
+    ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
+];
+
 static MERCHANTS: LazyLock<String> = LazyLock::new(|| openapi(false));
 static OPERATORS: LazyLock<String> = LazyLock::new(|| openapi(true));
 
@@ -51,20 +57,10 @@ pub(crate) async fn file(call: Call) -> Outcome {
         return Ok(asset("text/javascript; charset=utf-8", START.as_bytes().to_vec()));
     }
     let missing = || ApiError::refused(ErrorCode::RouteNotFound, "there is no such path");
-    if name.is_empty() || name.ends_with(".html") || name == "swagger-initializer.js" {
-        return Err(missing());
-    }
+    let (_, kind) = FILES.into_iter().find(|(known, _)| *known == name).ok_or_else(missing)?;
     let found = utoipa_swagger_ui::serve(name, Arc::new(Config::from("/api/v1/openapi.json")));
     let found = found.map_err(|error| ApiError::internal("reading the reference", &error))?;
-    let found = found.ok_or_else(missing)?;
-    let kind = match name.rsplit('.').next() {
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("png") => "image/png",
-        Some("map") => "application/json",
-        _ => "application/octet-stream",
-    };
-    Ok(asset(kind, found.bytes.into_owned()))
+    Ok(asset(kind, found.ok_or_else(missing)?.bytes.into_owned()))
 }
 
 fn asset(kind: &'static str, bytes: Vec<u8>) -> HttpResponse {

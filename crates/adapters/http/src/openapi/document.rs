@@ -39,6 +39,23 @@ impl Audience {
     }
 }
 
+/// The headings, in the order in which they are shown.
+const TAGS: [&str; 13] = [
+    "Payments",
+    "Payments (signed)",
+    "Balance",
+    "Balance (signed)",
+    "Webhooks",
+    "Tickets",
+    "Hosted pages",
+    "Account",
+    "Merchants",
+    "Staff",
+    "Books",
+    "Providers",
+    "Service",
+];
+
 /// The whole document.
 pub(crate) fn document(audience: Audience) -> Value {
     let mut paths = Map::new();
@@ -47,6 +64,8 @@ pub(crate) fn document(audience: Audience) -> Value {
         item[row.method().to_lowercase()] = described(row);
     }
     let paths = Value::Object(paths);
+    let in_use = |tag: &str| route_table().any(|row| audience.has(row) && area(row.path()) == tag);
+    let tags: Vec<_> = TAGS.into_iter().filter(|tag| in_use(tag)).map(|tag| json!({ "name": tag })).collect();
     json!({
         "openapi": "3.0.3",
         "info": {
@@ -56,6 +75,7 @@ pub(crate) fn document(audience: Audience) -> Value {
             "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
         },
         "servers": [{ "url": "/" }],
+        "tags": tags,
         "components": components::used_by(&paths, audience == Audience::Operators),
         "paths": paths,
     })
@@ -117,7 +137,7 @@ fn name_of(row: &RouteRow) -> String {
 
 /// The heading under which a path stands.
 fn area(path: &str) -> &'static str {
-    const AREAS: [(&str, &str); 16] = [
+    const AREAS: [(&str, &str); 17] = [
         ("/operator/v1/operators", "Staff"),
         ("/operator/v1/payments", "Payments"),
         ("/operator/v1/receipts", "Payments"),
@@ -133,6 +153,7 @@ fn area(path: &str) -> &'static str {
         ("/api/v1/merchants", "Account"),
         ("/api/v1/auth", "Account"),
         ("/api/v2/auth", "Account"),
+        ("/api/v1/providers", "Providers"),
         ("/payment-pages", "Hosted pages"),
     ];
     AREAS.iter().find(|(prefix, _)| path.starts_with(prefix)).map_or("Service", |(_, area)| area)

@@ -17,13 +17,13 @@ fn schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-fn content(schema: Value) -> Value {
+fn content(schema: &Value) -> Value {
     json!({ "application/json": { "schema": schema } })
 }
 
 /// The answers that operations share, by family and kind.
 pub(super) fn shared() -> Value {
-    let answer = |text: &str, schema: Value| json!({ "description": text, "headers": headers(&[]), "content": content(schema) });
+    let answer = |text: &str, schema: Value| json!({ "description": text, "headers": headers(&[]), "content": content(&schema) });
     let either = |one: &str, other: &str| json!({ "oneOf": [schema(one), schema(other)] });
     let page = json!({ "text/html": { "schema": { "type": "string" } } });
     json!({
@@ -31,7 +31,7 @@ pub(super) fn shared() -> Value {
         "NotAuthenticated": json!({
             "description": "The credentials are missing or not good.",
             "headers": headers(&["WWW-Authenticate"]),
-            "content": content(schema("AuthenticationError")),
+            "content": content(&schema("AuthenticationError")),
         }),
         "NotAllowed": answer("The credentials do not allow it.", schema("AuthenticationError")),
         "Refused": answer("The error code says why.", schema("BusinessError")),
@@ -70,11 +70,11 @@ fn success(row: &RouteRow, operation: &Operation) -> Value {
     }
     let success = json!({ "type": "boolean", "enum": [true] });
     let content = match operation.shows {
-        Shows::Data(name) => content(json!({
+        Shows::Data(name) => content(&json!({
             "type": "object", "required": ["success", "data"],
             "properties": { "success": success, "data": schema(name) },
         })),
-        Shows::List(name) => content(json!({
+        Shows::List(name) => content(&json!({
             "type": "object", "required": ["success", "data", "total", "pagination"],
             "properties": {
                 "success": success,
@@ -83,13 +83,13 @@ fn success(row: &RouteRow, operation: &Operation) -> Value {
                 "pagination": schema("Pagination"),
             },
         })),
-        Shows::Members(name) => content(json!({
+        Shows::Members(name) => content(&json!({
             "allOf": [
                 { "type": "object", "required": ["success"], "properties": { "success": success } },
                 schema(name),
             ],
         })),
-        Shows::Plain(name) => content(schema(name)),
+        Shows::Plain(name) => content(&schema(name)),
         Shows::Media(kind) => json!({ kind: { "schema": {} } }),
     };
     json!({ "description": "Done.", "headers": headers(&more), "content": content })

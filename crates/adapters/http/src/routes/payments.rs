@@ -16,6 +16,10 @@ use crate::{
 };
 
 const CREATE: Operation = op("createPayment", "Create a payment")
+    .says(
+        "A deposit is answered with what the customer needs to pay, a withdrawal with its amount frozen. After a timeout \
+         or 5xx the payment may exist: ask for it, or send the same again under the same `Idempotency-Key`.",
+    )
     .takes("PaymentCreate")
     .asks(&["IdempotencyKey"])
     .shows(Members("Payment"))
