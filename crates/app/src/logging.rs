@@ -34,9 +34,9 @@ impl Logging {
 pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<Logging> {
     let level = settings.log_level.as_str();
     // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the customers'
-    // data. And the web server tells at length what `serve` says in a line.
+    // data. And the web server tells at length what `serve` says in a line, and calls what clients do wrong an error.
     let libraries = if matches!(level, "debug" | "trace") { "info" } else { level };
-    let filter = EnvFilter::new(format!("{libraries},actix_server=warn,quipu={level}"));
+    let filter = EnvFilter::new(format!("{libraries},actix_server=warn,actix_http=off,quipu={level}"));
     let queue =
         NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("quipu-log");
     let (queue, thread) = queue.finish(stderr());

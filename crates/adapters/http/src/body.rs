@@ -20,7 +20,7 @@ use futures_util::StreamExt;
 use quipu_kernel::Problems;
 use serde_json::Value;
 
-use crate::{code::ErrorCode, error::ApiError};
+use crate::{code::ErrorCode, connection::Turn, error::ApiError};
 
 /// The most a JSON body may have.
 pub(crate) const MAX_JSON: usize = 1024 * 1024;
@@ -166,20 +166,21 @@ pub(crate) async fn is_soon_over(payload: &mut Payload) -> bool {
     tokio::time::timeout(SKIPPING, read_on).await.unwrap_or(false)
 }
 
-/// An answer to a request whose body is still to come. The body is held until the answer is out: then the server closes
-/// the connection, and reads on for a moment so that no reset destroys the answer.
-pub(crate) struct Unread {
+/// An answer on its way, with what must last until it is out: the turn of its connection, and what is still to come of
+/// the request's body. While that is held the server closes the connection after the answer and does not read on.
+pub(crate) struct Sending {
     answer: BoxBody,
-    _rest: Payload,
+    _turn: Option<Turn>,
+    _rest: Option<Payload>,
 }
 
-impl Unread {
-    pub(crate) const fn new(answer: BoxBody, rest: Payload) -> Self {
-        Self { answer, _rest: rest }
+impl Sending {
+    pub(crate) const fn new(answer: BoxBody, turn: Option<Turn>, rest: Option<Payload>) -> Self {
+        Self { answer, _turn: turn, _rest: rest }
     }
 }
 
-impl MessageBody for Unread {
+impl MessageBody for Sending {
     type Error = Box<dyn std::error::Error>;
 
     fn size(&self) -> BodySize {

@@ -72,6 +72,8 @@ codes! {
 
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED;
     BodyTimeout = "BODY_TIMEOUT", REQUEST_TIMEOUT;
+    RequestTimeout = "REQUEST_TIMEOUT", REQUEST_TIMEOUT;
+    HeadersTooLarge = "HEADERS_TOO_LARGE", REQUEST_HEADER_FIELDS_TOO_LARGE;
     DuplicateMerchantReference = "DUPLICATE_MERCHANT_REFERENCE", CONFLICT;
     TicketExistsForPayment = "TICKET_EXISTS_FOR_PAYMENT", CONFLICT;
     IdempotencyKeyInUse = "IDEMPOTENCY_KEY_IN_USE", CONFLICT;

@@ -2,6 +2,7 @@
 
 use std::{
     panic::AssertUnwindSafe,
+    rc::Rc,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -9,6 +10,7 @@ use std::{
 use actix_web::{
     HttpRequest, HttpResponse,
     body::{BodySize, BoxBody, MessageBody},
+    dev::Payload,
     http::{
         Method, StatusCode,
         header::{self, HeaderMap, HeaderName, HeaderValue},
@@ -20,8 +22,9 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::Verdict;
 
 use crate::{
-    body::{self, Unread},
+    body::{self, Sending},
     call::Outcome,
+    connection::{Conversation, Turn},
     door::Credentials,
     entrance::Entrance,
     error::ApiError,
@@ -42,6 +45,7 @@ pub(crate) async fn dispatch(
     request: HttpRequest,
     payload: web::Payload,
 ) -> HttpResponse {
+    let turn = begin(&request);
     let now = state.services.clock.now();
     let begun = Instant::now();
     let mut entrance = Entrance::new(row, Arc::clone(&state), request.clone(), payload.into_inner(), now);
@@ -62,10 +66,19 @@ pub(crate) async fn dispatch(
         // Nobody reads the pieces, so none are made.
         response = response.set_body(BoxBody::new(()));
     }
-    match rest {
-        Some(rest) => response.map_body(|_, answer| BoxBody::new(Unread::new(answer, rest))),
-        None => response,
+    sending(response, turn, rest)
+}
+
+/// Begins an exchange on the connection of a request.
+fn begin(request: &HttpRequest) -> Option<Turn> {
+    request.conn_data::<Rc<Conversation>>().map(Conversation::begin)
+}
+
+fn sending(response: HttpResponse, turn: Option<Turn>, rest: Option<Payload>) -> HttpResponse {
+    if turn.is_none() && rest.is_none() {
+        return response;
     }
+    response.map_body(|_, answer| BoxBody::new(Sending::new(answer, turn, rest)))
 }
 
 /// Answers one request that no route takes: its path has none, or not this method.
@@ -76,27 +89,24 @@ pub(crate) async fn refuse(
     family: Family,
     error: ApiError,
 ) -> HttpResponse {
-    let begun = Instant::now();
+    let (begun, turn) = (Instant::now(), begin(&request));
     let mut rest = payload.into_inner();
     let is_over = !body::is_announced(&request)
         || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
     let now = state.services.clock.now();
     let place = Place { route: None, family, credentials: Credentials::None };
     let (response, _) = finish(&state, &request, &place, (now, begun), Err(error));
-    if is_over {
-        return response;
-    }
-    response.map_body(|_, answer| BoxBody::new(Unread::new(answer, rest)))
+    sending(response, turn, (!is_over).then_some(rest))
 }
 
 /// Says which methods a path has.
 pub(crate) async fn options(state: Arc<AppState>, request: HttpRequest, allow: String) -> HttpResponse {
-    let begun = Instant::now();
+    let (begun, turn) = (Instant::now(), begin(&request));
     let now = state.services.clock.now();
     let mut response = HttpResponse::build(StatusCode::NO_CONTENT);
     response.insert_header((header::ALLOW, allow));
     let place = Place { route: None, family: Family::Api, credentials: Credentials::None };
-    finish(&state, &request, &place, (now, begun), Ok(response.finish())).0
+    sending(finish(&state, &request, &place, (now, begun), Ok(response.finish())).0, turn, None)
 }
 
 /// Where in the table a request arrived.

@@ -12,6 +12,7 @@ use crate::{
     body::{self, Intake, SharedPayload, Upload},
     call::{Call, Outcome, merchant_in_path},
     caller::{self, Caller, Provider, Signed, Staff},
+    connection::Conversation,
     door::{Door, Needs},
     error::ApiError,
     query::Query,
@@ -124,6 +125,7 @@ impl Entrance {
         }
         if let Intake::Stream(at_most) = intake {
             self.refuse_announced(at_most)?;
+            self.want_body();
             let payload = Rc::new(RefCell::new(self.payload.take()));
             self.lent = Some(Rc::clone(&payload));
             let upload = Upload::new(payload, at_most, self.state.settings.body_timeout);
@@ -142,6 +144,7 @@ impl Entrance {
     async fn body(&mut self) -> Result<Bytes, ApiError> {
         let at_most = self.row.intake.at_most();
         self.refuse_announced(at_most)?;
+        self.want_body();
         let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
         let body = body::read(&mut self.payload, at_most, self.state.settings.body_timeout).await?;
         self.is_read = true;
@@ -155,6 +158,13 @@ impl Entrance {
         let state = Arc::clone(&self.state);
         let _room = state.strangers.room_for(expected).ok_or(ApiError::Overloaded)?;
         self.body().await
+    }
+
+    /// Lets a client that asks first send its body.
+    fn want_body(&self) {
+        if let Some(conversation) = self.request.conn_data::<Rc<Conversation>>() {
+            conversation.want_body();
+        }
     }
 
     /// A body announced as too large is not read at all.

@@ -15,6 +15,7 @@ mod body;
 mod call;
 mod caller;
 mod code;
+mod connection;
 mod dispatch;
 mod docs;
 mod door;

@@ -1,16 +1,22 @@
 //! The server: the router built from the table, and the listener it stands on.
 
-use std::{collections::HashSet, net::TcpListener, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet, future::ready, io::ErrorKind, net::TcpListener, rc::Rc, sync::Arc, time::Duration,
+};
 
+use actix_http::{HttpService, Protocol, Request, error::DispatchError};
+use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
 use actix_web::{
-    App, HttpRequest, HttpServer,
-    dev::Server,
+    App, Error, HttpRequest,
+    dev::{AppConfig, Extensions, Server},
     http::Method,
+    rt::net::TcpStream,
     web::{self, ServiceConfig},
 };
 
 use crate::{
     code::ErrorCode,
+    connection::{Conversation, Crowd, Guarded, descriptors},
     dispatch::{dispatch, options, refuse},
     error::ApiError,
     routes::route_table,
@@ -20,30 +26,60 @@ use crate::{
     state::{AppState, Services},
 };
 
-/// How long is read on after an answer to a request whose body is still to come. Closing at once would reset the connection
-/// and destroy the answer.
-const LINGER: Duration = Duration::from_secs(1);
-
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
 /// accepted. Signals are the application's to handle.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
     let state = Arc::new(AppState::new(services, settings));
-    let settings = state.settings.clone();
-    let server = HttpServer::new(move || {
-        let state = Arc::clone(&state);
-        App::new().configure(move |config| add_routes(config, &route_table().collect::<Vec<_>>(), &state))
-    });
-    let server = if settings.workers == 0 { server } else { server.workers(settings.workers) };
-    let server = server
-        .keep_alive(settings.keep_alive)
-        .client_request_timeout(settings.request_timeout)
-        .client_disconnect_timeout(LINGER)
-        .max_connections(settings.max_connections)
-        .tcp_nodelay(true)
+    let settings = &state.settings;
+    let workers = if settings.workers == 0 { cores() } else { settings.workers };
+    let connections = if settings.max_connections == 0 { descriptors() } else { settings.max_connections };
+    let server = Server::build()
+        .workers(workers)
+        // All of them may come to one worker; the crowd bounds them all.
+        .max_concurrent_connections(connections)
         .shutdown_timeout(settings.shutdown_timeout.as_secs())
-        .disable_signals()
-        .listen(listener)?;
+        .disable_signals();
+    let stopping = server.graceful_shutdown_signal();
+    let crowd = Crowd::new(connections);
+    let accepting = Arc::clone(&state);
+    let server = server.listen("quipu", listener, move || {
+        let (crowd, stopping) = (crowd.clone(), stopping.clone());
+        let (state, guarding) = (Arc::clone(&accepting), Arc::clone(&accepting));
+        let app = App::new()
+            .configure(move |config| add_routes(config, &route_table().collect::<Vec<_>>(), &state))
+            .into_factory();
+        let http = HttpService::build()
+            .keep_alive(guarding.settings.keep_alive)
+            .client_request_timeout(guarding.settings.request_timeout)
+            // The socket lingers by itself.
+            .client_disconnect_timeout(Duration::ZERO)
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .on_connect_ext(|socket: &Guarded, data: &mut Extensions| {
+                data.insert(socket.conversation());
+            })
+            .expect(fn_service(async |request: Request| {
+                if let Some(conversation) = request.conn_data::<Rc<Conversation>>() {
+                    conversation.expect();
+                }
+                Ok::<_, Error>(request)
+            }))
+            .finish(map_config(app, |_| AppConfig::default()));
+        let accept = move |socket: TcpStream| {
+            let peer = socket.peer_addr().ok();
+            let guarded = Guarded::new(socket, &crowd, Arc::clone(&guarding));
+            let guarded = guarded.ok_or_else(|| DispatchError::Io(ErrorKind::ConnectionRefused.into()));
+            ready(guarded.map(|socket| (socket, Protocol::Http1, peer)))
+        };
+        fn_service(accept).and_then(http)
+    })?;
     Ok(server.run())
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Adds every route to an application, for tests that drive it without a socket.

@@ -81,7 +81,7 @@ pub struct HttpSettings {
     pub limits: Limits,
     /// Threads that handle requests; 0 means one for each core.
     pub workers: usize,
-    /// Connections that one worker keeps open at most.
+    /// Connections that are open at most, in all; 0 means as many as there are descriptors, less a reserve.
     pub max_connections: usize,
     /// How long an idle connection is kept.
     pub keep_alive: Duration,
@@ -100,7 +100,7 @@ impl HttpSettings {
             public_url: public_url.into(),
             limits: Limits::default(),
             workers: 0,
-            max_connections: 10_000,
+            max_connections: 0,
             keep_alive: Duration::from_secs(75),
             request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),

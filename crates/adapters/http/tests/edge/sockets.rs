@@ -216,3 +216,71 @@ async fn a_signed_request_is_judged_when_all_of_it_is_there() {
     }
     server.stop().await;
 }
+
+#[actix_web::test]
+async fn what_the_server_refuses_by_itself_has_our_shape() {
+    let world = World::new();
+    let server = Running::start(&world);
+    let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "y".repeat(200_000));
+    for (sent, expected, code) in [
+        ("nonsense\r\n\r\n", 400, "VALIDATION_FAILED"),
+        ("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", 400, "VALIDATION_FAILED"),
+        (long.as_str(), 431, "HEADERS_TOO_LARGE"),
+    ] {
+        let mut stream = server.connect();
+        // The server may have answered and closed before it has read all of a long head.
+        let _ = stream.write_all(sent.as_bytes());
+        let (status, body) = read_answer(&mut stream);
+        assert_eq!((status, body.contains(code)), (expected, true), "{body}");
+    }
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn nobody_is_told_to_continue_before_a_refusal() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let expecting = |key: &str, length: usize| {
+        post(key, length).replace("Host: x\r\n", "Host: x\r\nExpect: 100-continue\r\n")
+    };
+    for (head, expected) in [
+        (expecting("nonsense", 100), 401),
+        (expecting(&key, 10 * 1024 * 1024), 413),
+        (expecting(&key, 100).replace("/payments", "/nothing"), 404),
+    ] {
+        let mut stream = server.connect();
+        stream.write_all(head.as_bytes()).expect("written");
+        assert_eq!(read_answer(&mut stream).0, expected);
+    }
+    let body = deposit("r-1").to_string();
+    let mut stream = server.connect();
+    stream.write_all(expecting(&key, body.len()).as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 100);
+    stream.write_all(body.as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 200);
+    is_alive(&mut stream);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn among_many_silent_clients_somebody_else_is_served() {
+    let mut world = World::new();
+    world.settings.max_connections = 32;
+    let server = Running::start(&world);
+    let silent: Vec<_> = (0..40).map(|_| server.connect()).collect();
+    let mut served = false;
+    // A place is found as soon as one of the silent ones has given way.
+    for _ in 0..50 {
+        let mut stream = server.connect();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("written");
+        let mut answer = Vec::new();
+        served = stream.read_to_end(&mut answer).is_ok() && answer.starts_with(b"HTTP/1.1 200");
+        if served {
+            break;
+        }
+    }
+    assert!(served);
+    drop(silent);
+    server.stop().await;
+}

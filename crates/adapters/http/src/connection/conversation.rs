@@ -1,0 +1,106 @@
+//! What a socket and those who answer on it tell each other.
+
+use std::{
+    cell::Cell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+/// How long a head may take from its first byte, and the first one from the connection on.
+const HEAD: Duration = Duration::from_secs(15);
+/// How long a connection is kept without a request.
+const IDLE: Duration = Duration::from_secs(75);
+
+/// Where a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// After an answer, before the next head.
+    Idle,
+    /// Within a head, or before the first one.
+    Head,
+    /// Between a head and the end of its answer.
+    Exchange,
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    phase: Cell<Phase>,
+    since: Cell<Instant>,
+    /// Whether the client waits for `100 Continue`.
+    expects: Cell<bool>,
+    /// Whether somebody wants the body that the client holds back.
+    wants_body: Cell<bool>,
+}
+
+impl Conversation {
+    pub(super) fn new() -> Self {
+        Self {
+            phase: Cell::new(Phase::Head),
+            since: Cell::new(Instant::now()),
+            expects: Cell::new(false),
+            wants_body: Cell::new(false),
+        }
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.since.set(Instant::now());
+    }
+
+    /// Bytes have arrived.
+    pub(super) fn heard(&self) {
+        if self.phase.get() == Phase::Idle {
+            self.enter(Phase::Head);
+        }
+    }
+
+    /// When the phase must be over; an exchange has deadlines of its own, at each of its steps.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.phase.get() {
+            Phase::Idle => Some(self.since.get() + IDLE),
+            Phase::Head => Some(self.since.get() + HEAD),
+            Phase::Exchange => None,
+        }
+    }
+
+    /// Whether nobody is being answered.
+    pub(super) fn is_between_exchanges(&self) -> bool {
+        self.phase.get() != Phase::Exchange
+    }
+
+    /// The head of a request asks whether its body is wanted.
+    pub(crate) fn expect(&self) {
+        self.wants_body.set(false);
+        self.expects.set(true);
+    }
+
+    pub(super) fn take_expectation(&self) -> bool {
+        self.expects.replace(false)
+    }
+
+    pub(super) fn wants_body(&self) -> bool {
+        self.wants_body.get()
+    }
+
+    /// Somebody is about to read the body.
+    pub(crate) fn want_body(&self) {
+        self.wants_body.set(true);
+    }
+
+    /// An exchange begins; it ends when the turn is dropped, which is when the last of the answer was handed over.
+    pub(crate) fn begin(self: &Rc<Self>) -> Turn {
+        self.enter(Phase::Exchange);
+        Turn(Rc::clone(self))
+    }
+}
+
+/// One exchange.
+#[derive(Debug)]
+pub(crate) struct Turn(Rc<Conversation>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.enter(Phase::Idle);
+    }
+}

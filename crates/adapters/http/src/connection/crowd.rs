@@ -1,0 +1,184 @@
+//! All open connections: how many there may be, and who gives way.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use futures_util::task::AtomicWaker;
+
+/// Descriptors that are kept for the database, the log and what else the process opens.
+const RESERVE: usize = 64;
+/// What is assumed where the system does not say.
+const USUAL: usize = 1024;
+/// A connection that is not idle.
+const BUSY: u64 = u64::MAX;
+
+/// How many connections the process may have open: its descriptors less a reserve.
+pub(crate) fn descriptors() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    let all = soft.unwrap_or(USUAL);
+    all.saturating_sub(RESERVE).max(all / 2).max(1)
+}
+
+/// One connection as the others see it.
+pub(super) struct Place {
+    number: u64,
+    address: Option<IpAddr>,
+    crowd: Arc<Inner>,
+    seen: Arc<Seen>,
+}
+
+/// What tells whether a connection may be ended, and ends it.
+struct Seen {
+    /// Since when it is idle, in milliseconds of the crowd's time; or that it is not.
+    idle_since: AtomicU64,
+    must_go: AtomicBool,
+    waker: AtomicWaker,
+}
+
+struct Inner {
+    begun: Instant,
+    at_most: usize,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    places: HashMap<u64, Arc<Seen>>,
+    by_address: HashMap<IpAddr, usize>,
+}
+
+/// All open connections.
+#[derive(Clone)]
+pub(crate) struct Crowd(Arc<Inner>);
+
+impl Crowd {
+    /// At most so many at once.
+    pub(crate) fn new(at_most: usize) -> Self {
+        Self(Arc::new(Inner { begun: Instant::now(), at_most, open: Mutex::default() }))
+    }
+
+    /// A place for a new connection. Once three quarters of the places are taken, the connection that has been idle for
+    /// longest gives way, and an address that holds more than an eighth of them gets no other.
+    pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
+        let inner = &self.0;
+        let mut open = inner.open();
+        let is_crowded = open.places.len() >= inner.at_most / 4 * 3;
+        if is_crowded {
+            let held = address.and_then(|address| open.by_address.get(&address)).copied().unwrap_or(0);
+            open.ask_the_idlest_to_go();
+            if held > (inner.at_most / 8).max(1) || open.places.len() >= inner.at_most {
+                return None;
+            }
+        }
+        let number = open.next;
+        open.next += 1;
+        let seen = Arc::new(Seen {
+            idle_since: AtomicU64::new(inner.now()),
+            must_go: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        });
+        open.places.insert(number, Arc::clone(&seen));
+        if let Some(address) = address {
+            *open.by_address.entry(address).or_default() += 1;
+        }
+        Some(Place { number, address, crowd: Arc::clone(inner), seen })
+    }
+}
+
+impl Inner {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        // It is whole after every statement, so a thread that panicked left nothing half done.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(BUSY - 1)
+    }
+}
+
+impl Open {
+    fn ask_the_idlest_to_go(&self) {
+        let staying = self.places.values().filter(|seen| !seen.must_go.load(Ordering::Relaxed));
+        let idlest = staying.min_by_key(|seen| seen.idle_since.load(Ordering::Relaxed));
+        if let Some(seen) = idlest.filter(|seen| seen.idle_since.load(Ordering::Relaxed) != BUSY) {
+            seen.must_go.store(true, Ordering::Relaxed);
+            seen.waker.wake();
+        }
+    }
+}
+
+impl Place {
+    /// Says whether the connection is idle.
+    pub(super) fn note(&self, is_idle: bool) {
+        let was_busy = self.seen.idle_since.load(Ordering::Relaxed) == BUSY;
+        if is_idle && was_busy {
+            self.seen.idle_since.store(self.crowd.now(), Ordering::Relaxed);
+        } else if !is_idle {
+            self.seen.idle_since.store(BUSY, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the connection is to give way; the waker is called when it is.
+    pub(super) fn must_go(&self, waker: &std::task::Waker) -> bool {
+        self.seen.waker.register(waker);
+        self.seen.must_go.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.crowd.open();
+        open.places.remove(&self.number);
+        if let Some(address) = self.address
+            && let Some(held) = open.by_address.get_mut(&address)
+        {
+            *held -= 1;
+            if *held == 0 {
+                open.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    fn address(last: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([10, 0, 0, last]))
+    }
+
+    #[test]
+    fn in_a_crowd_the_idlest_gives_way_and_nobody_holds_more_than_a_share() {
+        let crowd = Crowd::new(16);
+        let places: Vec<_> = (0..12).map(|last| crowd.admit(address(last)).expect("room")).collect();
+        assert!(!places.iter().any(|place| place.must_go(Waker::noop())));
+        places[0].note(false);
+        let thirteenth = crowd.admit(address(12)).expect("room");
+        assert!(!places[0].must_go(Waker::noop()), "it is being answered");
+        assert_eq!(places.iter().filter(|place| place.must_go(Waker::noop())).count(), 1);
+
+        let more: Vec<_> = (0..2).map(|_| crowd.admit(address(12))).collect();
+        assert!(more.iter().all(Option::is_some));
+        assert!(crowd.admit(address(12)).is_none(), "it holds three of sixteen");
+        drop((places, thirteenth));
+        assert!(crowd.admit(address(12)).is_some());
+    }
+
+    #[test]
+    fn some_descriptors_are_kept_in_reserve() {
+        assert!(descriptors() >= 1);
+    }
+}

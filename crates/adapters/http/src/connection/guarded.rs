@@ -1,0 +1,243 @@
+//! A socket whose phases end.
+
+use std::{
+    io,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use actix_web::rt::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Sleep, sleep_until},
+};
+
+use super::{
+    conversation::Conversation,
+    crowd::{Crowd, Place},
+    refusal,
+};
+use crate::state::AppState;
+
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+/// How long bytes may wait to be taken by the client, unless it keeps taking this many a second.
+const STALLED: Duration = Duration::from_secs(30);
+const LEAST_PER_SECOND: u64 = 16 * 1024;
+/// How long is read on, and thrown away, after our side was closed.
+const LINGER: Duration = Duration::from_secs(1);
+/// How much later than armed a deadline may be noticed without the timer being armed anew.
+const SLACK: Duration = Duration::from_secs(1);
+
+/// Bytes that are to be written before anything else.
+struct Ahead {
+    bytes: Vec<u8>,
+    written: usize,
+    /// Whether they are a `100 Continue`, which is written only when somebody wants the body.
+    is_continue: bool,
+}
+
+/// A socket that ends its connection when a phase takes too long, or when others need the place.
+pub(crate) struct Guarded {
+    socket: TcpStream,
+    conversation: Rc<Conversation>,
+    place: Place,
+    state: Arc<AppState>,
+    ahead: Option<Ahead>,
+    /// Since when bytes wait to be taken, and how many were taken since.
+    blocked: Option<(Instant, u64)>,
+    /// Whether all that was handed over has been written.
+    is_clean: bool,
+    timer: Pin<Box<Sleep>>,
+    /// Until when is read on after our side was closed.
+    lingers_until: Option<Instant>,
+}
+
+impl Guarded {
+    /// Guards a new connection; `None` if there is no place for it.
+    pub(crate) fn new(socket: TcpStream, crowd: &Crowd, state: Arc<AppState>) -> Option<Self> {
+        let place = crowd.admit(socket.peer_addr().ok().map(|peer| peer.ip()))?;
+        // Where it cannot be set, answers are only later.
+        let _set = socket.set_nodelay(true);
+        let conversation = Rc::new(Conversation::new());
+        let first = conversation.deadline().unwrap_or_else(Instant::now);
+        Some(Self {
+            socket,
+            conversation,
+            place,
+            state,
+            ahead: None,
+            blocked: None,
+            is_clean: true,
+            timer: Box::pin(sleep_until(first.into())),
+            lingers_until: None,
+        })
+    }
+
+    /// The state that those who answer share with it.
+    pub(crate) fn conversation(&self) -> Rc<Conversation> {
+        Rc::clone(&self.conversation)
+    }
+
+    /// Fails when time is up or the place is needed.
+    fn judge(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        let is_idle = self.conversation.is_between_exchanges();
+        self.place.note(is_idle);
+        if self.place.must_go(context.waker()) && is_idle {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        let stalled = self.blocked.map(|(since, _)| since + STALLED);
+        let Some(deadline) = [self.conversation.deadline(), stalled].into_iter().flatten().min() else {
+            return Ok(());
+        };
+        if deadline <= Instant::now() && !self.keeps_taking() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if self.timer.is_elapsed() || self.timer.deadline().into_std() > deadline + SLACK {
+            self.timer.as_mut().reset(deadline.max(Instant::now() + SLACK).into());
+        }
+        while self.timer.as_mut().poll(context).is_ready() {
+            self.timer.as_mut().reset((Instant::now() + SLACK).into());
+        }
+        Ok(())
+    }
+
+    /// Whether the deadline is that of a client who has been taking enough all the while, who gets another.
+    fn keeps_taking(&mut self) -> bool {
+        let now = Instant::now();
+        if self.conversation.deadline().is_some_and(|deadline| deadline <= now) {
+            return false;
+        }
+        match self.blocked {
+            Some((_, taken)) if taken >= LEAST_PER_SECOND * STALLED.as_secs() => {
+                self.blocked = Some((now, 0));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes what goes ahead of the rest; ready when there is nothing more of it, or when it waits for somebody to want
+    /// the body.
+    fn poll_ahead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(ahead) = &mut self.ahead {
+            if ahead.is_continue && !self.conversation.wants_body() {
+                break;
+            }
+            let written = Pin::new(&mut self.socket).poll_write(context, &ahead.bytes[ahead.written..]);
+            ahead.written += match written {
+                Poll::Ready(written) => written?,
+                Poll::Pending => {
+                    self.blocked.get_or_insert((Instant::now(), 0));
+                    return Poll::Pending;
+                }
+            };
+            if ahead.written == ahead.bytes.len() {
+                self.ahead = None;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes bytes that are not to be written as they are. How many of them that is.
+    fn take_over(&mut self, bytes: &[u8]) -> Option<usize> {
+        if bytes.starts_with(CONTINUE) && self.conversation.take_expectation() {
+            self.ahead = Some(Ahead { bytes: CONTINUE.to_vec(), written: 0, is_continue: true });
+            return Some(CONTINUE.len());
+        }
+        if !self.is_clean || !self.conversation.is_between_exchanges() {
+            return None;
+        }
+        let services = &self.state.services;
+        let instead = refusal::instead_of(bytes, services.clock.as_ref(), services.entropy.as_ref())?;
+        self.ahead = Some(Ahead { bytes: instead, written: 0, is_continue: false });
+        Some(bytes.len())
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.judge(context)?;
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.socket).poll_read(context, buffer))?;
+        if buffer.filled().len() > before {
+            this.conversation.heard();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        this.judge(context)?;
+        // An answer that comes before anybody wanted the body says all there is to say.
+        if this.ahead.as_ref().is_some_and(|ahead| ahead.is_continue && !this.conversation.wants_body()) {
+            this.ahead = None;
+        }
+        ready!(this.poll_ahead(context))?;
+        if let Some(taken) = this.take_over(bytes) {
+            return Poll::Ready(Ok(taken));
+        }
+        this.is_clean = false;
+        let written = match Pin::new(&mut this.socket).poll_write(context, bytes) {
+            Poll::Ready(written) => written?,
+            Poll::Pending => {
+                this.blocked.get_or_insert((Instant::now(), 0));
+                // The timer must run for it.
+                this.judge(context)?;
+                return Poll::Pending;
+            }
+        };
+        if let Some((_, taken)) = &mut this.blocked {
+            *taken += written as u64;
+        }
+        Poll::Ready(Ok(written))
+    }
+
+    /// Called when all bytes that there are have been handed over.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.judge(context)?;
+        ready!(this.poll_ahead(context))?;
+        ready!(Pin::new(&mut this.socket).poll_flush(context))?;
+        this.blocked = None;
+        this.is_clean = true;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Closes our side, and reads on for a moment: a reset, which bytes that nobody read would cause, may destroy the last
+    /// answer before the client has read it.
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.lingers_until.is_none() {
+            ready!(this.poll_ahead(context))?;
+            ready!(Pin::new(&mut this.socket).poll_shutdown(context))?;
+            let until = Instant::now() + LINGER;
+            this.lingers_until = Some(until);
+            this.timer.as_mut().reset(until.into());
+        }
+        if this.timer.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut thrown_away = [0; 16 * 1024];
+        loop {
+            let mut buffer = ReadBuf::new(&mut thrown_away);
+            match ready!(Pin::new(&mut this.socket).poll_read(context, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => {}
+                _ => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}

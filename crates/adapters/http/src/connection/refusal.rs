@@ -1,0 +1,42 @@
+//! What the web server refuses by itself, in our shape.
+
+use actix_web::http::StatusCode;
+use quipu_kernel::{Clock, Entropy, Problems, base32};
+
+use crate::{code::ErrorCode, error::ApiError, request_id::X_REQUEST_ID};
+
+/// How an answer that the web server made begins. Ours carry a request id.
+const BEGINNING: &[u8] = b"HTTP/1.1 4";
+
+/// Our answer instead of one that the web server made to a request that never reached us; nothing for any other bytes.
+pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy) -> Option<Vec<u8>> {
+    if !bytes.starts_with(BEGINNING) {
+        return None;
+    }
+    let text = str::from_utf8(bytes).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    if !body.is_empty() || head.to_ascii_lowercase().contains(X_REQUEST_ID.as_str()) {
+        return None;
+    }
+    let status = StatusCode::from_bytes(head.get(9..12)?.as_bytes()).ok()?;
+    let error = match status {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+            ApiError::refused(ErrorCode::HeadersTooLarge, "the head of the request is too large")
+        }
+        StatusCode::REQUEST_TIMEOUT => {
+            ApiError::refused(ErrorCode::RequestTimeout, "the request did not arrive in time")
+        }
+        _ => ApiError::Validation(Problems::of("request", "must be well-formed HTTP")),
+    };
+    let body = error.to_answer(clock.now()).body;
+    let status = error.code().http_status();
+    let head = format!(
+        "HTTP/1.1 {} {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\
+         cache-control: no-store\r\nx-request-id: req_{}\r\n\r\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or_default(),
+        body.len(),
+        base32(entropy, 20),
+    );
+    Some([head.into_bytes(), body].concat())
+}
