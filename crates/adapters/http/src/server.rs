@@ -26,6 +26,9 @@ use crate::{
     state::{AppState, Services},
 };
 
+/// How many connections a worker accepts that have no place, to end an idle one for them.
+const BEYOND: usize = 16;
+
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
 /// accepted. Signals are the application's to handle.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
@@ -35,8 +38,8 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     let connections = if settings.max_connections == 0 { descriptors() } else { settings.max_connections };
     let server = Server::build()
         .workers(workers)
-        // All of them may come to one worker; the crowd bounds them all.
-        .max_concurrent_connections(connections)
+        // All of them may come to one worker; the crowd bounds them all, and must see who comes beyond.
+        .max_concurrent_connections(connections + BEYOND)
         .shutdown_timeout(settings.shutdown_timeout.as_secs())
         .disable_signals();
     let stopping = server.graceful_shutdown_signal();
