@@ -1,15 +1,17 @@
 //! `/metrics` for Prometheus, on an address of its own.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, anyhow};
+use async_trait::async_trait;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use quipu_http::Measured;
 use quipu_kernel::Clock;
 use quipu_payments::DueQueue;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
 use tracing_appender::non_blocking::ErrorCounter;
 
 use crate::{logging::Logging, workers::StopSignal};
@@ -18,14 +20,10 @@ use crate::{logging::Logging, workers::StopSignal};
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
 /// Upper bounds of buckets of batches, in changes.
 const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
-/// A scraper sends a short request at once, and reads the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How often samples are put into buckets.
+const UPKEEP: Duration = Duration::from_secs(5);
 /// How long the database may take to tell what waits; a scrape must not wait for it much longer than for the rest.
 const GLANCE: Duration = Duration::from_secs(1);
-/// How long to leave the system alone that has no descriptor for another connection.
-const RECOVERY: Duration = Duration::from_secs(1);
-/// Longer requests are nobody's who only wants to read metrics.
-const LONGEST_REQUEST: usize = 8 * 1024;
 
 /// What counters count.
 const COUNTERS: [(&str, &str); 3] = [
@@ -95,44 +93,57 @@ fn install() -> Result<PrometheusHandle> {
 /// Where metrics are served, bound before anything is answered.
 pub(crate) struct Metrics {
     listener: TcpListener,
+    scraped: Arc<Scraped>,
+}
+
+/// What a scrape reads.
+struct Scraped {
     collected: Collected,
     queue: Arc<dyn DueQueue>,
     clock: Arc<dyn Clock>,
 }
 
 impl Metrics {
-    pub(crate) async fn bind(
+    pub(crate) fn bind(
         address: SocketAddr,
         collected: Collected,
         queue: Arc<dyn DueQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let listener = TcpListener::bind(address).await;
-        let listener =
-            listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
+        let listener = TcpListener::bind(address)
+            .with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
-        Ok(Self { listener, collected, queue, clock })
+        Ok(Self { listener, scraped: Arc::new(Scraped { collected, queue, clock }) })
     }
 
-    /// Serves until told to stop. One connection is answered after the other: there is one scraper.
+    /// Serves until told to stop.
     pub(crate) async fn run(self, mut stop: StopSignal) {
+        let Self { listener, scraped } = self;
+        let source: Arc<dyn Measured> = Arc::clone(&scraped) as _;
+        let mut serving = match quipu_http::serve_measured(listener, source) {
+            Ok(serving) => serving,
+            Err(error) => {
+                tracing::error!(%error, "metrics cannot be served");
+                return;
+            }
+        };
+        let handle = serving.handle();
         loop {
             // Samples are put into buckets here, also while nobody scrapes.
-            self.collected.measured.run_upkeep();
+            scraped.collected.measured.run_upkeep();
             tokio::select! {
-                () = stop.given() => return,
-                () = tokio::time::sleep(PATIENCE) => {}
-                accepted = self.listener.accept() => match accepted {
-                    Ok((connection, _)) => self.answer_in_time(connection).await,
-                    Err(error) => {
-                        tracing::warn!(%error, "a scrape could not be accepted");
-                        tokio::time::sleep(RECOVERY).await;
-                    }
-                },
+                () = stop.given() => {
+                    tokio::join!(async { serving.await.ok() }, handle.stop(true));
+                    return;
+                }
+                _ended = &mut serving => return,
+                () = tokio::time::sleep(UPKEEP) => {}
             }
         }
     }
+}
 
+impl Scraped {
     /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
     async fn look_at_payouts(&self) {
         let now = self.clock.now();
@@ -148,40 +159,12 @@ impl Metrics {
             Err(_) => tracing::debug!("waiting payouts could not be counted in time"),
         }
     }
-
-    async fn answer_in_time(&self, connection: TcpStream) {
-        if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, self.answer(connection)).await {
-            tracing::debug!(%error, "a scrape was cut off");
-        }
-    }
-
-    async fn answer(&self, mut connection: TcpStream) -> std::io::Result<()> {
-        let request = read_head(&mut connection).await?;
-        let (status, body) = if request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?")
-        {
-            self.look_at_payouts().await;
-            ("200 OK", self.collected.render())
-        } else {
-            ("404 Not Found", "metrics are at /metrics\n".to_owned())
-        };
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
-             Connection: close\r\n\r\n",
-            body.len()
-        );
-        connection.write_all(head.as_bytes()).await?;
-        connection.write_all(body.as_bytes()).await?;
-        connection.shutdown().await
-    }
 }
 
-/// Reads up to the empty line that ends a request's head.
-async fn read_head(connection: &mut TcpStream) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(1024);
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST_REQUEST {
-        if connection.read_buf(&mut head).await? == 0 {
-            break;
-        }
+#[async_trait]
+impl Measured for Scraped {
+    async fn render(&self) -> String {
+        self.look_at_payouts().await;
+        self.collected.render()
     }
-    Ok(head)
 }

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop};
 use quipu_merchants::RateLimiter;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
     config::{LogFormat, Settings},
@@ -26,6 +27,8 @@ use crate::{
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 1024;
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
@@ -47,7 +50,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let foundation = Foundation::lay(settings, keyring).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
         wire::verify_master_key(&foundation).await?;
-        let metrics = bind_metrics(settings, &foundation, collected, dev).await?;
+        let metrics = bind_metrics(settings, &foundation, collected, dev)?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
 }
@@ -66,14 +69,14 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
 }
 
 /// In production nothing starts unobserved; a demo does, when its usual port is taken.
-async fn bind_metrics(
+fn bind_metrics(
     settings: &Settings,
     foundation: &Foundation,
     collected: Collected,
     dev: bool,
 ) -> Result<Option<Metrics>> {
     let (queue, clock) = (foundation.queue(), Arc::clone(&foundation.clock));
-    match Metrics::bind(settings.metrics_listen, collected, queue, clock).await {
+    match Metrics::bind(settings.metrics_listen, collected, queue, clock) {
         Ok(metrics) => Ok(Some(metrics)),
         Err(error) if dev => {
             tracing::warn!("{error:#}; metrics are not served");
@@ -92,8 +95,8 @@ async fn serve(
 ) -> Result<ExitCode> {
     // Listened for before anything tells that there is a process to stop.
     let mut signals = Signals::listen()?;
-    let listener = TcpListener::bind(settings.listen)
-        .with_context(|| format!("{} cannot be listened on", settings.listen))?;
+    let listener =
+        listen(settings.listen).with_context(|| format!("{} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
     let use_cases = UseCases::over(&foundation, settings, &public_url);
@@ -105,7 +108,12 @@ async fn serve(
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
     let services = services(&foundation, use_cases, limiter, readiness, &key_uses, stop);
-    let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
+    let edge = HttpSettings {
+        limits: settings.limits,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        max_connections: settings.connections,
+        ..HttpSettings::new(public_url.clone())
+    };
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
@@ -185,6 +193,16 @@ fn services(
         key_uses: Arc::clone(key_uses),
         stop,
     }
+}
+
+/// Listens with a queue in which many may wait while all are busy.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // A restart need not wait until the last connections of the process before are forgotten.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
 }
 
 /// The address in a form that can be called: everywhere means here.

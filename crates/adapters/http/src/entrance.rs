@@ -275,7 +275,9 @@ impl Entrance {
     async fn charge_failure(&mut self, error: ApiError) -> ApiError {
         let limited = caller::charge_address(&self.state, &self.request, BudgetKind::Unauthenticated).await;
         if limited.remaining == 0 {
-            self.state.lookups.distrust(&caller::address_of(&self.request), limited.reset_epoch_seconds);
+            self.state
+                .lookups
+                .distrust(&caller::address_of(&self.state, &self.request), limited.reset_epoch_seconds);
         }
         self.limited(limited).err().unwrap_or(error)
     }

@@ -69,7 +69,7 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
                 }
                 Ok::<_, Error>(request)
             }))
-            .finish(map_config(app, |_| AppConfig::default()));
+            .finish(map_config(app, |()| AppConfig::default()));
         let accept = move |socket: TcpStream| {
             let peer = socket.peer_addr().ok();
             let guarded = Guarded::new(socket, &crowd, Arc::clone(&guarding));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::proxies::Network;
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
 
 /// How many credentials a second an address that has used up its failures may have looked up.
@@ -79,6 +80,8 @@ pub struct HttpSettings {
     pub public_url: String,
     /// Rate limits.
     pub limits: Limits,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
     /// Threads that handle requests; 0 means one for each core.
     pub workers: usize,
     /// Connections that are open at most, in all; 0 means as many as there are descriptors, less a reserve.
@@ -99,6 +102,7 @@ impl HttpSettings {
         Self {
             public_url: public_url.into(),
             limits: Limits::default(),
+            trusted_proxies: Vec::new(),
             workers: 0,
             max_connections: 0,
             keep_alive: Duration::from_secs(75),

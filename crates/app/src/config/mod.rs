@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::Result;
-use quipu_http::Limits;
+use quipu_http::{Limits, Network};
 use quipu_kernel::Secret;
 
 use self::reader::Reader;
@@ -45,6 +45,9 @@ pub(crate) struct Settings {
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) limits: Limits,
+    /// 0 means as many as the descriptors allow.
+    pub(crate) connections: usize,
+    pub(crate) trusted_proxies: Vec<Network>,
     /// Keys that are set and have no effect in this release.
     pub(crate) without_effect: Vec<&'static str>,
 }
@@ -91,6 +94,8 @@ impl Settings {
                 .take("redirectpay.cancel_after", values::duration)
                 .unwrap_or(Duration::from_hours(24)),
             limits: limits(from),
+            connections: from.take("limits.connections", values::count).unwrap_or(0),
+            trusted_proxies: from.take("trusted_proxies", values::networks).unwrap_or_default(),
             without_effect: planned::take(from),
         };
         from.finish()?;
@@ -167,6 +172,8 @@ mod tests {
             ("SIMULATOR__DELAY", "2 seconds"),
             ("LIMITS__STANDARD_PER_MINUTE", "0"),
             ("LIMITS__STANDARD_PER_MINUTE", "-1"),
+            ("LIMITS__CONNECTIONS", "0"),
+            ("TRUSTED_PROXIES", "10.0.0.0/33"),
         ] {
             let text = problem("", &[(&format!("QUIPU__{key}"), value)]);
             let name = key.to_lowercase().replace("__", ".");

@@ -3,6 +3,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use quipu_http::Network;
 use quipu_kernel::Secret;
 
 use super::LogFormat;
@@ -46,6 +47,18 @@ pub(crate) fn secret(text: &str) -> Result<Secret, Expected> {
 
 pub(crate) fn secrets(text: &str) -> Result<Vec<Secret>, Expected> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(secret).collect()
+}
+
+/// Addresses and networks, separated by commas.
+pub(crate) fn networks(text: &str) -> Result<Vec<Network>, Expected> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let networks = parts.map(str::parse).collect::<Result<_, _>>();
+    networks.map_err(|_| "addresses or networks, such as 10.0.0.7 or 10.0.0.0/8")
+}
+
+/// A number of things above zero.
+pub(crate) fn count(text: &str) -> Result<usize, Expected> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("a whole number above zero")
 }
 
 pub(crate) fn log_format(text: &str) -> Result<LogFormat, Expected> {

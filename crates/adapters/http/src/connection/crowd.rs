@@ -156,25 +156,25 @@ mod tests {
 
     use super::*;
 
-    fn address(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([10, 0, 0, last]))
+    fn from(crowd: &Crowd, last: u8) -> Option<Place> {
+        crowd.admit(Some(IpAddr::from([10, 0, 0, last])))
     }
 
     #[test]
     fn in_a_crowd_the_idlest_gives_way_and_nobody_holds_more_than_a_share() {
         let crowd = Crowd::new(16);
-        let places: Vec<_> = (0..12).map(|last| crowd.admit(address(last)).expect("room")).collect();
+        let places: Vec<_> = (0..12).map(|last| from(&crowd, last).expect("room")).collect();
         assert!(!places.iter().any(|place| place.must_go(Waker::noop())));
         places[0].note(false);
-        let thirteenth = crowd.admit(address(12)).expect("room");
+        let thirteenth = from(&crowd, 12).expect("room");
         assert!(!places[0].must_go(Waker::noop()), "it is being answered");
         assert_eq!(places.iter().filter(|place| place.must_go(Waker::noop())).count(), 1);
 
-        let more: Vec<_> = (0..2).map(|_| crowd.admit(address(12))).collect();
+        let more: Vec<_> = (0..2).map(|_| from(&crowd, 12)).collect();
         assert!(more.iter().all(Option::is_some));
-        assert!(crowd.admit(address(12)).is_none(), "it holds three of sixteen");
+        assert!(from(&crowd, 12).is_none(), "it holds three of sixteen");
         drop((places, thirteenth));
-        assert!(crowd.admit(address(12)).is_some());
+        assert!(from(&crowd, 12).is_some());
     }
 
     #[test]

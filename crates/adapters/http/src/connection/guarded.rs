@@ -83,6 +83,10 @@ impl Guarded {
 
     /// Fails when time is up or the place is needed.
     fn judge(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if self.lingers_until.is_some() {
+            // The end has its own time.
+            return Ok(());
+        }
         let is_idle = self.conversation.is_between_exchanges();
         self.place.note(is_idle);
         if self.place.must_go(context.waker()) && is_idle {

@@ -1,0 +1,123 @@
+//! Whose word is taken for where a call comes from.
+
+use std::{
+    net::{IpAddr, Ipv6Addr},
+    str::FromStr,
+};
+
+use actix_web::HttpRequest;
+
+/// One address, or all that share its first bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    bits: u128,
+    prefix: u32,
+}
+
+/// The text names no address and no network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoNetwork;
+
+/// An address as a number, IPv4 within IPv6.
+fn number(address: IpAddr) -> u128 {
+    let address = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    u128::from(address)
+}
+
+impl FromStr for Network {
+    type Err = NoNetwork;
+
+    /// `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`.
+    fn from_str(text: &str) -> Result<Self, NoNetwork> {
+        let (address, prefix) = text.split_once('/').map_or((text, None), |(it, prefix)| (it, Some(prefix)));
+        let address: IpAddr = address.parse().map_err(|_| NoNetwork)?;
+        let (width, before) = if address.is_ipv4() { (32, 96) } else { (128, 0) };
+        let prefix = prefix.map_or(Ok(width), str::parse::<u32>).map_err(|_| NoNetwork)?;
+        if prefix > width {
+            return Err(NoNetwork);
+        }
+        Ok(Self { bits: number(address), prefix: before + prefix })
+    }
+}
+
+impl Network {
+    /// Whether the address is in it.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let ignored = 128 - self.prefix;
+        self.prefix == 0 || self.bits >> ignored == number(address) >> ignored
+    }
+}
+
+/// Where a call comes from: the peer, or, as far as proxies that are trusted hand it on, whom they name in
+/// `X-Forwarded-For`. The rightmost address that is no trusted proxy's counts, since whoever stands to its left may have
+/// invented the rest.
+pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAddr> {
+    let peer = request.peer_addr()?.ip().to_canonical();
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
+    if !is_trusted(peer) {
+        return Some(peer);
+    }
+    let lines = request.headers().get_all("x-forwarded-for").filter_map(|line| line.to_str().ok());
+    let named: Vec<_> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
+    let mut nearest = peer;
+    for text in named.into_iter().rev() {
+        let Ok(address) = text.parse::<IpAddr>() else { break };
+        nearest = address.to_canonical();
+        if !is_trusted(nearest) {
+            break;
+        }
+    }
+    Some(nearest)
+}
+
+/// The address as it is counted: an IPv4 address, or the /64 that one IPv6 subscriber usually has to itself.
+pub(crate) fn counted_as(address: Option<IpAddr>) -> String {
+    match address {
+        None => "unknown".to_owned(),
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn the_rightmost_address_that_is_no_trusted_proxys_counts() {
+        let trusted = ["10.0.0.0/8", "fd00::1"].map(|text| text.parse().expect("a network"));
+        for (peer, forwarded, expected) in [
+            ("192.0.2.1", "198.51.100.7", "192.0.2.1"),
+            ("10.1.2.3", "198.51.100.7", "198.51.100.7"),
+            ("10.1.2.3", "203.0.113.9, 198.51.100.7, 10.9.9.9", "198.51.100.7"),
+            ("10.1.2.3", "nonsense", "10.1.2.3"),
+            ("10.1.2.3", "", "10.1.2.3"),
+            ("fd00::1", "::ffff:198.51.100.7", "198.51.100.7"),
+        ] {
+            let peer = format!("[{peer}]:7").replace("[10", "10").replace("[192", "192");
+            let peer = if peer.starts_with('[') { peer } else { peer.replace(']', "") };
+            let request = TestRequest::default()
+                .peer_addr(peer.parse().expect("an address"))
+                .insert_header(("X-Forwarded-For", forwarded));
+            let found = client(&request.to_http_request(), &trusted).expect("an address");
+            assert_eq!(found.to_string(), expected, "{peer} {forwarded}");
+        }
+    }
+
+    #[test]
+    fn networks_are_read_or_refused() {
+        let network: Network = "10.0.0.0/8".parse().expect("a network");
+        assert!(network.contains([10, 9, 8, 7].into()) && !network.contains([11, 0, 0, 1].into()));
+        for text in ["", "10.0.0", "10.0.0.0/33", "10.0.0.0/x", "::/129"] {
+            assert_eq!(text.parse::<Network>(), Err(NoNetwork), "{text}");
+        }
+    }
+}
