@@ -1,7 +1,7 @@
 //! One batch: judged, written and committed together, or else one change at a time.
 
-use quipu_merchants::StoreUnavailable;
 use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, judge};
+use quipu_merchants::StoreUnavailable;
 
 use super::{
     job::{Job, Outcome},
@@ -90,8 +90,8 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Resul
 }
 
 async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
-    let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
+    let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let (verdicts, writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     if !writes.is_empty() {
         write::write(conn, jobs, &writes).await?;
     }
