@@ -9,9 +9,10 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use quipu_commit::{Queue, QueueState, WorkQueue};
 use quipu_http::Measured;
-use quipu_kernel::Clock;
-use quipu_payments::DueQueue;
+use quipu_kernel::{Clock, Timestamp};
+use quipu_payments::DueAction;
 use tracing_appender::non_blocking::ErrorCounter;
 
 use crate::{logging::Logging, workers::StopSignal};
@@ -32,8 +33,10 @@ const COUNTERS: [(&str, &str); 3] = [
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 4] = [
+const GAUGES: [(&str, &str); 6] = [
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
+    (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
+    (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
     (PAYOUTS_OLDEST, "Seconds that the longest waiting of these withdrawals has waited"),
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
@@ -46,6 +49,8 @@ const HISTOGRAMS: [(&str, &str); 4] = [
     ("quipu_due_delay_seconds", "How late due payments were taken on"),
 ];
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
+const WORK_WAITING: &str = "quipu_work_waiting";
+const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
 const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
 const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 
@@ -99,7 +104,7 @@ pub(crate) struct Metrics {
 /// What a scrape reads.
 struct Scraped {
     collected: Collected,
-    queue: Arc<dyn DueQueue>,
+    queue: Arc<dyn WorkQueue>,
     clock: Arc<dyn Clock>,
 }
 
@@ -107,7 +112,7 @@ impl Metrics {
     pub(crate) fn bind(
         address: SocketAddr,
         collected: Collected,
-        queue: Arc<dyn DueQueue>,
+        queue: Arc<dyn WorkQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let listener = TcpListener::bind(address)
@@ -145,18 +150,12 @@ impl Metrics {
 
 impl Scraped {
     /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
-    async fn look_at_payouts(&self) {
+    async fn look_at_work(&self) {
         let now = self.clock.now();
-        let overdue = tokio::time::timeout(GLANCE, self.queue.overdue_payouts(now)).await;
-        match overdue {
-            Ok(Ok((waiting, first))) => {
-                #[expect(clippy::cast_precision_loss, reason = "there are far fewer payments than 2^52")]
-                metrics::gauge!(PAYOUTS_WAITING).set(waiting as f64);
-                let oldest = first.map_or(Duration::ZERO, |first| now.since(first));
-                metrics::gauge!(PAYOUTS_OLDEST).set(oldest.as_secs_f64());
-            }
-            Ok(Err(error)) => tracing::debug!(%error, "waiting payouts could not be counted"),
-            Err(_) => tracing::debug!("waiting payouts could not be counted in time"),
+        match tokio::time::timeout(GLANCE, self.queue.queues(now)).await {
+            Ok(Ok(waiting)) => show(&waiting, now),
+            Ok(Err(error)) => tracing::debug!(%error, "waiting work could not be counted"),
+            Err(_) => tracing::debug!("waiting work could not be counted in time"),
         }
     }
 }
@@ -164,7 +163,29 @@ impl Scraped {
 #[async_trait]
 impl Measured for Scraped {
     async fn render(&self) -> String {
-        self.look_at_payouts().await;
+        self.look_at_work().await;
         self.collected.render()
     }
+}
+
+/// Shows how much of each kind of work is overdue, a queue without any as well.
+fn show(waiting: &[QueueState], now: Timestamp) {
+    let of = |wanted: &dyn Fn(&QueueState) -> bool| {
+        let found = waiting.iter().filter(|state| wanted(state));
+        let (count, oldest) = found.fold((0, None), |(count, oldest): (u64, Option<Timestamp>), state| {
+            (count + state.overdue, oldest.into_iter().chain(state.oldest).min())
+        });
+        #[expect(clippy::cast_precision_loss, reason = "there is far less work than 2^52")]
+        let count = count as f64;
+        (count, oldest.map_or(Duration::ZERO, |oldest| now.since(oldest)).as_secs_f64())
+    };
+    for queue in Queue::ALL {
+        let (count, oldest) = of(&|state| state.queue == *queue);
+        metrics::gauge!(WORK_WAITING, "queue" => queue.0).set(count);
+        metrics::gauge!(WORK_OLDEST, "queue" => queue.0).set(oldest);
+    }
+    let submit = DueAction::Submit.as_str();
+    let (count, oldest) = of(&|state| state.queue == Queue::SETTLEMENT && state.action == submit);
+    metrics::gauge!(PAYOUTS_WAITING).set(count);
+    metrics::gauge!(PAYOUTS_OLDEST).set(oldest);
 }

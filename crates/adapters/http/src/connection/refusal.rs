@@ -38,5 +38,5 @@ pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy)
         body.len(),
         base32(entropy, 20),
     );
-    Some([head.into_bytes(), body].concat())
+    Some([head, body].concat().into_bytes())
 }
