@@ -4,6 +4,7 @@ mod account_number;
 mod address;
 mod adjust;
 mod apply;
+mod callback;
 mod cancel;
 mod changes;
 mod create;
@@ -39,6 +40,7 @@ mod tests;
 
 pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
+pub use callback::{CallbackHeaders, NotVerified};
 pub use cancel::CancelPayment;
 pub use changes::{Changes, Committed, CustomerClaim, Nonce, PaymentChange};
 pub use create::{CreatePayment, Creation};
