@@ -1,0 +1,3 @@
+//! Money moves: rails, callbacks, refunds, receipts, bank files.
+
+mod provider_calls;
