@@ -42,6 +42,30 @@ mod tests {
     use super::*;
 
     const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+    const VECTORS: &str = include_str!("../../../../../tests/vectors/rail_protocol.json");
+    const PAGE: &str = include_str!("../../../../../docs/RAIL-PROTOCOL.md");
+
+    #[test]
+    fn the_published_vectors_hold_and_the_page_shows_one_of_them() {
+        let file: serde_json::Value = serde_json::from_str(VECTORS).expect("JSON");
+        let secret = WebhookSecret::parse(file["secret"].as_str().expect("a secret")).expect("a secret");
+        let vectors = file["vectors"].as_array().expect("a list");
+        assert_eq!(vectors.len(), 3);
+        let mut shown = 0;
+        for vector in vectors {
+            let text = |member: &str| vector[member].as_str().expect("a text");
+            let (timestamp, signature) = (text("webhook_timestamp"), text("webhook_signature"));
+            let headers = CallbackHeaders {
+                id: Some(text("webhook_id")),
+                timestamp: Some(timestamp),
+                signature: Some(signature),
+            };
+            let at = Timestamp::from_millis(timestamp.parse::<i64>().expect("seconds") * 1000);
+            assert_eq!(verify(&secret, headers, text("body").as_bytes(), at), Ok(()), "{}", text("what"));
+            shown += usize::from(PAGE.contains(signature) && PAGE.contains(text("body")));
+        }
+        assert_eq!(shown, 1);
+    }
 
     #[test]
     fn a_callback_passes_by_its_signature_and_its_time() {
