@@ -14,7 +14,6 @@ mod decision;
 mod destination;
 mod draft;
 mod error;
-mod idempotency;
 mod instructions;
 mod kind;
 pub mod methods;
@@ -42,21 +41,20 @@ pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
 pub use callback::{CallbackHeaders, NotVerified};
 pub use cancel::CancelPayment;
-pub use changes::{Changes, Committed, CustomerClaim, Nonce, PaymentChange};
+pub use changes::NewCustomer;
 pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use decision::ManualDecision;
 pub use destination::{BankBeneficiary, Destination, WalletScheme};
 pub use draft::Draft;
 pub use error::{AdjustError, CancelError, CreateError, SettleError};
-pub use idempotency::{Answer, AnswerForm, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use kind::{PaymentType, RedirectScheme, TrafficType};
-pub use once::{Answered, CreationForm, Once};
+pub use once::{Answered, Once, RefusalForm};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
 pub use ports::{
-    Commit, CommitError, DueQueue, Issued, PaymentFilter, PaymentReads, Rail, RailStatus, Refusal, Submission,
+    Issued, KeptRow, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
 };
 pub use rail_answer::{Arrival, Instructed, Standing, Submitted};
 pub use rail_event::{RailEvent, RailEventKind};
@@ -66,4 +64,4 @@ pub use refund::{NotRefundable, Refund};
 pub use settle::SettlePayment;
 pub use status::{Situation, Status, Trigger};
 pub use verdict::Verdict;
-pub use view::PaymentRecord;
+pub use view::{PaymentRecord, creation_answer};
