@@ -7,8 +7,8 @@ use quipu_kernel::{
 };
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_payments::{
-    Customer, Destination, Instructed, Payment, PaymentType, Payout, Standing, State, Submitted, Terms,
-    WalletScheme,
+    Customer, Destination, Instructed, Payment, PaymentType, Payout, RailStatus, State, Submission, Terms,
+    WalletScheme, Rail,
 };
 use quipu_rails::HttpRail;
 use quipu_tests::provider::{Behaviour, Endpoint, Provider};
@@ -16,7 +16,7 @@ use quipu_tests::provider::{Behaviour, Endpoint, Provider};
 const ID: &str = "pay_1763683200000_abcdefghjkmn";
 
 fn rail(provider: &Provider) -> HttpRail {
-    let rail = HttpRail::new(provider.name(), provider.url(), provider.secret(), Arc::new(SystemClock));
+    let rail = HttpRail::new(provider.name(), provider.url(), provider.secret(), Vec::new(), Arc::new(SystemClock));
     rail.expect("a secret of the right form")
 }
 
@@ -57,13 +57,13 @@ fn payment(kind: PaymentType) -> Payment {
 async fn an_honest_provider_is_understood_and_hears_the_whole_order() {
     let provider = Provider::start().await;
     let rail = rail(&provider);
-    assert!(matches!(rail.request_instructions(&payment(PaymentType::Deposit)).await, Instructed::Given(_)));
+    assert!(matches!(rail.instruct(&payment(PaymentType::Deposit)).await, Instructed::Given(_)));
     let withdrawal = payment(PaymentType::Withdrawal);
-    let taken = Submitted::Accepted { provider_reference: Some("their-own-7".to_owned()) };
-    assert_eq!(rail.hand_over(&withdrawal).await, taken);
-    assert_eq!(rail.question(&withdrawal).await, Standing::Pending);
+    let taken = Submission::Accepted { provider_reference: Some("their-own-7".to_owned()) };
+    assert_eq!(rail.submit(&withdrawal).await, taken);
+    assert_eq!(rail.ask(&withdrawal).await, RailStatus::Pending);
     provider.settle(ID, "completed");
-    assert!(matches!(rail.question(&withdrawal).await, Standing::Completed(_)));
+    assert!(matches!(rail.ask(&withdrawal).await, RailStatus::Completed(_)));
     let order = provider.order(ID).expect("taken on").body;
     assert_eq!(order["rail_reference"], ID);
     assert_eq!((&order["amount"], &order["currency"]), (&70_000.into(), &"GEL".into()));
@@ -75,7 +75,7 @@ async fn an_honest_provider_is_understood_and_hears_the_whole_order() {
 /// What a fresh provider hears of a withdrawal.
 async fn rail_order(_: &Provider, withdrawal: &Payment) -> serde_json::Value {
     let fresh = Provider::start().await;
-    rail(&fresh).hand_over(withdrawal).await;
+    rail(&fresh).submit(withdrawal).await;
     fresh.order(ID).expect("taken on").body
 }
 
@@ -84,7 +84,7 @@ async fn an_answer_that_cannot_be_understood_is_asked_for_again_under_the_same_r
     let provider = Provider::start().await;
     let withdrawal = payment(PaymentType::Withdrawal);
     provider.next(Endpoint::Payouts, [Behaviour::TakeAndTalkNonsense, Behaviour::TakeAndFail]);
-    assert!(matches!(rail(&provider).hand_over(&withdrawal).await, Submitted::Accepted { .. }));
+    assert!(matches!(rail(&provider).submit(&withdrawal).await, Submission::Accepted { .. }));
     assert_eq!(provider.orders().len(), 1);
     assert_eq!(provider.order(ID).expect("taken on").times, 3);
 }
@@ -97,10 +97,10 @@ async fn silence_and_nonsense_are_unknown_and_never_a_failure() {
         provider.always(Endpoint::Status, behaviour);
         provider.always(Endpoint::Instructions, behaviour);
         let (rail, withdrawal) = (rail(&provider), payment(PaymentType::Withdrawal));
-        assert_eq!(rail.hand_over(&withdrawal).await, Submitted::Unknown, "{behaviour:?}");
-        assert_eq!(rail.question(&withdrawal).await, Standing::Silent, "{behaviour:?}");
+        assert_eq!(rail.submit(&withdrawal).await, Submission::Unknown, "{behaviour:?}");
+        assert_eq!(rail.ask(&withdrawal).await, RailStatus::Silent, "{behaviour:?}");
         let deposit = payment(PaymentType::Deposit);
-        assert_eq!(rail.request_instructions(&deposit).await, Instructed::Unknown, "{behaviour:?}");
+        assert_eq!(rail.instruct(&deposit).await, Instructed::Unknown, "{behaviour:?}");
         assert_eq!(provider.calls(Endpoint::Payouts), 3, "bounded repeats: {behaviour:?}");
     }
 }
@@ -111,13 +111,13 @@ async fn a_provider_that_hangs_is_given_up_and_later_left_alone() {
     provider.always(Endpoint::Payouts, Behaviour::TakeAndHang);
     let (rail, withdrawal) = (rail(&provider), payment(PaymentType::Withdrawal));
     assert!(rail.is_available());
-    let calls = (0..5).map(|_| rail.hand_over(&withdrawal));
+    let calls = (0..5).map(|_| rail.submit(&withdrawal));
     for outcome in futures_util::future::join_all(calls).await {
-        assert_eq!(outcome, Submitted::Unknown);
+        assert_eq!(outcome, Submission::Unknown);
     }
     assert!(!rail.is_available(), "its circuit is open");
     let calls = provider.calls(Endpoint::Payouts);
-    assert_eq!(rail.hand_over(&withdrawal).await, Submitted::Unknown);
+    assert_eq!(rail.submit(&withdrawal).await, Submission::NotSent);
     assert_eq!(provider.calls(Endpoint::Payouts), calls, "nothing is sent through an open circuit");
 }
 
@@ -127,12 +127,12 @@ async fn a_refusal_is_definite() {
     provider.always(Endpoint::Payouts, Behaviour::Reject);
     provider.always(Endpoint::Instructions, Behaviour::Reject);
     let rail = rail(&provider);
-    let Submitted::Rejected(failure) = rail.hand_over(&payment(PaymentType::Withdrawal)).await else {
+    let Submission::Rejected(failure) = rail.submit(&payment(PaymentType::Withdrawal)).await else {
         panic!("refused")
     };
     assert_eq!(failure.code, "RAIL_REJECTED");
     assert_eq!(failure.message, "NO_ACCOUNT: no such account");
-    let refused = rail.request_instructions(&payment(PaymentType::Deposit)).await;
+    let refused = rail.instruct(&payment(PaymentType::Deposit)).await;
     assert!(matches!(refused, Instructed::Rejected(_)));
     assert_eq!((provider.calls(Endpoint::Payouts), provider.orders().len()), (1, 0));
 }
@@ -142,6 +142,6 @@ async fn a_provider_that_is_gone_is_unknown() {
     let provider = Provider::start().await;
     let rail = rail(&provider);
     drop(provider);
-    assert_eq!(rail.hand_over(&payment(PaymentType::Withdrawal)).await, Submitted::Unknown);
-    assert_eq!(rail.question(&payment(PaymentType::Withdrawal)).await, Standing::Silent);
+    assert_eq!(rail.submit(&payment(PaymentType::Withdrawal)).await, Submission::Unknown);
+    assert_eq!(rail.ask(&payment(PaymentType::Withdrawal)).await, RailStatus::Silent);
 }

@@ -8,11 +8,12 @@ use quipu_kernel::{
     Tenant, Timestamp,
 };
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
+use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
 use quipu_webhooks::EventName;
 
 use crate::{
     address::is_https,
+    alert,
     changes::{self, CustomerClaim},
     customer::{Customer, NamedCustomer},
     destination::refuse_unknown_beneficiary,
@@ -21,7 +22,8 @@ use crate::{
     kind::PaymentType,
     payload,
     payment::{Due, DueAction, Payment, State, Terms},
-    ports::{Issued, PaymentReads, Rail},
+    ports::PaymentReads,
+    rail::{Issued, Rail},
     rails::Rails,
 };
 
@@ -51,6 +53,8 @@ pub(crate) struct Decision {
     pub(crate) changes: Changes,
     /// For the words of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
+    /// Whether the rail has still to be asked for instructions.
+    pub(crate) remote: bool,
 }
 
 /// Decides what new payments are.
@@ -63,6 +67,7 @@ pub(crate) struct Decider {
     pub(crate) payment_ids: PaymentIdSource,
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) redirectpay_alert_after: Duration,
 }
 
 impl Decider {
@@ -104,15 +109,23 @@ impl Decider {
             (id, CustomerClaim::MatchOrCreate(id))
         };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
-        let (payment, due) = self.make(draft, making, route, rail);
+        let direction = draft.kind.direction();
+        if direction == Direction::Deposit && !rail.is_available() {
+            return Err(CreateError::Store(StoreUnavailable::Overloaded));
+        }
+        let (payment, due, remote) = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
             changes.add(event);
         }
         changes.transactions.extend(held);
         changes.foreseen = Some(completion);
+        if direction == Direction::Deposit && payment.terms().method == Method::RedirectPay {
+            let at = now.plus(self.redirectpay_alert_after);
+            changes.work.push(alert::alert_at(payment.id(), at));
+        }
         changes::put_new(&mut changes, payment, claim, due);
-        Ok(Decision { changes, bounds })
+        Ok(Decision { changes, bounds, remote })
     }
 }
 
@@ -166,7 +179,7 @@ impl Decider {
     }
 
     /// The payment with its rail's instructions, and what is to be done with it next.
-    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> (Payment, Option<Due>) {
+    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> (Payment, Option<Due>, bool) {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
@@ -200,7 +213,9 @@ impl Decider {
         let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
-        payment.with(issued)
+        let remote = issued.remote;
+        let (payment, due) = payment.with(issued);
+        (payment, due, remote)
     }
 
     /// How long it waits: a deposit for its money, a withdrawal without a recipient for its page.

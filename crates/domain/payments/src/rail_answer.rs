@@ -3,9 +3,9 @@
 //! Silence is no answer: a call that may have reached its rail and was not understood is `Unknown`, which fails nothing
 //! and is asked about again.
 
-use quipu_kernel::{Amount, Currency};
+use quipu_kernel::{Amount, Currency, Timestamp};
 
-use crate::{instructions::Instructions, payment::Failure};
+use crate::{instructions::Instructions, payment::Failure, rail_event::RailEvent};
 
 /// What came of asking a rail for a deposit's instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Instructed {
 
 /// What came of handing a withdrawal to its rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Submitted {
+pub enum Submission {
     /// The rail has it, and will pay it or tell why not.
     Accepted {
         /// The rail's own name for it.
@@ -30,13 +30,19 @@ pub enum Submitted {
     Rejected(Failure),
     /// The rail may have it or not.
     Unknown,
+    /// The rail takes no calls now; it surely does not have it from this one.
+    NotSent,
 }
 
 /// How a payment stands at its rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing is decided yet.
+pub enum RailStatus {
+    /// Nothing is decided yet; ask again.
     Pending,
+    /// Nothing is decided yet, and the rail will tell by itself.
+    AwaitWord,
+    /// What the rail would tell by callbacks, in the order in which they arrive, and when it has more to tell.
+    Told(Vec<RailEvent>, Option<Timestamp>),
     /// The money arrived.
     Completed(Arrival),
     /// The money will not arrive.

@@ -1,5 +1,6 @@
 //! Money, or word of money, that no payment could follow: parked until a person decides.
 
+use quipu_commit::{Aggregate, Record, Save};
 use quipu_kernel::{Amount, Currency, PaymentId, Tenant, Timestamp, Unrecognised};
 use serde::Serialize;
 
@@ -87,7 +88,7 @@ impl std::str::FromStr for Resolution {
 /// A receipt: parked, and later resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Receipt {
-    /// Its identifier (UUID).
+    /// Its identifier: `rcp_<13 digits of Unix milliseconds>_<16 base-32 characters>`.
     pub receipt_id: String,
     /// Whose payment it names, if it names one.
     #[serde(skip)]
@@ -132,7 +133,24 @@ pub enum NotResolved {
     CannotComplete,
 }
 
+impl Record for Receipt {}
+
+/// Receipts as things that are read and changed.
+pub(crate) const RECEIPTS: Aggregate = Aggregate("receipts");
+
 impl Receipt {
+    /// A receipt that is parked, as a commit writes it.
+    pub(crate) fn parked(receipt: Self) -> Save {
+        Save { aggregate: RECEIPTS, id: receipt.receipt_id.clone(), from: None, to: 1, record: Box::new(receipt) }
+    }
+
+    /// The same receipt resolved, as a commit writes it: refused as stale if somebody resolved it meanwhile.
+    pub(crate) fn resolved(mut self, resolution: Resolution, at: Timestamp) -> Save {
+        self.resolution = Some(resolution);
+        self.resolved_at = Some(at);
+        Save { aggregate: RECEIPTS, id: self.receipt_id.clone(), from: Some(1), to: 2, record: Box::new(self) }
+    }
+
     /// The amount with which `payment` may complete by this receipt.
     pub fn completing(&self, payment: &Payment) -> Result<Amount, NotResolved> {
         if self.resolution.is_some() {

@@ -1,5 +1,6 @@
 //! Paying a deposit back, wholly or in parts.
 
+use quipu_commit::Record;
 use quipu_kernel::{Amount, PaymentId, Timestamp};
 use quipu_merchants::Direction;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use crate::{
 /// A refund of a deposit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refund {
-    /// Its identifier (UUID).
+    /// Its identifier: `rfd_<13 digits of Unix milliseconds>_<16 base-32 characters>`.
     pub refund_id: String,
     /// The deposit.
     pub payment_id: PaymentId,
@@ -25,6 +26,8 @@ pub struct Refund {
     /// When it was made.
     pub created_at: Timestamp,
 }
+
+impl Record for Refund {}
 
 /// Why a payment is not refunded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

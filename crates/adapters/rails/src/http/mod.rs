@@ -5,11 +5,15 @@ mod callback;
 mod client;
 mod wire;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use hyper::Method;
 use quipu_kernel::{Clock, Unrecognised};
-use quipu_payments::{CallbackHeaders, Instructed, NotVerified, Payment, Standing, Submitted};
+use quipu_merchants::{Direction, Route};
+use quipu_payments::{
+    CallbackHeaders, Due, DueAction, Instructed, Issued, NotVerified, Payment, Rail, RailStatus, Submission,
+};
 use quipu_signing::WebhookSecret;
 
 use self::{
@@ -25,42 +29,72 @@ pub struct HttpRail {
     /// As routes name it: `http:<name>`.
     name: String,
     secret: WebhookSecret,
+    questions: Vec<Duration>,
     client: ProviderClient,
     clock: Arc<dyn Clock>,
 }
 
 impl HttpRail {
-    /// The provider `name` at `url`, with the secret that signs both ways (`whsec_` and base64 of 24 to 64 bytes).
-    pub fn new(name: &str, url: &str, secret: &str, clock: Arc<dyn Clock>) -> Result<Self, Unrecognised> {
+    /// The provider `name` at `url`, with the secret that signs both ways (`whsec_` and base64 of 24 to 64 bytes), and the
+    /// gaps after which it is asked about an open outcome, the last of which repeats.
+    pub fn new(
+        name: &str,
+        url: &str,
+        secret: &str,
+        questions: Vec<Duration>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Unrecognised> {
         let secret = WebhookSecret::parse(secret)?;
         let client = ProviderClient::new(url, secret.clone(), Arc::clone(&clock));
-        Ok(Self { name: format!("{PREFIX}{name}"), secret, client, clock })
+        Ok(Self { name: format!("{PREFIX}{name}"), secret, questions, client, clock })
     }
+}
 
-    /// The name that routes use.
-    pub fn route_name(&self) -> &str {
+#[async_trait]
+impl Rail for HttpRail {
+    fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the provider would be called now: its circuit is closed and there is room for one more call.
-    pub fn is_available(&self) -> bool {
+    /// A withdrawal is due at once. A deposit is asked about as if its instructions had been lost on their way, which
+    /// they will be if the gateway dies before they come.
+    fn issue(&self, payment: &Payment, _route: &Route) -> Issued {
+        let created_at = payment.terms().created_at;
+        match payment.terms().kind.direction() {
+            Direction::Deposit => {
+                let gap = self.questions.first();
+                let due = gap.map(|gap| Due { at: created_at.plus(*gap), action: DueAction::Ask });
+                Issued { due, remote: true, ..Issued::default() }
+            }
+            Direction::Withdrawal => {
+                Issued { due: Some(Due { at: created_at, action: DueAction::Submit }), ..Issued::default() }
+            }
+        }
+    }
+
+    fn is_available(&self) -> bool {
         self.client.is_available()
     }
 
-    /// Asks for a deposit's instructions. Repeating it is safe: the rail reference is the payment's identifier.
-    pub async fn request_instructions(&self, payment: &Payment) -> Instructed {
+    fn questions(&self) -> &[Duration] {
+        &self.questions
+    }
+
+    async fn instruct(&self, payment: &Payment) -> Instructed {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
         self.client.ask(&question, wire::instructed).await.unwrap_or(Instructed::Unknown)
     }
 
-    /// Hands a withdrawal over, always under the payment's identifier.
-    pub async fn hand_over(&self, payment: &Payment) -> Submitted {
-        let Some(question) = order("/payouts", payment) else { return Submitted::Unknown };
-        self.client.ask(&question, wire::submitted).await.unwrap_or(Submitted::Unknown)
+    async fn submit(&self, payment: &Payment) -> Submission {
+        let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
+        match self.client.ask(&question, wire::submitted).await {
+            Ok(submission) => submission,
+            Err(NoReply::NotSent) => Submission::NotSent,
+            Err(NoReply::Silence) => Submission::Unknown,
+        }
     }
 
-    /// Asks how a payment stands.
-    pub async fn question(&self, payment: &Payment) -> Standing {
+    async fn ask(&self, payment: &Payment) -> RailStatus {
         let reference = payment.id().as_str();
         let question = Question {
             method: Method::GET,
@@ -69,13 +103,16 @@ impl HttpRail {
             body: Vec::new(),
         };
         match self.client.ask(&question, wire::standing).await {
-            Ok(standing) => standing,
-            Err(NoReply::NotSent | NoReply::Silence) => Standing::Silent,
+            Ok(status) => status,
+            Err(NoReply::NotSent | NoReply::Silence) => RailStatus::Silent,
         }
     }
 
-    /// Whether a callback comes from this provider.
-    pub fn verify_callback(&self, headers: CallbackHeaders<'_>, body: &[u8]) -> Result<(), NotVerified> {
+    fn callback_name(&self) -> Option<&str> {
+        self.name.strip_prefix(PREFIX)
+    }
+
+    fn verify_callback(&self, headers: CallbackHeaders<'_>, body: &[u8]) -> Result<(), NotVerified> {
         callback::verify(&self.secret, headers, body, self.clock.now())
     }
 }

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use quipu_kernel::{Amount, Currency, PaymentId, Timestamp};
 use quipu_merchants::Method;
 use quipu_payments::{
-    Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, Standing, Submitted,
+    Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus, Submission,
 };
 use serde::{Deserialize, Serialize};
 
@@ -98,36 +98,36 @@ pub(super) fn instructed(reply: &Reply) -> Option<Instructed> {
 }
 
 /// Reads the answer to a payout order.
-pub(super) fn submitted(reply: &Reply) -> Option<Submitted> {
+pub(super) fn submitted(reply: &Reply) -> Option<Submission> {
     let answer: PayoutAnswer = definite(reply)?;
     match answer.status.as_str() {
         "accepted" if reply.status.is_success() => {
-            Some(Submitted::Accepted { provider_reference: short(answer.provider_reference) })
+            Some(Submission::Accepted { provider_reference: short(answer.provider_reference) })
         }
-        "rejected" => Some(Submitted::Rejected(rejection(answer.code, answer.message))),
+        "rejected" => Some(Submission::Rejected(rejection(answer.code, answer.message))),
         _ => None,
     }
 }
 
 /// Reads the answer to a status question. That a provider does not know the reference it may say by 404 too.
-pub(super) fn standing(reply: &Reply) -> Option<Standing> {
+pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
     if reply.status == StatusCode::NOT_FOUND {
-        return Some(Standing::NeverHeardOf);
+        return Some(RailStatus::NeverHeardOf);
     }
     let answer: StatusAnswer = definite(reply).filter(|_| reply.status.is_success())?;
     match answer.status.as_str() {
-        "pending" => Some(Standing::Pending),
-        "completed" => Some(Standing::Completed(Arrival {
+        "pending" => Some(RailStatus::Pending),
+        "completed" => Some(RailStatus::Completed(Arrival {
             amount: Amount::new(answer.amount?).ok()?,
             currency: answer.currency?,
             provider_reference: short(answer.provider_reference),
         })),
-        "failed" => Some(Standing::Failed(Failure {
+        "failed" => Some(RailStatus::Failed(Failure {
             code: clipped(answer.code, MOST_IN_CODE).unwrap_or_else(|| "RAIL_FAILED".to_owned()),
             message: clipped(answer.message, MOST_IN_MESSAGE)
                 .unwrap_or_else(|| "the rail reported a failure".to_owned()),
         })),
-        "unknown" => Some(Standing::NeverHeardOf),
+        "unknown" => Some(RailStatus::NeverHeardOf),
         _ => None,
     }
 }
@@ -174,14 +174,14 @@ mod tests {
     #[test]
     fn only_what_was_said_on_purpose_is_an_answer_to_a_payout() {
         let accepted = json!({"status": "accepted", "provider_reference": "p-1"});
-        let expected = Submitted::Accepted { provider_reference: Some("p-1".to_owned()) };
+        let expected = Submission::Accepted { provider_reference: Some("p-1".to_owned()) };
         assert_eq!(submitted(&reply(200, &accepted)), Some(expected));
         let rejected = json!({"status": "rejected", "code": "NO_ACCOUNT", "message": "no such account"});
         let failure =
             Failure { code: "RAIL_REJECTED".to_owned(), message: "NO_ACCOUNT: no such account".to_owned() };
         for status in [200, 400, 422] {
             let answer = submitted(&reply(status, &rejected));
-            assert_eq!(answer, Some(Submitted::Rejected(failure.clone())), "{status}");
+            assert_eq!(answer, Some(Submission::Rejected(failure.clone())), "{status}");
         }
         for (status, body) in [
             (500, &rejected),
@@ -214,13 +214,13 @@ mod tests {
     #[test]
     fn a_status_that_lacks_its_amount_is_no_answer() {
         let completed = json!({"status": "completed", "amount": 5, "currency": "MXN"});
-        assert!(matches!(standing(&reply(200, &completed)), Some(Standing::Completed(_))));
+        assert!(matches!(standing(&reply(200, &completed)), Some(RailStatus::Completed(_))));
         assert_eq!(standing(&reply(200, &json!({"status": "completed", "currency": "MXN"}))), None);
-        assert_eq!(standing(&reply(200, &json!({"status": "pending"}))), Some(Standing::Pending));
-        assert_eq!(standing(&reply(200, &json!({"status": "unknown"}))), Some(Standing::NeverHeardOf));
-        assert_eq!(standing(&reply(404, &json!({}))), Some(Standing::NeverHeardOf));
+        assert_eq!(standing(&reply(200, &json!({"status": "pending"}))), Some(RailStatus::Pending));
+        assert_eq!(standing(&reply(200, &json!({"status": "unknown"}))), Some(RailStatus::NeverHeardOf));
+        assert_eq!(standing(&reply(404, &json!({}))), Some(RailStatus::NeverHeardOf));
         assert_eq!(standing(&reply(503, &completed)), None);
         let failed = standing(&reply(200, &json!({"status": "failed", "code": "X", "message": "y\u{0}z"})));
-        assert_eq!(failed, Some(Standing::Failed(Failure { code: "X".to_owned(), message: "yz".to_owned() })));
+        assert_eq!(failed, Some(RailStatus::Failed(Failure { code: "X".to_owned(), message: "yz".to_owned() })));
     }
 }
