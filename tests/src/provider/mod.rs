@@ -13,8 +13,8 @@ use quipu_signing::{SystemEntropy, WebhookSecret};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-pub use self::book::{Behaviour, Endpoint, Order};
 use self::book::Book;
+pub use self::book::{Behaviour, Endpoint, Order};
 use crate::{Answer, Client, Setup, scratch::unique_name};
 
 /// A running provider. Dropped, it is gone: calls to it are refused.
@@ -124,7 +124,13 @@ impl Provider {
     }
 
     /// Sends a callback under whatever signature.
-    pub async fn call_back_with(&self, gateway: &Client, body: &str, at: Timestamp, signature: &str) -> Answer {
+    pub async fn call_back_with(
+        &self,
+        gateway: &Client,
+        body: &str,
+        at: Timestamp,
+        signature: &str,
+    ) -> Answer {
         let path = format!("/api/v1/providers/{}/callbacks", self.name);
         let seconds = at.seconds().to_string();
         let headers = [

@@ -7,8 +7,8 @@ use quipu_kernel::{
 };
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_payments::{
-    Customer, Destination, Instructed, Payment, PaymentType, Payout, RailStatus, State, Submission, Terms,
-    WalletScheme, Rail,
+    Customer, Destination, Instructed, Payment, PaymentType, Payout, Rail, RailStatus, State, Submission,
+    Terms, WalletScheme,
 };
 use quipu_rails::HttpRail;
 use quipu_tests::provider::{Behaviour, Endpoint, Provider};
@@ -16,7 +16,8 @@ use quipu_tests::provider::{Behaviour, Endpoint, Provider};
 const ID: &str = "pay_1763683200000_abcdefghjkmn";
 
 fn rail(provider: &Provider) -> HttpRail {
-    let rail = HttpRail::new(provider.name(), provider.url(), provider.secret(), Vec::new(), Arc::new(SystemClock));
+    let rail =
+        HttpRail::new(provider.name(), provider.url(), provider.secret(), Vec::new(), Arc::new(SystemClock));
     rail.expect("a secret of the right form")
 }
 
@@ -91,7 +92,9 @@ async fn an_answer_that_cannot_be_understood_is_asked_for_again_under_the_same_r
 
 #[tokio::test]
 async fn silence_and_nonsense_are_unknown_and_never_a_failure() {
-    for behaviour in [Behaviour::TakeAndTalkNonsense, Behaviour::TakeAndFail, Behaviour::Close, Behaviour::Endless] {
+    for behaviour in
+        [Behaviour::TakeAndTalkNonsense, Behaviour::TakeAndFail, Behaviour::Close, Behaviour::Endless]
+    {
         let provider = Provider::start().await;
         provider.always(Endpoint::Payouts, behaviour);
         provider.always(Endpoint::Status, behaviour);

@@ -5,8 +5,8 @@ use quipu_kernel::{Amount, Currency};
 /// How many digits follow the decimal point (ISO 4217).
 fn exponent(currency: Currency) -> u32 {
     match currency.as_str() {
-        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND"
-        | "VUV" | "XAF" | "XOF" | "XPF" => 0,
+        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI"
+        | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
         "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
         "CLF" | "UYW" => 4,
         _ => 2,
@@ -59,14 +59,12 @@ mod tests {
     #[test]
     fn only_whole_minor_units_are_read() {
         let read = |text| minor(text, Currency::MXN).map(Amount::get);
-        assert_eq!(["10.5", "10.50", "10.5000", "10", "010.50"].map(read), [
-            Some(1050),
-            Some(1050),
-            Some(1050),
-            Some(1000),
-            Some(1050)
-        ]);
-        for text in ["", ".", "10.505", "-1", "+1", "1e3", "1,50", "0", "0.00", "99999999999999999999", " 1"] {
+        assert_eq!(
+            ["10.5", "10.50", "10.5000", "10", "010.50"].map(read),
+            [Some(1050), Some(1050), Some(1050), Some(1000), Some(1050)]
+        );
+        for text in ["", ".", "10.505", "-1", "+1", "1e3", "1,50", "0", "0.00", "99999999999999999999", " 1"]
+        {
             assert_eq!(read(text), None, "{text:?}");
         }
     }

@@ -244,7 +244,10 @@ impl Movement {
             self.indicator = Some(text.to_owned());
         } else if place.is_at("Refs/AcctSvcrRef") {
             self.bank_reference = Some(text.to_owned());
-        } else if place.is_at("RtrInf/Rsn/Cd") || place.is_at("RtrInf/Rsn/Prtry") || place.is_at("RtrInf/AddtlInf") {
+        } else if place.is_at("RtrInf/Rsn/Cd")
+            || place.is_at("RtrInf/Rsn/Prtry")
+            || place.is_at("RtrInf/AddtlInf")
+        {
             self.reason.push(short(text));
         } else if NAMES.iter().any(|name| place.is_at(name)) {
             self.take_text(text);

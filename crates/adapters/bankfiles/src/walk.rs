@@ -36,9 +36,7 @@ pub(crate) struct Place {
 impl Place {
     /// Whether the present element's path ends with this one, whole names only.
     pub(crate) fn is_at(&self, end: &str) -> bool {
-        self.path
-            .strip_suffix(end)
-            .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        self.path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
     }
 
     /// The text of the element that ends, without white space around it.
@@ -108,7 +106,8 @@ pub(crate) fn walk(
     let (mut buffer, mut place, mut roots) = (Vec::new(), Place::default(), 0);
     loop {
         buffer.clear();
-        let event = reader.read_event_into(&mut buffer).map_err(|error| StatementProblem::malformed(&error))?;
+        let event =
+            reader.read_event_into(&mut buffer).map_err(|error| StatementProblem::malformed(&error))?;
         match event {
             Event::Start(start) => {
                 roots += usize::from(place.depth == 0);
@@ -138,7 +137,8 @@ pub(crate) fn walk(
                 place.add(&text)?;
             }
             Event::GeneralRef(reference) => {
-                let character = reference.resolve_char_ref().map_err(|error| StatementProblem::malformed(&error))?;
+                let character =
+                    reference.resolve_char_ref().map_err(|error| StatementProblem::malformed(&error))?;
                 let name = reference.decode().map_err(|_| StatementProblem::NotUtf8)?;
                 match (character, name.as_ref()) {
                     (Some(character), _) => place.add(character.encode_utf8(&mut [0; 4]))?,

@@ -116,14 +116,19 @@ fn read(file: &str) -> Result<Vec<Entry>, StatementProblem> {
 fn a_statement_gives_its_booked_movements_one_by_one() {
     assert_valid(STATEMENT.as_bytes(), "camt.053.001.08");
     let entries = read(STATEMENT).expect("a statement");
-    let told: Vec<_> =
-        entries.iter().map(|entry| (entry.id.as_str(), entry.is_credit, entry.is_return, entry.amount.get())).collect();
-    assert_eq!(told, [
-        ("646180157000000004/R1/0", true, false, 100_000),
-        ("646180157000000004/R2/0", false, false, 1_000),
-        ("646180157000000004/R2/1", false, false, 2_000),
-        ("646180157000000004/R3/0", true, true, 2_000),
-    ]);
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.id.as_str(), entry.is_credit, entry.is_return, entry.amount.get()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("646180157000000004/R1/0", true, false, 100_000),
+            ("646180157000000004/R2/0", false, false, 1_000),
+            ("646180157000000004/R2/1", false, false, 2_000),
+            ("646180157000000004/R3/0", true, true, 2_000),
+        ]
+    );
     assert!(entries[0].texts.contains(&"pay_1763683200000_abcdefghjkmn & thanks ✓".to_owned()));
     assert_eq!(entries[3].return_reason.as_deref(), Some("AC04 closed account"));
 }
@@ -135,7 +140,8 @@ fn a_notification_tells_of_the_same_movement_under_the_same_name() {
         .replace("BkToCstmrStmt", "BkToCstmrDbtCdtNtfctn")
         .replace("<Stmt>", "<Ntfctn>")
         .replace("</Stmt>", "</Ntfctn>");
-    let (start, end) = (notification.find("<Bal>").expect("a balance"), notification.find("</Bal>").expect("its end"));
+    let (start, end) =
+        (notification.find("<Bal>").expect("a balance"), notification.find("</Bal>").expect("its end"));
     let notification = format!("{}{}", &notification[..start], &notification[end + "</Bal>".len()..]);
     assert_valid(notification.as_bytes(), "camt.054.001.08");
     assert_eq!(read(&notification).expect("a notification"), read(STATEMENT).expect("a statement"));

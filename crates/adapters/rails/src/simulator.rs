@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn a_short_payment_is_of_another_amount() {
-        let payment = Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).steered("short").payment();
+        let payment =
+            Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).steered("short").payment();
         let told = simulator().ask(&payment).now_or_never().expect("it never waits");
         let RailStatus::Told(events, None) = told else { panic!("{told:?}") };
         assert_eq!(events[0].amount.map(Amount::get), Some(50_000));

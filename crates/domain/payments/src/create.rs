@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, KeptAnswer, Nonce, Refusal};
+use quipu_commit::{
+    Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
+};
 use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
@@ -184,9 +186,7 @@ impl Bounds {
             Refusal::Posting(PostingError::FrozenShort)
             | Refusal::NameTaken { .. }
             | Refusal::Stale
-            | Refusal::IdempotencyKeyUsed => {
-                broken("a creation was refused for what no creation does")
-            }
+            | Refusal::IdempotencyKeyUsed => broken("a creation was refused for what no creation does"),
         }
     }
 }

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Aggregate, Changes, Commit, CommitError, Expect, Holder, Index, Name, NameChange, Record, Refusal};
+use quipu_commit::{
+    Aggregate, Changes, Commit, CommitError, Expect, Holder, Index, Name, NameChange, Record, Refusal,
+};
 use quipu_kernel::{Clock, Entropy, Environment, MerchantId, PaymentId, Tenant, Timestamp, base32};
 use quipu_merchants::StoreUnavailable;
 
@@ -175,7 +177,14 @@ impl HearRail {
             (Verdict::Park(reason), payment) => {
                 let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant.unwrap_or(UNKNOWN_TENANT), at);
-                changes.saves.push(Receipt::parked(self.receipt(rail, event, tenant, &payment_id, reason, at)));
+                changes.saves.push(Receipt::parked(self.receipt(
+                    rail,
+                    event,
+                    tenant,
+                    &payment_id,
+                    reason,
+                    at,
+                )));
                 (changes, Heard::Parked(reason))
             }
             (_, payment) => {

@@ -32,7 +32,12 @@ impl Payment {
     }
 
     /// The payment with its instructions, which is no change of its status and tells nobody anything.
-    pub(crate) fn with_instructions(self, instructions: Instructions, at: Timestamp, due: Option<Due>) -> Changes {
+    pub(crate) fn with_instructions(
+        self,
+        instructions: Instructions,
+        at: Timestamp,
+        due: Option<Due>,
+    ) -> Changes {
         let (terms, mut state) = self.into_parts();
         let from = state.revision;
         state.instructions = instructions;
@@ -85,10 +90,9 @@ impl CreatePayment {
             };
             let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| (*payment).clone());
             let kept = view::creation_answer(&after);
-            changes.idempotency = record.clone().map(|record| IdempotencyRecord {
-                answer: KeptAnswer::Brought(kept.clone()),
-                ..record
-            });
+            changes.idempotency = record
+                .clone()
+                .map(|record| IdempotencyRecord { answer: KeptAnswer::Brought(kept.clone()), ..record });
             match self.commit.commit(changes).await {
                 Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
                 Err(CommitError::Refused(Refusal::Stale)) => match self.reads.payment(tenant, &id).await {

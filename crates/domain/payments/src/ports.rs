@@ -7,7 +7,13 @@ use quipu_merchants::{Method, StoreUnavailable};
 use serde::Serialize;
 
 use crate::{
-    customer::Customer, kind::PaymentType, payment::Payment, receipt::Receipt, refund::Refund, status::Status,
+    bank_export::{BankExport, ExportRoute},
+    customer::Customer,
+    kind::PaymentType,
+    payment::Payment,
+    receipt::Receipt,
+    refund::Refund,
+    status::Status,
 };
 
 /// Which payments a list shows; every given member must match.
@@ -176,6 +182,8 @@ pub struct Timeline {
     pub refunds: Vec<Refund>,
     /// Who did what.
     pub audit: Vec<AuditLine>,
+    /// Since when it waits for so long that somebody should look.
+    pub alerted_at: Option<Timestamp>,
 }
 
 /// Reading for rails and for the operator: over all merchants, and never for a merchant.
@@ -209,4 +217,21 @@ pub trait MoneyReads: Send + Sync {
         filter: &ReceiptFilter,
         page: Page,
     ) -> Result<(Vec<Receipt>, u64), StoreUnavailable>;
+}
+
+/// Reading for bank files.
+#[async_trait]
+pub trait BankReads: Send + Sync {
+    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, eldest first, at most
+    /// `limit`.
+    async fn exportable(&self, route: &ExportRoute, limit: u32) -> Result<Vec<Payment>, StoreUnavailable>;
+
+    /// A file with its tenant and its withdrawals, eldest first.
+    async fn bank_export(
+        &self,
+        export_id: &str,
+    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreUnavailable>;
+
+    /// The latest file of a route.
+    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreUnavailable>;
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use quipu_merchants::Route;
 use quipu_kernel::Timestamp;
+use quipu_merchants::Route;
 
 use crate::{
     callback::{CallbackHeaders, NotVerified},

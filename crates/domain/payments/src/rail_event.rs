@@ -41,9 +41,7 @@ impl std::str::FromStr for RailEventKind {
 
     fn from_str(text: &str) -> Result<Self, Unrecognised> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or(Unrecognised {
-            expected: "one of payment.completed, payment.failed, payment.returned",
-        })
+        found.ok_or(Unrecognised { expected: "one of payment.completed, payment.failed, payment.returned" })
     }
 }
 

@@ -141,14 +141,26 @@ pub(crate) const RECEIPTS: Aggregate = Aggregate("receipts");
 impl Receipt {
     /// A receipt that is parked, as a commit writes it.
     pub(crate) fn parked(receipt: Self) -> Save {
-        Save { aggregate: RECEIPTS, id: receipt.receipt_id.clone(), from: None, to: 1, record: Box::new(receipt) }
+        Save {
+            aggregate: RECEIPTS,
+            id: receipt.receipt_id.clone(),
+            from: None,
+            to: 1,
+            record: Box::new(receipt),
+        }
     }
 
     /// The same receipt resolved, as a commit writes it: refused as stale if somebody resolved it meanwhile.
     pub(crate) fn resolved(mut self, resolution: Resolution, at: Timestamp) -> Save {
         self.resolution = Some(resolution);
         self.resolved_at = Some(at);
-        Save { aggregate: RECEIPTS, id: self.receipt_id.clone(), from: Some(1), to: 2, record: Box::new(self) }
+        Save {
+            aggregate: RECEIPTS,
+            id: self.receipt_id.clone(),
+            from: Some(1),
+            to: 2,
+            record: Box::new(self),
+        }
     }
 
     /// The amount with which `payment` may complete by this receipt.

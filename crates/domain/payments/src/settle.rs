@@ -156,7 +156,9 @@ impl SettlePayment {
                 let expiry = expiry(&payment);
                 self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), expiry)).await
             }
-            RailStatus::Pending if payment.awaits_instructions() => self.instruct(rail, claimed, payment).await,
+            RailStatus::Pending if payment.awaits_instructions() => {
+                self.instruct(rail, claimed, payment).await
+            }
             RailStatus::NeverHeardOf if payment.status() == Status::Processing => {
                 match payment.terms().kind.direction() {
                     Direction::Deposit if payment.awaits_instructions() => {

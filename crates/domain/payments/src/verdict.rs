@@ -52,9 +52,13 @@ impl Verdict {
             (Direction::Withdrawal, Completed, S::Processing) => Self::Move(&[Trigger::Confirm]),
             (Direction::Withdrawal, Completed, S::Completed | S::Refunded) => Self::Known,
             (Direction::Withdrawal, Failed, S::Pending | S::Processing) => Self::Move(&[Trigger::Fail]),
-            (Direction::Withdrawal, Failed, S::Failed | S::Cancelled | S::Expired | S::Refunded) => Self::Known,
+            (Direction::Withdrawal, Failed, S::Failed | S::Cancelled | S::Expired | S::Refunded) => {
+                Self::Known
+            }
             // What came back was paid out first; the word of that is still on its way.
-            (Direction::Withdrawal, Returned, S::Processing) => Self::Move(&[Trigger::Confirm, Trigger::Return]),
+            (Direction::Withdrawal, Returned, S::Processing) => {
+                Self::Move(&[Trigger::Confirm, Trigger::Return])
+            }
             (Direction::Withdrawal, Returned, S::Completed) => Self::Move(&[Trigger::Return]),
             (Direction::Withdrawal, Returned, S::Refunded | S::Failed) => Self::Known,
 

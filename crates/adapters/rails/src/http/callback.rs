@@ -18,7 +18,8 @@ pub(super) fn verify(
     body: &[u8],
     now: Timestamp,
 ) -> Result<(), NotVerified> {
-    let (Some(id), Some(timestamp), Some(signature)) = (headers.id, headers.timestamp, headers.signature) else {
+    let (Some(id), Some(timestamp), Some(signature)) = (headers.id, headers.timestamp, headers.signature)
+    else {
         return Err(NotVerified::Missing);
     };
     let seconds = timestamp.parse::<i64>().map_err(|_| NotVerified::Invalid)?;
@@ -102,7 +103,8 @@ mod tests {
     fn a_timestamp_that_is_no_number_never_passes() {
         let secret = WebhookSecret::generate(&SystemEntropy);
         for timestamp in ["", "noon", "1e9", "99999999999999999999", "-9223372036854775808"] {
-            let headers = CallbackHeaders { id: Some("m-1"), timestamp: Some(timestamp), signature: Some("v1,") };
+            let headers =
+                CallbackHeaders { id: Some("m-1"), timestamp: Some(timestamp), signature: Some("v1,") };
             assert_eq!(verify(&secret, headers, b"{}", NOON), Err(NotVerified::Invalid), "{timestamp}");
         }
     }

@@ -4,7 +4,8 @@ use hyper::StatusCode;
 use quipu_kernel::{Amount, Currency, PaymentId, Timestamp};
 use quipu_merchants::Method;
 use quipu_payments::{
-    Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus, Submission,
+    Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
+    Submission,
 };
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +142,8 @@ fn definite<T: for<'de> Deserialize<'de>>(reply: &Reply) -> Option<T> {
 }
 
 fn rejection(code: Option<String>, message: Option<String>) -> Failure {
-    let message = clipped(message, MOST_IN_MESSAGE).unwrap_or_else(|| "the rail refused the payment".to_owned());
+    let message =
+        clipped(message, MOST_IN_MESSAGE).unwrap_or_else(|| "the rail refused the payment".to_owned());
     let message = match clipped(code, MOST_IN_CODE) {
         Some(code) => format!("{code}: {message}"),
         None => message,
@@ -221,6 +223,9 @@ mod tests {
         assert_eq!(standing(&reply(404, &json!({}))), Some(RailStatus::NeverHeardOf));
         assert_eq!(standing(&reply(503, &completed)), None);
         let failed = standing(&reply(200, &json!({"status": "failed", "code": "X", "message": "y\u{0}z"})));
-        assert_eq!(failed, Some(RailStatus::Failed(Failure { code: "X".to_owned(), message: "yz".to_owned() })));
+        assert_eq!(
+            failed,
+            Some(RailStatus::Failed(Failure { code: "X".to_owned(), message: "yz".to_owned() }))
+        );
     }
 }

@@ -113,7 +113,8 @@ fn a_payout_that_comes_back_before_the_word_of_its_payment_ends_where_it_would_i
     let returned = event(RailEventKind::Returned, 1_000, Currency::MXN);
     let verdict = Verdict::of(&payment, &returned);
     assert_eq!(verdict, Verdict::Move(&[Trigger::Confirm, Trigger::Return]));
-    let after = moved(moved(payment, Trigger::Confirm).expect("confirmed"), Trigger::Return).expect("returned");
+    let after =
+        moved(moved(payment, Trigger::Confirm).expect("confirmed"), Trigger::Return).expect("returned");
     assert_eq!((after.status(), after.state().version), (Status::Refunded, 3));
     let completed = event(RailEventKind::Completed, 1_000, Currency::MXN);
     assert_eq!(Verdict::of(&after, &completed), Verdict::Known);
