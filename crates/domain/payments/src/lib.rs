@@ -24,6 +24,7 @@ mod kind;
 pub mod methods;
 mod moves;
 mod once;
+mod operator_view;
 mod payload;
 mod payment;
 mod payout;
@@ -64,6 +65,7 @@ pub use hear::{HearRail, Heard, HeardEvent, UNKNOWN_TENANT};
 pub use instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use kind::{PaymentType, RedirectScheme, TrafficType};
 pub use once::{Answered, Once, RefusalForm};
+pub use operator_view::{Doing, operator_receipt, operator_record};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
 pub use ports::{
