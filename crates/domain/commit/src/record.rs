@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A value that a commit writes as a row. The store knows the table by the type.
-pub trait Record: Any + Debug + Send + Sync {
+pub trait Record: Any + Debug + Duplicate + Send + Sync {
     /// Told under which number or identifier a [`crate::Join`] of the same change was settled, before it is written.
     fn settle(&mut self, _index: Index, _holder: &Holder) {}
 
@@ -19,6 +19,18 @@ pub trait Record: Any + Debug + Send + Sync {
     }
 }
 
+/// A copy of a record behind its trait: every record that is `Clone` has it.
+pub trait Duplicate {
+    /// The copy.
+    fn duplicate(&self) -> Box<dyn Record>;
+}
+
+impl<T: Record + Clone> Duplicate for T {
+    fn duplicate(&self) -> Box<dyn Record> {
+        Box::new(self.clone())
+    }
+}
+
 /// A kind of thing that is read, changed and written again: its name is the name of its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Aggregate(pub &'static str);
@@ -26,8 +38,10 @@ pub struct Aggregate(pub &'static str);
 impl Aggregate {
     /// Payments.
     pub const PAYMENT: Self = Self("payments");
+    /// What was parked for a person.
+    pub const RECEIPT: Self = Self("receipts");
     /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::PAYMENT];
+    pub const ALL: &'static [Self] = &[Self::PAYMENT, Self::RECEIPT];
 
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Self> {

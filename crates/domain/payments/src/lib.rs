@@ -55,7 +55,7 @@ pub use bank_entry::BankEntry;
 pub use bank_export::{BankExport, ExportPayouts, ExportRoute, ExportedPayment};
 pub use callback::{CallbackHeaders, NotVerified};
 pub use cancel::CancelPayment;
-pub use changes::NewCustomer;
+pub use changes::{CustomerClaim, NewCustomer, Standing, put_moved, put_new};
 pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use decide_manually::DecidePayment;

@@ -135,14 +135,11 @@ pub enum NotResolved {
 
 impl Record for Receipt {}
 
-/// Receipts as things that are read and changed.
-pub(crate) const RECEIPTS: Aggregate = Aggregate("receipts");
-
 impl Receipt {
     /// A receipt that is parked, as a commit writes it.
     pub(crate) fn parked(receipt: Self) -> Save {
         Save {
-            aggregate: RECEIPTS,
+            aggregate: Aggregate::RECEIPT,
             id: receipt.receipt_id.clone(),
             from: None,
             to: 1,
@@ -155,7 +152,7 @@ impl Receipt {
         self.resolution = Some(resolution);
         self.resolved_at = Some(at);
         Save {
-            aggregate: RECEIPTS,
+            aggregate: Aggregate::RECEIPT,
             id: self.receipt_id.clone(),
             from: Some(1),
             to: 2,

@@ -7,9 +7,6 @@ use quipu_payments::Receipt;
 
 use super::{Line, columns::saved_columns, record::record_table};
 
-/// Receipts as things that are read and changed.
-const RECEIPTS: Aggregate = Aggregate("receipts");
-
 saved_columns! {
     in "receipts" from (line: Line<'a>)
     key {
@@ -41,5 +38,5 @@ saved_columns! {
 
 record_table! {
     /// Receipts.
-    Receipts keeps Receipt, saved as RECEIPTS, in "receipts"
+    Receipts keeps Receipt, saved as Aggregate::RECEIPT, in "receipts"
 }

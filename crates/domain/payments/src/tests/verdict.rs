@@ -6,7 +6,7 @@ use quipu_merchants::{Direction, Method};
 
 use super::world::{Counting, START, amount, standing};
 use crate::{
-    Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentChange, PaymentType, RailEvent,
+    Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent,
     RailEventKind, Status, Trigger, Verdict,
 };
 
@@ -27,9 +27,7 @@ fn moved(payment: Payment, trigger: Trigger) -> Option<Payment> {
     let entropy = Counting::default();
     let mut happening = Happening::new(START, &entropy);
     happening.refund = Some(amount(1_000));
-    match payment.apply(trigger, happening).ok()?.payment? {
-        PaymentChange::Moved { payment, .. } | PaymentChange::Created(payment) => Some(*payment),
-    }
+    payment.apply(trigger, happening).ok()?.saved::<Payment>().cloned()
 }
 
 /// Every payment that could stand in a store.
@@ -177,12 +175,12 @@ proptest! {
             let mut happening = Happening::new(START, &entropy);
             happening.refund = Some(part);
             let changes = payment.clone().apply(trigger, happening).expect("a move");
-            let Some(PaymentChange::Moved { payment: after, .. }) = changes.payment else { panic!("moved") };
+            let after = changes.saved::<Payment>().expect("moved").clone();
             sum += part.get();
             prop_assert_eq!(after.state().version, payment.state().version + 1);
             prop_assert_eq!(after.state().refunded_amount.get(), sum);
             prop_assert_eq!(after.status() == Status::Refunded, sum == 1_000);
-            payment = *after;
+            payment = after;
         }
         prop_assert_eq!(payment.terms().kind.direction(), Direction::Deposit);
     }
