@@ -1,5 +1,7 @@
 //! Money moves: rails, callbacks, refunds, receipts, bank files.
 
+mod bank;
+mod books;
 mod callbacks;
 mod decisions;
 mod provider_calls;
