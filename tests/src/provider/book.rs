@@ -69,6 +69,11 @@ impl Book {
         self.next.entry(endpoint).or_default().extend(behaviours);
     }
 
+    pub(super) fn forget(&mut self, endpoint: Endpoint) {
+        self.next.remove(&endpoint);
+        self.usual.remove(&endpoint);
+    }
+
     pub(super) fn set_usual(&mut self, endpoint: Endpoint, behaviour: Behaviour) {
         self.usual.insert(endpoint, behaviour);
     }

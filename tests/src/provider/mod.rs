@@ -70,6 +70,11 @@ impl Provider {
         self.book().expect(endpoint, behaviours);
     }
 
+    /// Behaves on this endpoint from now on, whatever was planned.
+    pub fn forget_plans(&self, endpoint: Endpoint) {
+        self.book().forget(endpoint);
+    }
+
     /// How all calls of an endpoint are treated from now on.
     pub fn always(&self, endpoint: Endpoint, behaviour: Behaviour) {
         self.book().set_usual(endpoint, behaviour);

@@ -67,7 +67,13 @@ async fn answer(
     }
     let behaviour = {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
-        let behaviour = book.arrive(endpoint);
+        let order: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let known = order["rail_reference"].as_str().is_some_and(|name| book.orders.contains_key(name));
+        // It refuses nothing that it has taken on.
+        let behaviour = match book.arrive(endpoint) {
+            Behaviour::Reject if known => Behaviour::Honest,
+            behaviour => behaviour,
+        };
         if endpoint != Endpoint::Status && behaviour.takes_on() {
             book.take_on(endpoint, serde_json::from_slice(&body).expect("orders are JSON"));
         }

@@ -156,7 +156,8 @@ async fn finance_decides_and_viewers_look(database: Database) {
     let merchant = gateway.merchant().await;
     let id = merchant.create(&steered(draft::deposit_mxn(700), "stay")).await;
     let staff = |role: &str| {
-        let created = gateway.run(&["operator", "create", "--name", "Kim", "--role", role]).ok();
+        let output = gateway.run(&["operator", "create", "--name", "Kim", "--role", role]);
+        let created = output.ok();
         let token = created.split_whitespace().find(|word| word.contains("qp_op_")).expect("a token");
         let token = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
         gateway.anonymous().with_bearer(token)

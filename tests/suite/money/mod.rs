@@ -3,6 +3,7 @@
 mod bank;
 mod books;
 mod callbacks;
+mod chaos;
 mod decisions;
 mod provider_calls;
 mod receipts;

@@ -8,7 +8,7 @@ use clap::Args;
 use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 use quipu_kernel::{Tenant, base62};
 use quipu_merchants::{Actor, StoreUnavailable};
-use quipu_payments::{DecideError, Doing, PaymentReads};
+use quipu_payments::{DecideError, Doing};
 use quipu_signing::sha256_hex;
 use serde_json::Value;
 

@@ -9,6 +9,7 @@ mod directory;
 mod draft;
 mod events;
 mod methods;
+mod model;
 mod once;
 mod payout;
 mod settle;
