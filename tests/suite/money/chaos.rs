@@ -53,6 +53,7 @@ async fn nothing_is_paid_twice_whatever_breaks(database: Database) {
     let mut seed = 20_261_121;
     let provider = Provider::start().await;
     let setup = provider.configure(Setup::new(database)).set("RAILS__STATUS_SCHEDULE", "200ms,400ms");
+    let setup = setup.set("LIMITS__CALLBACKS_PER_MINUTE", "100000000");
     let mut gateway = setup.start().await;
     let other_node = gateway.second_node().await;
     let mut merchant = merchant_on(&gateway, &provider).await;

@@ -97,7 +97,9 @@ async fn an_unknown_creation_under_a_key_becomes_its_payment(database: Database)
 }
 
 async fn a_dead_provider_is_left_alone_and_delays_nobody(database: Database) {
-    let (gateway, provider, merchant) = world(database).await;
+    let provider = Provider::start().await;
+    let gateway = provider.configure(Setup::new(database)).start().await;
+    let merchant = merchant_on(&gateway, &provider).await;
     let other = gateway.merchant().await;
     drop(provider);
     for _ in 0..5 {

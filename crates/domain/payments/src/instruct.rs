@@ -57,6 +57,11 @@ impl Payment {
     }
 }
 
+/// The end of its time.
+fn expiry_of(payment: &Payment) -> Option<Due> {
+    payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire })
+}
+
 impl CreatePayment {
     /// Asks the rail of a payment that has just been committed for its instructions, and commits them with the answer that
     /// is kept under `record`.
@@ -67,6 +72,12 @@ impl CreatePayment {
         let (tenant, id) = (payment.terms().tenant, payment.id().clone());
         let answer = rail.instruct(&payment).await;
         if answer == Instructed::Unknown {
+            let now = self.clock.now();
+            let gap = rail.questions().first();
+            let asked = gap.map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+            let due = Due::earlier(asked, expiry_of(&payment));
+            // If this fails, the question is due all the same, a little later.
+            let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
             return Attempt::Refused(CreateError::OutcomeUnknown(id), None);
         }
         let mut payment = payment;
@@ -77,8 +88,7 @@ impl CreatePayment {
                 Instructed::Given(instructions) => {
                     let gap = rail.questions().first();
                     let asked = gap.map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
-                    let expiry = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
-                    let due = Due::earlier(asked, expiry);
+                    let due = Due::earlier(asked, expiry_of(&payment));
                     Ok((*payment).clone().with_instructions((**instructions).clone(), now, due))
                 }
                 Instructed::Rejected(failure) => self.rejected(&payment, failure, now),

@@ -19,7 +19,7 @@ use super::breaker::Breaker;
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
 /// How long everything may take: waiting for room, connecting, sending, the answer's body, and all repeats.
-const WHOLE: Duration = Duration::from_secs(10);
+pub(super) const WHOLE: Duration = Duration::from_secs(10);
 /// Calls to one provider that may be open at once.
 const OPEN_CALLS: usize = 64;
 /// Bytes of an answer that are read.
@@ -77,7 +77,8 @@ impl ProviderClient {
             .unwrap_or_else(|error| unreachable!("ring speaks TLS 1.2 and 1.3: {error}"));
         let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
         Self {
-            http: Client::builder(TokioExecutor::new()).build(connector),
+            // Repeats are ours to count.
+            http: Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build(connector),
             base_url: base_url.trim_end_matches('/').to_owned(),
             secret,
             clock,

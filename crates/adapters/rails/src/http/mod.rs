@@ -17,7 +17,7 @@ use quipu_payments::{
 use quipu_signing::WebhookSecret;
 
 use self::{
-    client::{NoReply, ProviderClient, Question},
+    client::{NoReply, ProviderClient, Question, WHOLE},
     wire::Order,
 };
 
@@ -62,8 +62,9 @@ impl Rail for HttpRail {
         let created_at = payment.terms().created_at;
         match payment.terms().kind.direction() {
             Direction::Deposit => {
-                let gap = self.questions.first();
-                let due = gap.map(|gap| Due { at: created_at.plus(*gap), action: DueAction::Ask });
+                // Not while the call for its instructions may still run.
+                let gap = self.questions.first().map(|gap| *gap + WHOLE);
+                let due = gap.map(|gap| Due { at: created_at.plus(gap), action: DueAction::Ask });
                 Issued { due, remote: true, ..Issued::default() }
             }
             Direction::Withdrawal => {
