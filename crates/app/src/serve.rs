@@ -158,8 +158,7 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
     workers.start(|stop| settle.run(stop));
     let beat = Beat { queue: Arc::clone(&queue) };
     workers.start(|stop| beat.run(stop));
-    let alert =
-        Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
+    let alert = Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
     workers.start(|stop| alert.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));

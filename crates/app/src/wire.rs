@@ -9,8 +9,8 @@ use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
 use quipu_payments::{
-    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, HearRail, MoneyReads,
-    PaymentReads, RaiseAlert, Rail, Rails, RefundPayment, ResolveReceipt, SettlePayment,
+    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, HearRail,
+    MoneyReads, PaymentReads, Rail, Rails, RaiseAlert, RefundPayment, ResolveReceipt, SettlePayment,
 };
 use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};

@@ -39,8 +39,18 @@ fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
     let id = merchant.id.to_string();
     let out = gateway.data_folder().join("out.xml").display().to_string();
     let words = [
-        "bank", "export", "--merchant", &id, "--environment", "test", "--currency", "MXN", "--method", "spei",
-        "--out", &out,
+        "bank",
+        "export",
+        "--merchant",
+        &id,
+        "--environment",
+        "test",
+        "--currency",
+        "MXN",
+        "--method",
+        "spei",
+        "--out",
+        &out,
     ];
     serde_json::from_str(&gateway.run(&words).ok()).expect("JSON")
 }
@@ -120,7 +130,9 @@ async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
     assert_eq!(counts(&first), [Some(6), Some(4), Some(0), Some(2)], "{first}");
     let again = import(&gateway, &file).expect("a statement");
     assert_eq!(counts(&again), [Some(6), Some(0), Some(6), Some(0)], "{again}");
-    for (id, status) in [(&deposit, "completed"), (&short, "processing"), (&paid, "completed"), (&returned, "refunded")] {
+    for (id, status) in
+        [(&deposit, "completed"), (&short, "processing"), (&paid, "completed"), (&returned, "refunded")]
+    {
         assert_eq!(merchant.api.payment(id).await["status"], status, "{id}");
     }
     assert_eq!(merchant.balance("MXN").await, (10_500, 0));
@@ -134,8 +146,10 @@ async fn a_malformed_statement_changes_nothing(database: Database) {
     let deposit = merchant.create(&draft::deposit_mxn(1_000)).await;
     let good = statement(&[entry("R1", true, "10.00", &deposit, false)]);
     let cut = &good[..good.len() - 30];
-    let bad_last = statement(&[entry("R1", true, "10.00", &deposit, false), entry("R2", true, "ten", "x", false)]);
-    let entity = good.replace("<Document", "<!DOCTYPE d [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><Document");
+    let bad_last =
+        statement(&[entry("R1", true, "10.00", &deposit, false), entry("R2", true, "ten", "x", false)]);
+    let entity =
+        good.replace("<Document", "<!DOCTYPE d [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><Document");
     for file in [cut, &bad_last, &entity, "hello", ""] {
         assert!(import(&gateway, file).is_err(), "{file}");
         assert_eq!(merchant.api.payment(&deposit).await["status"], "processing");

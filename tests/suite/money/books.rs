@@ -19,7 +19,9 @@ async fn an_entry_that_does_not_follow_from_its_payment_is_found(database: Datab
     gateway.operator().post(&path, &serde_json::json!({ "amount": 10 })).await.data();
     gateway.check();
     let unguarded: &[&str] = match database {
-        Database::Sqlite => &["DROP TRIGGER entries_are_never_updated", "DROP TRIGGER entries_are_never_deleted"],
+        Database::Sqlite => {
+            &["DROP TRIGGER entries_are_never_updated", "DROP TRIGGER entries_are_never_deleted"]
+        }
         Database::Postgres => &["ALTER TABLE entries DISABLE TRIGGER USER"],
     };
     let sql = |statement: &str| {
@@ -30,13 +32,30 @@ async fn an_entry_that_does_not_follow_from_its_payment_is_found(database: Datab
     sql("CREATE TABLE saved_refunds AS SELECT * FROM refunds");
     let completed = "reason = 'deposit_completed'";
     for (what, breach) in [
-        ("an entry moved to another payment", format!("UPDATE entries SET payment_id = '{other}' WHERE payment_id = '{one}' AND {completed}")),
-        ("an entry of no payment", format!("UPDATE entries SET payment_id = NULL WHERE payment_id = '{one}' AND {completed}")),
-        ("a changed amount with its counter-entry", format!("UPDATE entries SET amount = amount * 2 WHERE payment_id = '{one}' AND {completed}")),
+        (
+            "an entry moved to another payment",
+            format!("UPDATE entries SET payment_id = '{other}' WHERE payment_id = '{one}' AND {completed}"),
+        ),
+        (
+            "an entry of no payment",
+            format!("UPDATE entries SET payment_id = NULL WHERE payment_id = '{one}' AND {completed}"),
+        ),
+        (
+            "a changed amount with its counter-entry",
+            format!("UPDATE entries SET amount = amount * 2 WHERE payment_id = '{one}' AND {completed}"),
+        ),
         ("a missing transaction", format!("DELETE FROM entries WHERE payment_id = '{one}' AND {completed}")),
-        ("a second completion", format!("INSERT INTO entries SELECT merchant_id, environment, 'another', line, currency, account, amount, reason, payment_id, created_at FROM entries WHERE payment_id = '{one}' AND {completed}")),
+        (
+            "a second completion",
+            format!(
+                "INSERT INTO entries SELECT merchant_id, environment, 'another', line, currency, account, amount, reason, payment_id, created_at FROM entries WHERE payment_id = '{one}' AND {completed}"
+            ),
+        ),
         ("a refund without its row", format!("DELETE FROM refunds WHERE payment_id = '{one}'")),
-        ("a row without its refund", format!("DELETE FROM entries WHERE payment_id = '{one}' AND reason = 'refund'")),
+        (
+            "a row without its refund",
+            format!("DELETE FROM entries WHERE payment_id = '{one}' AND reason = 'refund'"),
+        ),
     ] {
         sql(&breach);
         let report = gateway.run(&["check"]);

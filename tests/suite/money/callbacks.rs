@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use quipu_kernel::{Clock, SystemClock, Timestamp};
-use quipu_tests::{Database, Gateway, Merchant, Setup, draft, eventually, on_both_databases, provider::Provider};
+use quipu_tests::{
+    Database, Gateway, Merchant, Setup, draft, eventually, on_both_databases, provider::Provider,
+};
 use serde_json::{Value, json};
 
 use super::{events, merchant_on, seen};
@@ -93,7 +95,8 @@ async fn money_that_does_not_match_is_parked(database: Database) {
         let listed = gateway.operator().get(&format!("/operator/v1/receipts?payment_id={id}")).await.ok();
         assert_eq!(listed["data"][0]["reason"], reason);
     }
-    let listed = gateway.operator().get(&format!("/operator/v1/receipts?merchant_id={}", merchant.id)).await.ok();
+    let listed =
+        gateway.operator().get(&format!("/operator/v1/receipts?merchant_id={}", merchant.id)).await.ok();
     assert_eq!(listed["total"], 2);
     assert_eq!(merchant.api.payment(&id).await["status"], "processing");
     let right = provider.event("payment.completed", &id);

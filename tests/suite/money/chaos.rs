@@ -115,7 +115,8 @@ async fn finish(gateway: &Gateway, provider: &Provider, merchant: &Merchant) {
             }
         }
         let records = all(merchant).await;
-        let open = records.iter().filter(|record| record["status"] == "pending" || record["status"] == "processing");
+        let open =
+            records.iter().filter(|record| record["status"] == "pending" || record["status"] == "processing");
         let open: Vec<_> = open.map(|record| &record["transaction_id"]).collect();
         if open.is_empty() {
             return;

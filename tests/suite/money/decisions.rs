@@ -68,7 +68,8 @@ async fn late_money_is_credited_and_marked(database: Database) {
     let id = merchant.create(&steered(draft::deposit_mxn(700), "expire")).await;
     merchant.wait_for(&id, "expired").await;
     let path = format!("/operator/v1/payments/{id}/complete");
-    let completed = gateway.operator().post(&path, &json!({ "reason": "found on the statement" })).await.data();
+    let completed =
+        gateway.operator().post(&path, &json!({ "reason": "found on the statement" })).await.data();
     assert_eq!((&completed["status"], &completed["late"]), (&json!("completed"), &json!(true)));
     assert_eq!(completed["failure"], json!(null));
     assert_eq!(merchant.balance("MXN").await, (700, 0));
@@ -116,7 +117,10 @@ async fn one_key_makes_two_decisions_on_two_payments(database: Database) {
     let first = gateway.operator().post_with(&complete(&one), &json!({}), &key).await;
     let again = gateway.operator().post_with(&complete(&one), &json!({}), &key).await;
     assert_eq!((first.status, &first.text), (200, &again.text));
-    assert_eq!((first.header("Idempotent-Replayed"), again.header("Idempotent-Replayed")), (None, Some("true")));
+    assert_eq!(
+        (first.header("Idempotent-Replayed"), again.header("Idempotent-Replayed")),
+        (None, Some("true"))
+    );
     let elsewhere = gateway.operator().post_with(&complete(&other), &json!({}), &key).await;
     elsewhere.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
     let refused = [("Idempotency-Key", "decide-2")];

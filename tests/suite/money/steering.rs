@@ -71,7 +71,10 @@ async fn a_payout_comes_back(database: Database) {
     merchant.fund("ARS", 1_000).await;
     let id = merchant.create(&steered(draft::withdrawal_ars(400), "return")).await;
     let record = merchant.wait_for(&id, "refunded").await;
-    assert_eq!((&record["failure"]["code"], &record["refunded_amount"]), (&json!("PAYOUT_RETURNED"), &json!(400)));
+    assert_eq!(
+        (&record["failure"]["code"], &record["refunded_amount"]),
+        (&json!("PAYOUT_RETURNED"), &json!(400))
+    );
     assert_eq!(record["status_version"], 4, "pending, processing, completed, refunded");
     assert_eq!(merchant.balance("ARS").await, (1_000, 0));
     assert_eq!(merchant.balance_of("ARS", "withdrawal").await, 0);

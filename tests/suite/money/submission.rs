@@ -45,7 +45,8 @@ async fn an_unknown_outcome_is_asked_about_and_never_failed(database: Database) 
     provider.next(Endpoint::Payouts, [Behaviour::TakeAndTalkNonsense; 3]);
     provider.next(Endpoint::Status, [Behaviour::Close; 3]);
     let id = merchant.create(&draft::withdrawal_ars(400)).await;
-    eventually("two rounds of questions", async || (provider.calls(Endpoint::Status) >= 4).then_some(())).await;
+    eventually("two rounds of questions", async || (provider.calls(Endpoint::Status) >= 4).then_some(()))
+        .await;
     assert_eq!(merchant.api.payment(&id).await["status"], "processing");
     provider.settle(&id, "completed");
     merchant.wait_for(&id, "completed").await;
@@ -111,7 +112,8 @@ async fn partner_destinations_reach_the_rail_whole(database: Database) {
     });
     let path = merchant.operator_path("/beneficiaries");
     let saved = gateway.operator().post(&path, &saved).await.data();
-    let account = saved["ibanAccountId"].as_str().map_or_else(|| saved["ibanAccountId"].to_string(), str::to_owned);
+    let account =
+        saved["ibanAccountId"].as_str().map_or_else(|| saved["ibanAccountId"].to_string(), str::to_owned);
     let wallet = json!({ "kind": "wallet", "scheme": "phone", "value": "995123456789" });
     let sepa = json!({ "kind": "sepa", "ibanAccountId": account });
     for destination in [wallet, sepa] {
@@ -120,7 +122,10 @@ async fn partner_destinations_reach_the_rail_whole(database: Database) {
         let sent = &order.body["payout"]["partnerDestination"];
         assert_eq!(sent["kind"], destination["kind"]);
         if destination["kind"] == "sepa" {
-            assert_eq!(sent["bank"]["iban"], "DE89370400440532013000", "the account behind the number: {sent}");
+            assert_eq!(
+                sent["bank"]["iban"], "DE89370400440532013000",
+                "the account behind the number: {sent}"
+            );
         }
     }
 }

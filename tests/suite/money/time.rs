@@ -12,7 +12,8 @@ use super::{events, seen};
 on_both_databases!(an_unresolved_redirect_is_alerted_and_then_cancelled, a_resolved_redirect_raises_no_alert);
 
 async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database) {
-    let setup = Setup::new(database).set("REDIRECTPAY__ALERT_AFTER", "300ms").set("REDIRECTPAY__CANCEL_AFTER", "2s");
+    let setup =
+        Setup::new(database).set("REDIRECTPAY__ALERT_AFTER", "300ms").set("REDIRECTPAY__CANCEL_AFTER", "2s");
     let gateway = setup.start().await;
     let merchant = gateway.merchant().await;
     let id = merchant.create(&steered(draft::deposit("LKR", "redirectpay", 500), "stay")).await;
@@ -40,6 +41,7 @@ async fn a_resolved_redirect_raises_no_alert(database: Database) {
     merchant.wait_for(&quick, "completed").await;
     // Whatever was due for it was due before this later one's.
     let slow = merchant.create(&steered(draft::deposit("LKR", "redirectpay", 500), "stay")).await;
-    eventually("the later alert", async || seen(&gateway, &slow).await["alerted_at"].as_str().map(drop)).await;
+    eventually("the later alert", async || seen(&gateway, &slow).await["alerted_at"].as_str().map(drop))
+        .await;
     assert_eq!(seen(&gateway, &quick).await["alerted_at"], Value::Null);
 }

@@ -122,7 +122,9 @@ async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> 
             let account = BankAccount { number, swift: text("swift_code"), clearing_code: text("bsb") };
             Ok(Debtor { name, account })
         }
-        _ => bail!("the route's instructions must have account_holder and account_number, which name the debtor"),
+        _ => bail!(
+            "the route's instructions must have account_holder and account_number, which name the debtor"
+        ),
     }
 }
 

@@ -63,7 +63,8 @@ impl<'a> Once<'a> {
             Ok(data) => session::print(&data),
             Err(DecideError::IdempotencyKeyUsed) => {
                 let reads = self.foundation.payments();
-                let kept = reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
+                let kept =
+                    reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
                 match kept {
                     Some(kept) if kept.body_hash == self.asked => {
                         let body = kept.answer.map(|answer| answer.body).unwrap_or_default();

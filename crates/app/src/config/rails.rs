@@ -18,12 +18,8 @@ pub(crate) struct Provider {
 }
 
 /// When an unknown outcome is asked again, unless it is configured.
-const QUESTIONS: [Duration; 4] = [
-    Duration::from_mins(1),
-    Duration::from_mins(5),
-    Duration::from_hours(1),
-    Duration::from_hours(24),
-];
+const QUESTIONS: [Duration; 4] =
+    [Duration::from_mins(1), Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
 
 /// The gaps between questions about an open outcome.
 pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
@@ -66,7 +62,8 @@ pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
 }
 
 fn is_name(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let allowed =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     (1..=40).contains(&name.len()) && name.bytes().all(allowed)
 }
 
@@ -84,7 +81,8 @@ mod tests {
 
     #[test]
     fn providers_come_from_the_file_and_the_environment() {
-        let file = format!("[rails.http.acme]\nurl = 'https://api.acme.example/quipu/'\nsecret = '{SECRET}'\n");
+        let file =
+            format!("[rails.http.acme]\nurl = 'https://api.acme.example/quipu/'\nsecret = '{SECRET}'\n");
         let variables = [
             ("QUIPU__RAILS__HTTP__BANK__URL", "http://127.0.0.1:9000"),
             ("QUIPU__RAILS__HTTP__BANK__SECRET", SECRET),

@@ -54,7 +54,9 @@ impl Alert {
 
     async fn round(&self) -> Result<Duration, StoreUnavailable> {
         let now = self.clock.now();
-        let Some(next) = self.queue.next_due(Queue::REDIRECTPAY_ALERT).await? else { return Ok(LONGEST_SLEEP) };
+        let Some(next) = self.queue.next_due(Queue::REDIRECTPAY_ALERT).await? else {
+            return Ok(LONGEST_SLEEP);
+        };
         if next > now {
             return Ok(next.since(now).min(LONGEST_SLEEP));
         }

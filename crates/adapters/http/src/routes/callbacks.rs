@@ -1,10 +1,17 @@
 //! What payment providers call.
 
 use super::row;
-use crate::{body::Intake, callbacks, door::Door, row::RouteRow};
+use crate::{
+    body::Intake,
+    callbacks,
+    door::Door,
+    openapi::{Shows::Data, op},
+    row::RouteRow,
+};
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::judge, run!(callbacks::handle, call, provider)))
-        .reads(Intake::Whole(callbacks::MOST_BYTES)),
+        .reads(Intake::Whole(callbacks::MOST_BYTES))
+        .doc(op("tellOfPayment", "What a payment provider tells, by the page RAIL-PROTOCOL").takes("Callback").shows(Data("CallbackHeard"))),
 ];

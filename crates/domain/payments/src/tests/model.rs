@@ -14,7 +14,7 @@ use serde_json::json;
 use super::world::{START, TENANT, World, amount, bank, deposit, minor, ready, with, withdrawal};
 use crate::{
     CancelPayment, DecidePayment, HearRail, Issued, ManualDecision, Payment, PaymentReads, RailEvent,
-    RailEventKind, Receipt, RefundOrder, RefundPayment, ResolveReceipt, Resolution, SettlePayment, Status,
+    RailEventKind, Receipt, RefundOrder, RefundPayment, Resolution, ResolveReceipt, SettlePayment, Status,
 };
 
 /// Histories in an ordinary run.
@@ -225,8 +225,14 @@ impl Real {
         let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
         let hear = Arc::new(HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone()));
         let rails = world.rails.clone();
-        let settle =
-            SettlePayment::new(store.clone(), store.clone(), rails, hear.clone(), clock.clone(), entropy.clone());
+        let settle = SettlePayment::new(
+            store.clone(),
+            store.clone(),
+            rails,
+            hear.clone(),
+            clock.clone(),
+            entropy.clone(),
+        );
         let decide = DecidePayment::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
         let refund = RefundPayment::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
         let resolve =
@@ -290,9 +296,11 @@ impl Real {
     fn first_parked(&self, id: &PaymentId) -> Option<String> {
         let contents = self.world.store.contents();
         let all = contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt);
-        let open = all.filter(|receipt| receipt.payment_id.as_ref() == Some(id) && receipt.resolution.is_none());
+        let open =
+            all.filter(|receipt| receipt.payment_id.as_ref() == Some(id) && receipt.resolution.is_none());
         // The clock stands, so the order of time is that of the rows in which they were heard.
-        let heard: Vec<_> = contents.rows_of::<crate::HeardEvent>().map(|(_, heard)| &heard.event.id).collect();
+        let heard: Vec<_> =
+            contents.rows_of::<crate::HeardEvent>().map(|(_, heard)| &heard.event.id).collect();
         let place = |receipt: &&Receipt| heard.iter().position(|name| **name == receipt.event_id);
         open.min_by_key(place).map(|receipt| receipt.receipt_id.clone())
     }

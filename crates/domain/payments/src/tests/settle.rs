@@ -9,11 +9,12 @@ use quipu_merchants::Method;
 use serde_json::json;
 
 use super::world::{
-    MockBank, START, TENANT, World, amount, bank_asked_after, deposit, minor, ready, standing, with, withdrawal,
+    MockBank, START, TENANT, World, amount, bank_asked_after, deposit, minor, ready, standing, with,
+    withdrawal,
 };
 use crate::{
-    Arrival, Due, DueAction, Failure, Happening, HearRail, Issued, Payment, PaymentType, RailStatus, Rails, SettleError,
-    SettlePayment, Status, Submission, Trigger, changes::postponed,
+    Arrival, Due, DueAction, Failure, Happening, HearRail, Issued, Payment, PaymentType, RailStatus, Rails,
+    SettleError, SettlePayment, Status, Submission, Trigger, changes::postponed,
 };
 
 /// The rail's word that so much has arrived.

@@ -265,7 +265,8 @@ impl MoneyReads for FakeStore {
 
     async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
         let contents = self.memory.contents();
-        let all: Vec<_> = contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt.clone()).collect();
+        let all: Vec<_> =
+            contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt.clone()).collect();
         let total = u64::try_from(all.len()).unwrap_or(u64::MAX);
         Ok((all, total))
     }

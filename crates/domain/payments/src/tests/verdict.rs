@@ -6,8 +6,8 @@ use quipu_merchants::{Direction, Method};
 
 use super::world::{Counting, START, amount, standing};
 use crate::{
-    Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent,
-    RailEventKind, Status, Trigger, Verdict,
+    Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent, RailEventKind,
+    Status, Trigger, Verdict,
 };
 
 fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Instructed, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State, Status,
-    Submission, Terms,
+    Customer, Draft, Instructed, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State,
+    Status, Submission, Terms,
     create::{CreatePayment, Creation},
 };
 
