@@ -11,6 +11,7 @@
 # The command sees
 #   QUIPU_TEST_POSTGRES  postgres:// URL of a superuser, who makes one database for each test
 #   QUIPU_TEST_REDIS     redis:// URL
+#   QUIPU_TEST_SCHEMAS   folder with the published schemas of bank files
 # Both servers listen on loopback only, on ports that were free, with a password made for this run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,6 +31,7 @@ done
 need initdb postgresql
 need redis-server redis-server
 need setpriv util-linux
+. tests/bed/schemas.sh
 
 # PostgreSQL refuses to run as root, so root lends it the user that Debian's package made.
 as_owner=(setpriv)

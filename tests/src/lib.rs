@@ -9,6 +9,7 @@ pub mod draft;
 mod eventually;
 mod gateway;
 mod merchant;
+pub mod provider;
 mod scratch;
 pub mod signature;
 mod table;

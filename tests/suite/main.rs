@@ -11,6 +11,7 @@ mod errors;
 mod health;
 mod hostile_input;
 mod lists;
+mod money;
 mod newcomer;
 mod operator;
 mod references;

@@ -21,7 +21,7 @@ use crate::{
     signals::Signals,
     standard_output,
     wire::{self, Foundation, UseCases},
-    workers::{Beat, Prune, Settle, Workers},
+    workers::{Alert, Beat, Prune, Settle, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
@@ -100,7 +100,7 @@ async fn serve(
         .with_context(|| format!("{} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
-    let use_cases = UseCases::over(&foundation, settings, &public_url);
+    let use_cases = UseCases::over(&foundation, settings, &public_url)?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
     let mut workers = start_workers(&foundation, &use_cases, metrics);
@@ -158,6 +158,8 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
     workers.start(|stop| settle.run(stop));
     let beat = Beat { queue: Arc::clone(&queue) };
     workers.start(|stop| beat.run(stop));
+    let alert = Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
+    workers.start(|stop| alert.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
     if let Some(metrics) = metrics {
@@ -178,6 +180,11 @@ fn services(
         create: use_cases.create,
         cancel: use_cases.cancel,
         adjust: use_cases.adjust,
+        decide: use_cases.decide,
+        refund: use_cases.refund,
+        resolve: use_cases.resolve,
+        hear: use_cases.hear,
+        money: foundation.money(),
         rails: use_cases.rails,
         payments: foundation.payments(),
         ledger: Arc::new(foundation.store.clone()),

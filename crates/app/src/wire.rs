@@ -8,12 +8,15 @@ use quipu_http::KeyringMinter;
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
-use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rail, Rails, SettlePayment};
-use quipu_rails::{Manual, Simulator};
+use quipu_payments::{
+    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, HearRail,
+    MoneyReads, PaymentReads, Rail, Rails, RaiseAlert, RefundPayment, ResolveReceipt, SettlePayment,
+};
+use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 
-use crate::config::Settings;
+use crate::config::{Provider, Settings};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -56,6 +59,35 @@ impl Foundation {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
         let minter = KeyringMinter::new(Arc::clone(&self.keyring), Arc::clone(&entropy));
         Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
+    }
+
+    pub(crate) fn money(&self) -> Arc<dyn MoneyReads> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn bank(&self) -> Arc<dyn BankReads> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn hear(&self) -> HearRail {
+        HearRail::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    pub(crate) fn decide(&self) -> DecidePayment {
+        DecidePayment::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    pub(crate) fn refund(&self) -> RefundPayment {
+        RefundPayment::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    pub(crate) fn resolve(&self) -> ResolveReceipt {
+        let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        ResolveReceipt::new(self.commit(), self.money(), self.directory(), clock, entropy)
+    }
+
+    pub(crate) fn export(&self) -> ExportPayouts {
+        ExportPayouts::new(self.commit(), self.bank(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
     }
 
     pub(crate) fn adjust(&self) -> AdjustBalance {
@@ -115,10 +147,15 @@ pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
 }
 
 /// The configured rails; links for payers begin with `public_url`.
-pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Rails {
+pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Rails> {
     let simulator = Simulator::new(settings.simulator_delay, public_url, Arc::clone(&foundation.clock));
-    let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
-    Rails::new(rails)
+    let mut rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
+    for Provider { name, url, secret } in &settings.providers {
+        let (questions, clock) = (settings.rail_questions.clone(), Arc::clone(&foundation.clock));
+        let rail = HttpRail::new(name, url, secret.expose(), questions, clock);
+        rails.push(Arc::new(rail.with_context(|| format!("rails.http.{name}.secret"))?));
+    }
+    Ok(Rails::new(rails))
 }
 
 /// The use cases that move payments.
@@ -128,14 +165,20 @@ pub(crate) struct UseCases {
     pub(crate) cancel: Arc<CancelPayment>,
     pub(crate) settle: Arc<SettlePayment>,
     pub(crate) adjust: Arc<AdjustBalance>,
+    pub(crate) alert: Arc<RaiseAlert>,
+    pub(crate) hear: Arc<HearRail>,
+    pub(crate) decide: Arc<DecidePayment>,
+    pub(crate) refund: Arc<RefundPayment>,
+    pub(crate) resolve: Arc<ResolveReceipt>,
 }
 
 impl UseCases {
     /// Over the configured rails; links for payers begin with `public_url`.
-    pub(crate) fn over(foundation: &Foundation, settings: &Settings, public_url: &str) -> Self {
+    pub(crate) fn over(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Self> {
         let clock = || Arc::clone(&foundation.clock);
         let entropy = || Arc::clone(&foundation.entropy);
-        let rails = Arc::new(rails(foundation, settings, public_url));
+        let rails = Arc::new(rails(foundation, settings, public_url)?);
+        let hear = Arc::new(foundation.hear());
         let (commit, payments) = (foundation.commit(), foundation.payments());
         let create = CreatePayment::new(
             Arc::clone(&commit),
@@ -145,16 +188,24 @@ impl UseCases {
             clock(),
             entropy(),
         )
-        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after);
+        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
+        .with_redirectpay_alert_after(settings.redirectpay_alert_after);
+        let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
-        let settle = SettlePayment::new(commit, payments, Arc::clone(&rails), clock(), entropy());
-        Self {
+        let settle =
+            SettlePayment::new(commit, payments, Arc::clone(&rails), Arc::clone(&hear), clock(), entropy());
+        Ok(Self {
             rails,
+            alert: Arc::new(alert),
+            hear,
+            decide: Arc::new(foundation.decide()),
+            refund: Arc::new(foundation.refund()),
+            resolve: Arc::new(foundation.resolve()),
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             settle: Arc::new(settle),
             adjust: Arc::new(foundation.adjust()),
-        }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use quipu_commit::Answer;
 use quipu_kernel::{Problems, Timestamp};
 use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
-use quipu_payments::{AdjustError, CancelError, CreateError};
+use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 
 use crate::{
@@ -170,9 +170,12 @@ impl From<&CreateError> for ApiError {
             CreateError::AmountOutOfRange { .. } => ErrorCode::AmountOutOfRange,
             CreateError::PartnerPayoutNotReady => ErrorCode::PartnerPayoutNotReady,
             CreateError::InsufficientBalance => ErrorCode::InsufficientBalance,
+            CreateError::OutcomeUnknown(_) => ErrorCode::PaymentCreateOutcomeUnknown,
         };
         let transaction_id = match error {
-            CreateError::DuplicateReference { holder } => Some(holder.as_str().to_owned()),
+            CreateError::DuplicateReference { holder: id } | CreateError::OutcomeUnknown(id) => {
+                Some(id.as_str().to_owned())
+            }
             _ => None,
         };
         Self::Refused { code, message: error.to_string(), transaction_id }
@@ -205,6 +208,43 @@ impl From<AdjustError> for ApiError {
             AdjustError::InsufficientBalance => ErrorCode::InsufficientBalance,
             AdjustError::OutOfRange => ErrorCode::AmountOutOfRange,
             AdjustError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<DecideError> for ApiError {
+    fn from(error: DecideError) -> Self {
+        let code = match &error {
+            DecideError::PaymentNotFound => return Self::payment_not_found(),
+            DecideError::ReceiptNotFound => ErrorCode::ReceiptNotFound,
+            DecideError::NotAllowed(_) => ErrorCode::InvalidStatusTransition,
+            DecideError::ExceedsPayment(_) => ErrorCode::RefundExceedsPayment,
+            DecideError::InsufficientBalance => ErrorCode::InsufficientBalance,
+            DecideError::OutOfRange => ErrorCode::AmountOutOfRange,
+            DecideError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
+            DecideError::Store(error) => return error.clone().into(),
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<HearError> for ApiError {
+    fn from(error: HearError) -> Self {
+        match error {
+            HearError::Store(error) => error.into(),
+            HearError::Unbookable(error) => Self::internal("hearing a rail", &error),
+        }
+    }
+}
+
+impl From<NotVerified> for ApiError {
+    fn from(error: NotVerified) -> Self {
+        let code = match error {
+            NotVerified::Missing => ErrorCode::SignatureMissing,
+            NotVerified::Invalid => ErrorCode::SignatureInvalid,
+            NotVerified::OutOfWindow => ErrorCode::TimestampOutOfWindow,
+            NotVerified::NoCallbacks => ErrorCode::RouteNotFound,
         };
         Self::refused(code, error.to_string())
     }

@@ -13,6 +13,7 @@ extern crate self as quipu_http;
 
 mod body;
 mod call;
+mod callbacks;
 mod caller;
 mod code;
 mod dispatch;

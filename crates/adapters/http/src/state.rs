@@ -7,7 +7,10 @@ use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
-use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rails};
+use quipu_payments::{
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, MoneyReads, PaymentReads, Rails,
+    RefundPayment, ResolveReceipt,
+};
 use quipu_signing::Keyring;
 
 use crate::{
@@ -31,6 +34,16 @@ pub struct Services {
     pub cancel: Arc<CancelPayment>,
     /// Adjusts balances.
     pub adjust: Arc<AdjustBalance>,
+    /// Carries out what staff decide about payments.
+    pub decide: Arc<DecidePayment>,
+    /// Pays deposits back.
+    pub refund: Arc<RefundPayment>,
+    /// Resolves parked receipts.
+    pub resolve: Arc<ResolveReceipt>,
+    /// Hears what rails tell.
+    pub hear: Arc<HearRail>,
+    /// Reads payments of every merchant, for staff.
+    pub money: Arc<dyn MoneyReads>,
     /// Reads payments.
     pub payments: Arc<dyn PaymentReads>,
     /// Reads balances.

@@ -236,5 +236,92 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    callbacks (name) {
+        name -> Text,
+        id -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        rail -> Text,
+        event_id -> Text,
+        #[sql_name = "type"]
+        kind -> Text,
+        rail_reference -> Text,
+        payment_id -> Nullable<Text>,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        code -> Nullable<Text>,
+        message -> Nullable<Text>,
+        occurred_at -> Nullable<BigInt>,
+        outcome -> Text,
+        received_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    receipts (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        payment_id -> Nullable<Text>,
+        rail -> Text,
+        event_id -> Text,
+        #[sql_name = "type"]
+        kind -> Text,
+        rail_reference -> Text,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        reason -> Text,
+        created_at -> BigInt,
+        resolution -> Nullable<Text>,
+        resolved_at -> Nullable<BigInt>,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    refunds (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        payment_id -> Text,
+        amount -> BigInt,
+        reason -> Nullable<Text>,
+        ticket_id -> Nullable<Text>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    alerts (merchant_id, environment, payment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        payment_id -> Text,
+        alerted_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    bank_exports (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        currency -> Text,
+        method -> Text,
+        partner -> Bool,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    bank_export_payments (merchant_id, environment, payment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        payment_id -> Text,
+        export_id -> Text,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
+diesel::allow_tables_to_appear_in_same_query!(payments, bank_export_payments);

@@ -153,7 +153,7 @@ impl Command {
             }
             Self::Routes { id, replace_by: Some(file) } => {
                 // Only the names count here; nothing is shown to a payer.
-                let rails = wire::rails(foundation, settings, "");
+                let rails = wire::rails(foundation, settings, "")?;
                 replace_routes(foundation, id, &file, &rails).await
             }
             Self::Switch { id, to } => switch(foundation, id, to).await,

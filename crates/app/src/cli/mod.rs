@@ -1,10 +1,15 @@
 //! The command line.
 
+mod bank;
+mod bank_import;
 mod credential;
 mod database;
 mod key;
 mod merchant;
+mod once;
 mod operator;
+mod payment;
+mod receipt;
 mod routes;
 mod session;
 mod values;
@@ -69,6 +74,15 @@ enum Command {
     /// HMAC credentials of v2 merchants
     #[command(subcommand)]
     Credential(credential::Command),
+    /// Payments of every merchant: find them, decide about them, refund them
+    #[command(subcommand)]
+    Payment(payment::Command),
+    /// Parked receipts
+    #[command(subcommand)]
+    Receipt(receipt::Command),
+    /// Bank files of the `manual` rail
+    #[command(subcommand)]
+    Bank(bank::Command),
 }
 
 impl Cli {
@@ -85,6 +99,9 @@ impl Cli {
             Command::Merchant(command) => command.run(&settings),
             Command::Key(command) => command.run(&settings),
             Command::Credential(command) => command.run(&settings),
+            Command::Payment(command) => command.run(&settings),
+            Command::Receipt(command) => command.run(&settings),
+            Command::Bank(command) => command.run(&settings),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! is not a key or not a value stops the start with its name.
 
 mod planned;
+mod rails;
 mod reader;
 mod values;
 
@@ -15,6 +16,7 @@ use anyhow::Result;
 use quipu_http::Limits;
 use quipu_kernel::Secret;
 
+pub(crate) use self::rails::Provider;
 use self::reader::Reader;
 pub(crate) use self::values::duration;
 
@@ -44,6 +46,11 @@ pub(crate) struct Settings {
     pub(crate) log_level: String,
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) redirectpay_alert_after: Duration,
+    /// The gaps between questions about an open outcome; the last one repeats.
+    pub(crate) rail_questions: Vec<Duration>,
+    /// External providers.
+    pub(crate) providers: Vec<Provider>,
     pub(crate) limits: Limits,
     /// Keys that are set and have no effect in this release.
     pub(crate) without_effect: Vec<&'static str>,
@@ -90,6 +97,11 @@ impl Settings {
             redirectpay_cancel_after: from
                 .take("redirectpay.cancel_after", values::duration)
                 .unwrap_or(Duration::from_hours(24)),
+            redirectpay_alert_after: from
+                .take("redirectpay.alert_after", values::duration)
+                .unwrap_or(Duration::from_hours(6)),
+            rail_questions: rails::questions(from),
+            providers: rails::providers(from),
             limits: limits(from),
             without_effect: planned::take(from),
         };

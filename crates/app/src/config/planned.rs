@@ -10,7 +10,7 @@ use super::{
 type Form = fn(&str) -> Result<(), Expected>;
 
 /// Each planned key with the form of its value.
-const PLANNED: [(&str, Form); 14] = [
+const PLANNED: [(&str, Form); 12] = [
     ("upload_url", |text| values::web_url(text).map(drop)),
     ("attachments_url", values::attachments_url),
     ("attachments.upload_expires_in", |text| values::duration(text).map(drop)),
@@ -22,8 +22,6 @@ const PLANNED: [(&str, Form); 14] = [
     ("webhooks.allow_private", values::flag),
     ("webhooks.retry_schedule", values::schedule),
     ("webhooks.disable_after", |text| values::duration(text).map(drop)),
-    ("rails.status_schedule", values::schedule),
-    ("redirectpay.alert_after", |text| values::duration(text).map(drop)),
     ("tickets.auto_close_after", |text| values::duration(text).map(drop)),
 ];
 

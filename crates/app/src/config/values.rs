@@ -91,6 +91,13 @@ pub(crate) fn schedule(text: &str) -> Result<(), Expected> {
     if whole { Ok(()) } else { Err("a list of durations such as 5s,5m,30m") }
 }
 
+/// Durations above zero, separated by commas.
+pub(crate) fn durations(text: &str) -> Result<Vec<Duration>, Expected> {
+    let parts = text.split(',').map(|part| duration(part.trim()).ok().filter(|duration| !duration.is_zero()));
+    let durations: Option<Vec<_>> = parts.collect();
+    durations.filter(|durations| !durations.is_empty()).ok_or("a list of durations such as 5s,5m,30m")
+}
+
 pub(crate) fn flag(text: &str) -> Result<(), Expected> {
     if matches!(text, "true" | "false") { Ok(()) } else { Err("true or false") }
 }

@@ -9,6 +9,10 @@ pub struct Index(pub &'static str);
 impl Index {
     /// A merchant's references, each held by a payment.
     pub const REFERENCE: Self = Self("payment.reference");
+    /// Events of rails, each by its rail and the rail's identifier.
+    pub const RAIL_EVENT: Self = Self("rail.event");
+    /// Withdrawals, each held by the file in which a bank gets it.
+    pub const BANK_EXPORT: Self = Self("bank.export");
     /// Customers, under whatever name they are found.
     pub const CUSTOMER: Self = Self("customer");
     /// E-mail addresses, case-folded, each held by a customer.

@@ -38,8 +38,10 @@ pub struct Aggregate(pub &'static str);
 impl Aggregate {
     /// Payments.
     pub const PAYMENT: Self = Self("payments");
+    /// What was parked for a person.
+    pub const RECEIPT: Self = Self("receipts");
     /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::PAYMENT];
+    pub const ALL: &'static [Self] = &[Self::PAYMENT, Self::RECEIPT];
 
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -9,8 +9,10 @@ pub struct Queue(pub &'static str);
 impl Queue {
     /// Payments to be submitted, asked about or ended.
     pub const SETTLEMENT: Self = Self("settlement");
+    /// `redirectpay` deposits that stay unresolved for so long that somebody should look.
+    pub const REDIRECTPAY_ALERT: Self = Self("redirectpay_alert");
     /// Every queue: each has one wake-up and one line in the metrics. A queue that is not named here is never served.
-    pub const ALL: &'static [Self] = &[Self::SETTLEMENT];
+    pub const ALL: &'static [Self] = &[Self::SETTLEMENT, Self::REDIRECTPAY_ALERT];
 
     /// The queue of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, Nonce, Refusal};
+use quipu_commit::{
+    Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
+};
 use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
@@ -73,14 +75,29 @@ impl CreatePayment {
             payment_ids: PaymentIdSource::default(),
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
+            redirectpay_alert_after: Duration::from_hours(6),
         };
         Self { commit, reads, clock, running: RunningKeys::default(), decider }
+    }
+
+    /// The same, with another `redirectpay.alert_after` than 6 hours.
+    pub fn with_redirectpay_alert_after(mut self, period: Duration) -> Self {
+        self.decider.redirectpay_alert_after = period;
+        self
     }
 
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
     pub fn with_redirectpay_cancel_after(mut self, period: Duration) -> Self {
         self.decider.redirectpay_cancel_after = period;
         self
+    }
+
+    pub(crate) fn rails(&self) -> &Rails {
+        &self.decider.rails
+    }
+
+    pub(crate) fn entropy(&self) -> &Arc<dyn Entropy> {
+        &self.decider.entropy
     }
 
     /// Creates a payment and answers it as it was committed. Whatever comes of it, the nonce is burnt.
@@ -126,7 +143,7 @@ impl CreatePayment {
             Ok(draft) => self.decider.decide(tenant, draft, default_return_urls).await,
             Err(problems) => Err(CreateError::Invalid(problems)),
         };
-        let Decision { mut changes, bounds } = match decided {
+        let Decision { mut changes, bounds, remote } = match decided {
             Ok(decision) => decision,
             Err(error) => return Attempt::Refused(error, nonce),
         };
@@ -134,11 +151,16 @@ impl CreatePayment {
         changes.idempotency = idempotency;
         if let Some(record) = &mut changes.idempotency {
             record.payment_id.clone_from(&changes.payment_id);
+            if remote {
+                record.answer = KeptAnswer::Later;
+            }
         }
+        let record = changes.idempotency.clone().filter(|_| remote);
         match self.commit.commit(changes).await {
             Ok(mut committed) => {
                 let answer = committed.answer.take();
                 match committed.into_saved::<Payment>() {
+                    Some(payment) if remote => self.instruct(payment, record).await,
                     Some(payment) => Attempt::Created(payment, answer),
                     None => Attempt::Refused(broken("a creation was committed without its payment"), None),
                 }

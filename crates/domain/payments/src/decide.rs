@@ -8,10 +8,11 @@ use quipu_kernel::{
     Tenant, Timestamp, is_https,
 };
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
+use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
 use quipu_webhooks::EventName;
 
 use crate::{
+    alert,
     changes::{self, CustomerClaim},
     customer::{Customer, NamedCustomer},
     destination::refuse_unknown_beneficiary,
@@ -20,7 +21,8 @@ use crate::{
     kind::PaymentType,
     payload,
     payment::{Due, DueAction, Payment, State, Terms},
-    ports::{Issued, PaymentReads, Rail},
+    ports::PaymentReads,
+    rail::{Issued, Rail},
     rails::Rails,
 };
 
@@ -50,6 +52,8 @@ pub(crate) struct Decision {
     pub(crate) changes: Changes,
     /// For the words of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
+    /// Whether the rail has still to be asked for instructions.
+    pub(crate) remote: bool,
 }
 
 /// Decides what new payments are.
@@ -62,6 +66,7 @@ pub(crate) struct Decider {
     pub(crate) payment_ids: PaymentIdSource,
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) redirectpay_alert_after: Duration,
 }
 
 impl Decider {
@@ -103,15 +108,23 @@ impl Decider {
             (id, CustomerClaim::MatchOrCreate(id))
         };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
-        let (payment, due) = self.make(draft, making, route, rail);
+        let direction = draft.kind.direction();
+        if direction == Direction::Deposit && !rail.is_available() {
+            return Err(CreateError::Store(StoreUnavailable::Overloaded));
+        }
+        let (payment, due, remote) = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
             changes.add(event);
         }
         changes.transactions.extend(held);
         changes.foreseen = Some(completion);
+        if direction == Direction::Deposit && payment.terms().method == Method::RedirectPay {
+            let at = now.plus(self.redirectpay_alert_after);
+            changes.work.push(alert::alert_at(payment.id(), at));
+        }
         changes::put_new(&mut changes, payment, claim, due);
-        Ok(Decision { changes, bounds })
+        Ok(Decision { changes, bounds, remote })
     }
 }
 
@@ -171,7 +184,7 @@ impl Decider {
         making: Making,
         route: &Route,
         rail: &Arc<dyn Rail>,
-    ) -> (Payment, Option<Due>) {
+    ) -> (Payment, Option<Due>, bool) {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
@@ -205,7 +218,9 @@ impl Decider {
         let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
-        payment.with(issued)
+        let remote = issued.remote;
+        let (payment, due) = payment.with(issued);
+        (payment, due, remote)
     }
 
     /// How long it waits: a deposit for its money, a withdrawal without a recipient for its page.

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::{
     Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
 };
-use quipu_kernel::Tenant;
+use quipu_kernel::{PaymentId, Tenant};
 
 use crate::{
     create::{Attempt, CreatePayment, Creation, broken},
@@ -87,8 +87,28 @@ impl CreatePayment {
         if kept.body_hash != once.body_hash {
             return Err(CreateError::IdempotencyKeyMismatch);
         }
-        let answer = kept.answer.ok_or_else(|| broken("a kept answer has no body"))?;
-        Ok(Some(Answered { answer, replayed: true }))
+        match (kept.answer, kept.payment_id) {
+            (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
+            (None, Some(id)) => self.repeat_open(tenant, once, id).await.map(Some),
+            (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
+        }
+    }
+
+    /// The answer to a creation whose outcome was unknown: the payment if it is known by now, else that it still is not.
+    async fn repeat_open(&self, tenant: Tenant, once: &Once, id: PaymentId) -> Result<Answered, CreateError> {
+        let payment = self.reads.payment(tenant, &id).await?;
+        let payment = payment.ok_or_else(|| broken("a kept answer names no payment"))?;
+        if payment.awaits_instructions() {
+            let answer = once.form.refused(&CreateError::OutcomeUnknown(id));
+            return Ok(Answered { answer, replayed: true });
+        }
+        let mut record = self.record(once, KeptAnswer::Later);
+        record.payment_id = Some(id);
+        match self.known(Box::new(payment), Some(record), tenant).await {
+            Attempt::Created(_, Some(answer)) => Ok(Answered { answer, replayed: true }),
+            Attempt::Refused(error, _) => Err(error),
+            Attempt::Created(_, None) | Attempt::KeyUsed => Err(broken("a known payment has an answer")),
+        }
     }
 
     /// The answer under a key that a commit found used.

@@ -6,10 +6,15 @@ pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod beneficiaries;
 pub(crate) mod credentials;
+mod decided;
+pub(crate) mod decisions;
 pub(crate) mod ledger;
 pub(crate) mod merchants;
 mod once;
 pub(crate) mod operators;
+pub(crate) mod payments;
+pub(crate) mod receipts;
+pub(crate) mod refunds;
 pub(crate) mod routes;
 
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};

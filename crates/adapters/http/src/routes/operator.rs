@@ -7,6 +7,7 @@ use crate::{
     code::ErrorCode,
     door::Door,
     openapi::{
+        Operation,
         Shows::{Data, List},
         op,
     },
@@ -16,6 +17,33 @@ use crate::{
 
 const NOT_FOUND: &[ErrorCode] = &[ErrorCode::MerchantNotFound];
 const PAGE: &[&str] = &["Limit", "Offset", "CreatedFrom", "CreatedTo"];
+
+const NO_PAYMENT: &[ErrorCode] = &[ErrorCode::PaymentNotFound];
+const SEARCH: &[&str] = &[
+    "Limit",
+    "Offset",
+    "MerchantFilter",
+    "PaymentStatusFilter",
+    "TypeFilter",
+    "MethodFilter",
+    "CurrencyFilter",
+    "ReferenceFilter",
+    "CustomerFilter",
+    "CreatedFrom",
+    "CreatedTo",
+];
+const DECISION: Operation = op("", "A decision of a person, on every rail")
+    .may_take("Decision")
+    .asks(&["IdempotencyKey"])
+    .shows(Data("OperatorPayment"))
+    .refuses(&[
+        ErrorCode::PaymentNotFound,
+        ErrorCode::InvalidStatusTransition,
+        ErrorCode::InsufficientBalance,
+        ErrorCode::AmountOutOfRange,
+        ErrorCode::IdempotencyKeyInUse,
+        ErrorCode::IdempotencyKeyMismatch,
+    ]);
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
@@ -58,6 +86,28 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff)))
         .doc(op("adjustBalance", "Pre-fund or correct a balance").takes("AdjustmentCreate").asks(&["IdempotencyKey"]).shows(Data("Adjustment"))
             .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InsufficientBalance, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/payments", Door::Staff(Role::Viewer, run!(operator::payments::list, call, staff)))
+        .doc(op("searchPayments", "Payments of every merchant, newest first").asks(SEARCH).shows(List("OperatorPayment"))),
+    row("GET", "/operator/v1/payments/{payment_id}", Door::Staff(Role::Viewer, run!(operator::payments::get, call, staff)))
+        .doc(op("showPayment", "One payment and everything that happened to it").shows(Data("OperatorPayment")).refuses(NO_PAYMENT)),
+    row("POST", "/operator/v1/payments/{payment_id}/submit", Door::Staff(Role::Finance, run!(operator::decisions::submit, call, staff)))
+        .doc(DECISION.named("submitPayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/complete", Door::Staff(Role::Finance, run!(operator::decisions::complete, call, staff)))
+        .doc(DECISION.named("completePayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/fail", Door::Staff(Role::Finance, run!(operator::decisions::fail, call, staff)))
+        .doc(DECISION.named("failPayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/return", Door::Staff(Role::Finance, run!(operator::decisions::give_back, call, staff)))
+        .doc(DECISION.named("returnPayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::create, call, staff)))
+        .doc(op("refundPayment", "Pay a deposit back, wholly or in part").takes("RefundCreate").asks(&["IdempotencyKey"]).shows(Data("Refund"))
+            .refuses(&[ErrorCode::PaymentNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::RefundExceedsPayment, ErrorCode::InsufficientBalance, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::list, call, staff)))
+        .doc(op("listRefunds", "The refunds of a payment, eldest first").asks(&["Limit", "Offset"]).shows(List("Refund")).refuses(NO_PAYMENT)),
+    row("GET", "/operator/v1/receipts", Door::Staff(Role::Finance, run!(operator::receipts::list, call, staff)))
+        .doc(op("listReceipts", "What no payment could follow, newest first").asks(&["Limit", "Offset", "MerchantFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
+    row("POST", "/operator/v1/receipts/{receipt_id}/resolve", Door::Staff(Role::Finance, run!(operator::receipts::resolve, call, staff)))
+        .doc(op("resolveReceipt", "Decide about a parked receipt").takes("ReceiptResolve").asks(&["IdempotencyKey"]).shows(Data("Receipt"))
+            .refuses(&[ErrorCode::ReceiptNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff)))
         .doc(op("checkLedger", "Recompute every balance and verify every invariant").shows(Data("LedgerReport"))),
     row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff)))

@@ -4,6 +4,7 @@ mod books;
 mod directory;
 mod errors;
 mod limits;
+mod money;
 mod operator;
 mod payments;
 mod scopes;

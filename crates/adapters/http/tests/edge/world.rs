@@ -20,13 +20,17 @@ use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
     NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
-use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
+use quipu_payments::{
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, Rails, RefundPayment,
+    ResolveReceipt,
+};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
     directory::FakeDirectory,
+    money::NoMoney,
 };
 
 pub(crate) const NOW: i64 = 1_763_683_200;
@@ -142,7 +146,23 @@ impl World {
             entropy.clone(),
         );
         let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
+        let money = Arc::new(NoMoney);
+        let decide = DecidePayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let refund = RefundPayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let hear = HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let resolve = ResolveReceipt::new(
+            books.clone(),
+            money.clone(),
+            directory.clone(),
+            clock.clone(),
+            entropy.clone(),
+        );
         let services = Services {
+            decide: Arc::new(decide),
+            refund: Arc::new(refund),
+            resolve: Arc::new(resolve),
+            hear: Arc::new(hear),
+            money,
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),

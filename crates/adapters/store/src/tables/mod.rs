@@ -13,8 +13,12 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{Aggregate, Holder, Index, Record};
 use quipu_kernel::{Tenant, Timestamp};
 
+mod alerts;
 mod audit_log;
 pub(crate) mod balances;
+mod bank_export_payments;
+mod bank_exports;
+mod callbacks;
 mod columns;
 pub(crate) mod counters;
 mod customers;
@@ -24,7 +28,9 @@ pub(crate) mod kept_answers;
 mod names;
 pub(crate) mod nonces;
 mod payments;
+mod receipts;
 mod record;
+mod refunds;
 pub(crate) mod work;
 
 /// A record on its way into a row, with what it shares with the rest of its change.
@@ -115,15 +121,30 @@ pub(crate) trait NameTable: Sync {
 }
 
 /// Every table of records. What frees a name or makes what others refer to is written before them, in this order.
-pub(crate) static TABLES: &[&dyn Table] =
-    &[&customers::Customers, &payments::Payments, &events::Events, &audit_log::AuditLog];
+pub(crate) static TABLES: &[&dyn Table] = &[
+    &customers::Customers,
+    &payments::Payments,
+    &receipts::Receipts,
+    &refunds::Refunds,
+    &callbacks::Callbacks,
+    &alerts::Alerts,
+    &bank_exports::BankExports,
+    &bank_export_payments::BankExportPayments,
+    &events::Events,
+    &audit_log::AuditLog,
+];
 
 /// Those of them that are written again. They are locked in this order.
-pub(crate) static SAVED_TABLES: &[&dyn SavedTable] = &[&payments::Payments];
+pub(crate) static SAVED_TABLES: &[&dyn SavedTable] = &[&payments::Payments, &receipts::Receipts];
 
 /// Every kind of unique name.
-pub(crate) static NAME_TABLES: &[&dyn NameTable] =
-    &[&payments::References, &customers::Emails, &customers::Phones];
+pub(crate) static NAME_TABLES: &[&dyn NameTable] = &[
+    &payments::References,
+    &customers::Emails,
+    &customers::Phones,
+    &callbacks::RailEvents,
+    &bank_export_payments::ExportedPayments,
+];
 
 /// The place in [`TABLES`] of what keeps this record.
 pub(crate) fn table_of(record: &dyn Record) -> Option<usize> {
