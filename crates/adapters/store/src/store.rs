@@ -15,13 +15,11 @@ use tokio::{
 
 use crate::{
     cache::Cache,
-    commit::{job::Job, lane::Work},
-    connection::{Connection, execute},
+    commit::{job::Job, lane::Work, standing::Standing},
     engine::Engine,
-    error::{Fault, OpenError},
+    error::OpenError,
     migrate,
     points::{balances, gather::Points, payments},
-    pool,
     settings::StoreSettings,
 };
 
@@ -54,9 +52,7 @@ impl Store {
             Engine::sqlite(&settings, path, &due, &runtime)
                 .map_err(|error| OpenError::Unreachable(error.to_string()))?
         } else if settings.is_postgres() {
-            let lanes = pool::for_keys(&settings.url, settings.lanes.max(1) + 4)?;
-            let readers = pool::for_queries(&settings.url, settings.readers.max(1))?;
-            Engine::postgres(&settings, &lanes, readers, &due, &runtime)
+            Engine::postgres(&settings, &due, &runtime)?
         } else {
             return Err(OpenError::UnknownScheme);
         };
@@ -86,13 +82,7 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreUnavailable> {
-        let answer = self.inner.engine.read(|conn: &mut Connection| {
-            Box::pin(async move {
-                let _none = execute!(conn, diesel::sql_query("SELECT 1"))?;
-                Ok::<_, Fault>(())
-            })
-        });
-        Ok(answer.await?)
+        Ok(self.inner.engine.ping().await?)
     }
 
     /// Commits what was accepted and stops. Whatever comes afterwards is refused.
@@ -106,12 +96,14 @@ impl Commit for Store {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
         let lane = self.inner.engine.lane(changes.tenant.merchant());
         let (reply, outcome) = oneshot::channel();
-        let job = Box::new(Job::new(changes, reply));
+        let times = self.inner.engine.times();
+        let standing = Arc::new(Standing::new(times));
+        let job = Box::new(Job::new(changes, Arc::clone(&standing), reply));
         lane.try_send(Work::Change(job)).map_err(|error| match error {
             TrySendError::Full(_) => StoreUnavailable::Overloaded,
-            TrySendError::Closed(_) => StoreUnavailable::Failed("the store is closed".to_owned()),
+            TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),
         })?;
-        outcome.await.map_err(|_| StoreUnavailable::from(Fault::Abandoned))?
+        standing.outcome(outcome, times).await
     }
 }
 

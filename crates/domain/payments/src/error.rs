@@ -47,7 +47,14 @@ pub enum CreateError {
     /// The nonce was used before.
     #[error("the nonce has been used")]
     NonceUsed,
-    /// The store failed. After `Failed` the payment may exist all the same.
+    /// It cannot be learnt whether the payment was made. If it was, this is its identifier; a repeat under the same key or
+    /// reference finds it or makes it, and never makes a second one.
+    #[error("the outcome is unknown: repeat the request with the same idempotency key or reference")]
+    OutcomeUnknown {
+        /// The identifier.
+        id: PaymentId,
+    },
+    /// The store failed, and the payment was not made.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
 }
@@ -66,7 +73,10 @@ impl CreateError {
             Self::IdempotencyKeyInUse => "IDEMPOTENCY_KEY_IN_USE",
             Self::IdempotencyKeyMismatch => "IDEMPOTENCY_KEY_MISMATCH",
             Self::NonceUsed => "NONCE_REUSED",
-            Self::Store(StoreUnavailable::Overloaded) => "OVERLOADED",
+            Self::OutcomeUnknown { .. } | Self::Store(StoreUnavailable::Unknown(_)) => {
+                "payment_create_outcome_unknown"
+            }
+            Self::Store(StoreUnavailable::Overloaded | StoreUnavailable::Unavailable(_)) => "OVERLOADED",
             Self::Store(StoreUnavailable::Failed(_)) => "INTERNAL_ERROR",
         }
     }

@@ -5,6 +5,7 @@
 //! against those before it ([`judge`]), writes what was accepted ([`write_sqlite`], [`write_postgres`]), commits once, and
 //! only then answers everybody.
 
+pub(crate) mod aside;
 pub(crate) mod batch;
 mod columns;
 pub(crate) mod job;
@@ -13,8 +14,11 @@ pub(crate) mod lane;
 mod load;
 mod load_postgres;
 mod load_sqlite;
+pub(crate) mod mark;
 mod payments_postgres;
+pub(crate) mod standing;
 mod state;
+mod witness;
 mod write_postgres;
 mod write_sqlite;
 mod writes;

@@ -8,6 +8,7 @@ use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
 use crate::{
     check,
     connection::{Connection, load},
+    engine::Reading,
     error::Fault,
     schema::balances,
     store::Store,
@@ -38,7 +39,7 @@ impl LedgerReads for Store {
     }
 
     async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
-        let report = self.inner.engine.read(|conn: &mut Connection| Box::pin(check::check(conn)));
-        Ok(report.await?)
+        let check = |conn: &mut Connection| check::check(conn);
+        Ok(self.inner.engine.read_as(Reading::Whole, check).await?)
     }
 }
