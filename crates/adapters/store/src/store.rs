@@ -98,7 +98,7 @@ impl Commit for Store {
         let (reply, outcome) = oneshot::channel();
         let times = self.inner.engine.times();
         let standing = Arc::new(Standing::new(times));
-        let job = Box::new(Job::new(changes, Arc::clone(&standing), reply));
+        let job = Box::new(Job::new(changes, reply).within(Arc::clone(&standing)));
         lane.try_send(Work::Change(job)).map_err(|error| match error {
             TrySendError::Full(_) => StoreUnavailable::Overloaded,
             TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),

@@ -30,13 +30,18 @@ pub(crate) struct Job {
 
 impl Job {
     /// Prepares `changes`.
-    pub(crate) fn new(changes: Changes, standing: Arc<Standing>, reply: oneshot::Sender<Outcome>) -> Self {
+    pub(crate) fn new(changes: Changes, reply: oneshot::Sender<Outcome>) -> Self {
         let document = payment_of(&changes).map(Document::text_of).unwrap_or_default();
         let seconds = u64::try_from(changes.at.seconds()).unwrap_or(0);
         let nanos = u32::try_from(changes.at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
         let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
         let transaction_ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string()).collect();
-        Self { changes, document, transaction_ids, standing, reply }
+        Self { changes, document, transaction_ids, standing: Arc::default(), reply }
+    }
+
+    /// The same job, whose time runs with `standing`.
+    pub(crate) fn within(self, standing: Arc<Standing>) -> Self {
+        Self { standing, ..self }
     }
 
     /// The job, if there is still time for it and its caller has not withdrawn it. Nothing of another one happens.

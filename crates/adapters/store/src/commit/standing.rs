@@ -1,6 +1,9 @@
 //! Where a piece of work stands between the caller who waits for it and the worker who does it.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::{
+    sync::atomic::{AtomicU8, Ordering},
+    time::Duration,
+};
 
 use quipu_merchants::StoreUnavailable;
 use tokio::{
@@ -20,6 +23,13 @@ pub(crate) struct Standing {
     state: AtomicU8,
     /// From when on it is not begun any more.
     pub(crate) deadline: Instant,
+}
+
+/// Work that nobody waits for has the time of a day.
+impl Default for Standing {
+    fn default() -> Self {
+        Self { state: AtomicU8::new(WAITING), deadline: Instant::now() + Duration::from_hours(24) }
+    }
 }
 
 impl Standing {

@@ -39,7 +39,8 @@ impl LedgerReads for Store {
     }
 
     async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
-        let check = |conn: &mut Connection| check::check(conn);
-        Ok(self.inner.engine.read_as(Reading::Whole, check).await?)
+        let engine = &self.inner.engine;
+        let report = engine.read_as(Reading::Whole, |conn: &mut Connection| Box::pin(check::check(conn)));
+        Ok(report.await?)
     }
 }
