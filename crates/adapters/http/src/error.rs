@@ -31,6 +31,10 @@ pub(crate) enum ApiError {
     RateLimited(Verdict),
     /// Nothing was written; the same call may be sent again.
     Overloaded,
+    /// The same; the cause goes to the log and nowhere else.
+    Unavailable { cause: String },
+    /// It cannot be learnt whether the change was made; the cause goes to the log and nowhere else.
+    OutcomeUnknown { cause: String },
     /// Our own fault; the cause goes to the log and nowhere else.
     Internal { cause: String },
 }
@@ -72,7 +76,8 @@ impl ApiError {
             Self::Refused { code, .. } => *code,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::RateLimited(_) => ErrorCode::RateLimited,
-            Self::Overloaded => ErrorCode::Overloaded,
+            Self::Overloaded | Self::Unavailable { .. } => ErrorCode::Overloaded,
+            Self::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             Self::Internal { .. } => ErrorCode::InternalError,
         }
     }
@@ -97,6 +102,12 @@ impl ApiError {
             Self::MethodNotAllowed { .. } => fixed("the path does not have this method"),
             Self::RateLimited(_) => fixed("too many requests"),
             Self::Overloaded => fixed("the service is overloaded; try again in a moment"),
+            Self::Unavailable { .. } => {
+                fixed("the service is not available and nothing was changed; try again in a moment")
+            }
+            Self::OutcomeUnknown { .. } => fixed(
+                "it is not known whether the change was made; repeat the request with the same idempotency key",
+            ),
             Self::Internal { .. } => fixed("an internal error occurred"),
         };
         write(&Shown { code, messages: slice::from_ref(&text), transaction_id: None })
@@ -110,7 +121,7 @@ impl ApiError {
             Self::RateLimited(verdict) => {
                 headers.insert(header::RETRY_AFTER, verdict.retry_after_seconds.into());
             }
-            Self::Overloaded => {
+            Self::Overloaded | Self::Unavailable { .. } => {
                 headers.insert(header::RETRY_AFTER, OVERLOAD_RETRY_SECONDS.into());
             }
             Self::MethodNotAllowed { allow } => {
@@ -140,6 +151,8 @@ impl From<StoreUnavailable> for ApiError {
     fn from(error: StoreUnavailable) -> Self {
         match error {
             StoreUnavailable::Overloaded => Self::Overloaded,
+            StoreUnavailable::Unavailable(cause) => Self::Unavailable { cause },
+            StoreUnavailable::Unknown(cause) => Self::OutcomeUnknown { cause },
             StoreUnavailable::Failed(cause) => Self::Internal { cause },
         }
     }
@@ -149,6 +162,7 @@ impl From<LedgerUnavailable> for ApiError {
     fn from(error: LedgerUnavailable) -> Self {
         match error {
             LedgerUnavailable::Overloaded => Self::Overloaded,
+            LedgerUnavailable::Unavailable(cause) => Self::Unavailable { cause },
             LedgerUnavailable::Failed(cause) => Self::Internal { cause },
         }
     }
@@ -159,6 +173,7 @@ impl From<&CreateError> for ApiError {
         let code = match error {
             CreateError::Invalid(problems) => return Self::Validation(problems.clone()),
             CreateError::Store(error) => return error.clone().into(),
+            CreateError::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             CreateError::NonceUsed => ErrorCode::NonceReused,
             CreateError::DuplicateReference { .. } => ErrorCode::DuplicateMerchantReference,
             CreateError::IdempotencyKeyInUse => ErrorCode::IdempotencyKeyInUse,
@@ -170,7 +185,9 @@ impl From<&CreateError> for ApiError {
             CreateError::InsufficientBalance => ErrorCode::InsufficientBalance,
         };
         let transaction_id = match error {
-            CreateError::DuplicateReference { holder } => Some(holder.as_str().to_owned()),
+            CreateError::DuplicateReference { holder: id } | CreateError::OutcomeUnknown { id } => {
+                Some(id.as_str().to_owned())
+            }
             _ => None,
         };
         Self::Refused { code, message: error.to_string(), transaction_id }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Problems, Tenant};
+use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
@@ -16,6 +16,7 @@ use crate::{
     ports::{Commit, CommitError, PaymentReads, Refusal},
     rails::Rails,
     running_keys::RunningKeys,
+    unknown::{Subject, UnknownOutcomes},
 };
 
 /// A request to create a payment, from whom it comes, and what its signature used up.
@@ -42,6 +43,7 @@ pub struct CreatePayment {
     pub(crate) reads: Arc<dyn PaymentReads>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) running: RunningKeys,
+    pub(crate) unknown: UnknownOutcomes,
     decider: Decider,
 }
 
@@ -75,7 +77,8 @@ impl CreatePayment {
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
         };
-        Self { commit, reads, clock, running: RunningKeys::default(), decider }
+        let (running, unknown) = (RunningKeys::default(), UnknownOutcomes::default());
+        Self { commit, reads, clock, running, unknown, decider }
     }
 
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
@@ -84,17 +87,18 @@ impl CreatePayment {
         self
     }
 
-    /// Creates a payment and answers it as it was committed. Whatever comes of it, the nonce is burnt.
+    /// Creates a payment and answers it as it was committed. The nonce is burnt whatever comes of it, unless the store
+    /// could not be reached: then nothing happened at all, and the same call may be sent again.
     pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
         let tenant = creation.tenant;
-        match self.attempt(creation, None).await {
+        let subject = Subject::of(&creation, None);
+        let earlier = self.unknown.earlier(&subject);
+        let outcome = match self.attempt(creation, None, earlier.clone()).await {
             Attempt::Created(payment, _) => Ok(*payment),
-            Attempt::Refused(error, nonce) => {
-                self.burn_left(tenant, nonce).await?;
-                Err(error)
-            }
+            Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
             Attempt::KeyUsed => Err(broken("a commit without a key was refused for its key")),
-        }
+        };
+        self.unknown.told(&subject, earlier, outcome)
     }
 
     /// Burns the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.
@@ -116,15 +120,29 @@ impl CreatePayment {
         }
     }
 
-    /// Decides and commits once.
+    /// Burns the nonce of a refused call, unless the store is what refused.
+    pub(crate) async fn burn_after<T>(
+        &self,
+        tenant: Tenant,
+        nonce: Option<Nonce>,
+        error: CreateError,
+    ) -> Result<T, CreateError> {
+        if !matches!(error, CreateError::Store(_)) {
+            self.burn_left(tenant, nonce).await?;
+        }
+        Err(error)
+    }
+
+    /// Decides and commits once. `earlier` is the payment that an earlier try may have made.
     pub(crate) async fn attempt(
         &self,
         creation: Creation,
         idempotency: Option<IdempotencyRecord>,
+        earlier: Option<PaymentId>,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
         let decided = match draft {
-            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls).await,
+            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier).await,
             Err(problems) => Err(CreateError::Invalid(problems)),
         };
         let Decision { mut changes, bounds } = match decided {
@@ -133,10 +151,12 @@ impl CreatePayment {
         };
         changes.nonce = nonce;
         changes.idempotency = idempotency;
-        if let (Some(record), Some(PaymentChange::Created(payment))) =
-            (&mut changes.idempotency, &changes.payment)
-        {
-            record.payment_id = Some(payment.id().clone());
+        let id = match &changes.payment {
+            Some(PaymentChange::Created(payment)) => Some(payment.id().clone()),
+            _ => None,
+        };
+        if let Some(record) = &mut changes.idempotency {
+            record.payment_id.clone_from(&id);
         }
         match self.commit.commit(changes).await {
             Ok(committed) => match committed.payment {
@@ -145,8 +165,16 @@ impl CreatePayment {
             },
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Attempt::KeyUsed,
             Err(CommitError::Refused(refusal)) => Attempt::Refused(bounds.explain(refusal), None),
-            Err(CommitError::Store(error)) => Attempt::Refused(error.into(), None),
+            Err(CommitError::Store(error)) => Attempt::Refused(unlearnt(error, id), None),
         }
+    }
+}
+
+/// What a failed commit means for the payment of this identifier.
+fn unlearnt(error: StoreUnavailable, id: Option<PaymentId>) -> CreateError {
+    match (error, id) {
+        (StoreUnavailable::Unknown(_), Some(id)) => CreateError::OutcomeUnknown { id },
+        (error, _) => error.into(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::{
-    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
-    Tenant, Timestamp,
+    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource,
+    Problems, Tenant, Timestamp,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
@@ -66,12 +66,13 @@ pub(crate) struct Decider {
 
 impl Decider {
     /// Decides what is to be committed. Only what the request names is read: beside the routes a customer or a
-    /// beneficiary, and only those.
+    /// beneficiary, and only those. A payment that may have been made already is made under the same identifier.
     pub(crate) async fn decide(
         &self,
         tenant: Tenant,
         mut draft: Draft,
         default_return_urls: ReturnUrls,
+        earlier: Option<PaymentId>,
     ) -> Result<Decision, CreateError> {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
@@ -102,7 +103,8 @@ impl Decider {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let making = Making { tenant, now, customer_id, fee, default_return_urls };
+        let id = earlier.unwrap_or_else(|| self.payment_ids.next(now, &*self.entropy));
+        let making = Making { id, tenant, now, customer_id, fee, default_return_urls };
         let payment = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
         changes.events = payload::events(&payment, None, created_events(&payment), &*self.entropy);
@@ -116,6 +118,7 @@ impl Decider {
 
 /// What a payment is made of beside its draft.
 struct Making {
+    id: PaymentId,
     tenant: Tenant,
     now: Timestamp,
     customer_id: CustomerId,
@@ -165,10 +168,10 @@ impl Decider {
 
     /// The payment with its rail's instructions.
     fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> Payment {
-        let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
+        let Making { id, tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
-            id: self.payment_ids.next(now, &*self.entropy),
+            id,
             tenant,
             kind: draft.kind,
             method: draft.method,

@@ -25,6 +25,7 @@ mod rails;
 mod running_keys;
 mod settle;
 mod status;
+mod unknown;
 mod view;
 mod way;
 
