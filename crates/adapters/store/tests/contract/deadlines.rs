@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{
     fixture::{self, Engine, Fixture, until},
-    proxy::Proxy,
+    proxy::{Action, Blow, Point, Proxy, Side},
     sample::{MXN, Sample, funding, payment_of, tenant},
 };
 
@@ -177,14 +177,9 @@ async fn checks_hold_up_nobody_and_end_when_nobody_waits(fixture: Fixture) {
 
 /// What a lost connection began must not lock the merchant's rows until the server notices.
 async fn the_session_of_a_lost_transaction_is_ended(fixture: Fixture) {
-    use crate::proxy::{Action, Blow, Side};
     let (proxy, store) = warm(&fixture).await;
-    let blow = |index| Blow { side: Side::Client, index, arrives: false, action: Action::Swallow };
-    proxy.arm(None);
-    store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
-    // The last message of a batch is its COMMIT.
-    let (messages, _) = proxy.counted();
-    proxy.arm(Some(blow(messages - 1)));
+    let (side, at, action) = (Side::Client, Point::Commit, Action::Swallow);
+    proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::ZERO }));
     store
         .commit(Sample::withdrawal(tenant(1), 10).create())
         .await
@@ -192,5 +187,5 @@ async fn the_session_of_a_lost_transaction_is_ended(fixture: Fixture) {
     let open = "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
         AND state LIKE 'idle in transaction%') = 0; END $$";
     until(async || fixture.sql(open).await.is_ok()).await;
-    assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 20);
+    assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
 }

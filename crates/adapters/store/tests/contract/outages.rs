@@ -4,7 +4,7 @@
 //! Each run has a seed, which is printed where it fails. `QUIPU_FAULT_RUNS` says how many runs there are (`forever` is a
 //! number too), `QUIPU_FAULT_SEED` with which seed they begin.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::future::{join, join_all};
 use quipu_kernel::{PaymentId, Tenant};
@@ -18,14 +18,16 @@ use quipu_store::{Store, StoreSettings};
 
 use crate::{
     fixture::{self, Engine, Fixture},
-    proxy::{Action, Blow, Proxy, Side},
+    proxy::{Action, Blow, Point, Proxy, Side},
     sample::{MXN, Sample, after, funding, nonce, tenant, unique},
 };
 
 /// Runs unless told otherwise.
 const RUNS: u64 = 240;
 /// Runs at the same time.
-const AT_ONCE: u64 = 6;
+const AT_ONCE: u64 = 12;
+/// How long it may take until it is known what happened.
+const RESOLVED: Duration = Duration::from_secs(20);
 /// What the merchant of a run has to pay out from.
 const FUNDS: i64 = 1_000;
 /// What every run adjusts, once.
@@ -76,7 +78,12 @@ impl Dice {
             2 => Action::Swallow,
             _ => Action::Delay(Duration::from_millis(self.below(1_500) as u64)),
         };
-        Blow { side, index: self.below(messages), arrives: self.below(2) == 0, action }
+        let gone_for = match self.below(3) {
+            0 => Duration::from_millis(self.below(3_000) as u64),
+            _ => Duration::ZERO,
+        };
+        let at = if self.below(3) == 0 { Point::Commit } else { Point::Message(self.below(messages)) };
+        Blow { side, at, arrives: self.below(2) == 0, action, gone_for }
     }
 }
 
@@ -230,7 +237,8 @@ async fn resolved(
     told: &str,
 ) -> bool {
     let mut asked = vec![id];
-    for _ in 0..20 {
+    let end = Instant::now() + RESOLVED;
+    while Instant::now() < end {
         let (again, changes) = script.withdrawal(number);
         asked.push(again);
         let known = match store.commit(changes).await {
@@ -252,7 +260,8 @@ async fn resolved(
 
 /// Asks again under the same key until the adjustment is known to have been made.
 async fn settle_adjustment(store: &Store, script: &Script, mut outcome: Outcome, told: &str) {
-    for _ in 0..20 {
+    let end = Instant::now() + RESOLVED;
+    while Instant::now() < end {
         match outcome {
             Ok(_) | Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return,
             Err(CommitError::Refused(other)) => panic!("{told}: the adjustment was refused: {other}"),

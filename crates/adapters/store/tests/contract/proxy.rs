@@ -35,21 +35,32 @@ pub(crate) enum Action {
     Swallow,
 }
 
+/// At which message of a side, counted from when the proxy was armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// The one of this number.
+    Message(usize),
+    /// The first `COMMIT`, and what the server says next.
+    Commit,
+}
+
 /// Where something happens, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blow {
     pub(crate) side: Side,
-    /// The message's number, counted from when the proxy was armed.
-    pub(crate) index: usize,
+    pub(crate) at: Point,
     /// Whether the message still arrives.
     pub(crate) arrives: bool,
     pub(crate) action: Action,
+    /// For how long no new connection is made afterwards.
+    pub(crate) gone_for: Duration,
 }
 
 #[derive(Default)]
 struct Counts {
     client: AtomicUsize,
     server: AtomicUsize,
+    commits: AtomicUsize,
 }
 
 struct Shared {
@@ -103,6 +114,7 @@ impl Proxy {
     pub(crate) fn arm(&self, blow: Option<Blow>) {
         self.shared.counts.client.store(0, Ordering::SeqCst);
         self.shared.counts.server.store(0, Ordering::SeqCst);
+        self.shared.counts.commits.store(0, Ordering::SeqCst);
         self.shared.has_struck.store(false, Ordering::SeqCst);
         *self.shared.armed.lock().unwrap_or_else(PoisonError::into_inner) = blow;
     }
@@ -161,7 +173,7 @@ async fn until_thawed(age: u64, shared: &Shared) {
 }
 
 /// Passes messages on, one by one. The first of a client has no letter before its length.
-async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: u64, shared: &Shared) {
+async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: u64, shared: &Arc<Shared>) {
     let mut has_letter = side == Side::Server;
     loop {
         let head = if has_letter { 5 } else { 4 };
@@ -176,7 +188,7 @@ async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: 
         }
         has_letter = true;
         until_thawed(age, shared).await;
-        let blow = struck(side, shared);
+        let blow = struck(side, &message, shared);
         if blow.is_none_or(|blow| blow.arrives) && to.write_all(&message).await.is_err() {
             return;
         }
@@ -195,13 +207,33 @@ async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: 
 }
 
 /// The blow that strikes at this message, if there is one.
-fn struck(side: Side, shared: &Shared) -> Option<Blow> {
+fn struck(side: Side, message: &[u8], shared: &Arc<Shared>) -> Option<Blow> {
     let count = match side {
         Side::Client => &shared.counts.client,
         Side::Server => &shared.counts.server,
     };
     let index = count.fetch_add(1, Ordering::SeqCst);
     let armed = shared.armed.lock().unwrap_or_else(PoisonError::into_inner);
-    let blow = armed.filter(|blow| blow.side == side && blow.index == index)?;
-    (!shared.has_struck.swap(true, Ordering::SeqCst)).then_some(blow)
+    let is_commit = side == Side::Client && message.get(5..11) == Some(b"COMMIT");
+    let commits = shared.counts.commits.fetch_add(usize::from(is_commit), Ordering::SeqCst);
+    let blow = armed.filter(|blow| {
+        let is_there = match (blow.at, side) {
+            (Point::Message(number), _) => number == index,
+            (Point::Commit, Side::Client) => is_commit,
+            (Point::Commit, Side::Server) => commits > 0,
+        };
+        blow.side == side && is_there
+    })?;
+    if shared.has_struck.swap(true, Ordering::SeqCst) {
+        return None;
+    }
+    if !blow.gone_for.is_zero() {
+        shared.gone.store(true, Ordering::SeqCst);
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            tokio::time::sleep(blow.gone_for).await;
+            shared.gone.store(false, Ordering::SeqCst);
+        });
+    }
+    Some(blow)
 }

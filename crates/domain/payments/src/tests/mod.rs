@@ -14,4 +14,5 @@ mod payout;
 mod settle;
 mod store;
 mod transitions;
+mod unknown;
 mod world;
