@@ -4,7 +4,10 @@
 //! Each run has a seed, which is printed where it fails. `QUIPU_FAULT_RUNS` says how many runs there are (`forever` is a
 //! number too), `QUIPU_FAULT_SEED` with which seed they begin.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime},
+};
 
 use futures_util::future::{join, join_all};
 use quipu_kernel::{PaymentId, Tenant};
@@ -55,8 +58,16 @@ fn every_answer_is_true_wherever_the_connection_fails() {
         }
         let report = truth.check().await.expect("checked");
         assert!(report.is_clean(), "{:?}", report.breaches);
+        let (unknown, absent) = (UNKNOWN.load(Ordering::Relaxed), ABSENT.load(Ordering::Relaxed));
+        println!("{runs} runs, {unknown} answers unknown at first, {absent} that nothing happened");
+        assert!(runs < RUNS || (unknown > 0 && absent > 0), "the connection failed nowhere that mattered");
     });
 }
+
+/// How many answers said that nobody knows.
+static UNKNOWN: AtomicU64 = AtomicU64::new(0);
+/// How many said that nothing happened.
+static ABSENT: AtomicU64 = AtomicU64::new(0);
 
 /// A small generator: the same seed gives the same run (SplitMix64).
 struct Dice(u64);
@@ -214,6 +225,7 @@ async fn is_true(
             true
         }
         Err(CommitError::Store(StoreUnavailable::Unknown(_))) => {
+            UNKNOWN.fetch_add(1, Ordering::Relaxed);
             resolved(store, truth, script, (number, id), told).await
         }
         Err(CommitError::Refused(refusal)) => {
@@ -222,6 +234,7 @@ async fn is_true(
         }
         Err(CommitError::Store(StoreUnavailable::Failed(text))) => panic!("{told}: {number} failed: {text}"),
         Err(CommitError::Store(error)) => {
+            ABSENT.fetch_add(1, Ordering::Relaxed);
             assert!(!is_there, "{told}: {number} was said not to have happened ({error}) and is present");
             false
         }
