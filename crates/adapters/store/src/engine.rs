@@ -9,7 +9,7 @@ use quipu_kernel::MerchantId;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, Semaphore, mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     time::{Instant, timeout, timeout_at},
 };
 
@@ -23,6 +23,7 @@ use crate::{
     connection::{Connection, execute},
     embedded::Readers,
     error::{Fault, OpenError, Trouble},
+    hub::Hub,
     lease::Origin,
     server::Server,
     settings::{StoreSettings, Times},
@@ -75,15 +76,15 @@ impl Engine {
     pub(crate) fn sqlite(
         settings: &StoreSettings,
         path: &str,
-        due: &Arc<Notify>,
+        hub: &Arc<Hub>,
         runtime: &Handle,
     ) -> std::io::Result<Self> {
         let times = settings.times();
         let origin = Origin::Sqlite(path.to_owned(), times);
         let (writer, queue) = mpsc::channel(QUEUE);
         let after_turn = checkpoint::start(path.to_owned())?;
-        let asides = Asides::new(None, Arc::clone(due));
-        let lane = lane::serve(queue, origin.clone(), Arc::clone(due), asides, after_turn);
+        let asides = Asides::new(None, Arc::clone(hub));
+        let lane = lane::serve(queue, origin.clone(), Arc::clone(hub), asides, after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane))?;
@@ -94,14 +95,15 @@ impl Engine {
     /// Starts the lanes to a server.
     pub(crate) fn postgres(
         settings: &StoreSettings,
-        due: &Arc<Notify>,
+        hub: &Arc<Hub>,
         runtime: &Handle,
     ) -> Result<Self, OpenError> {
         let server = Server::new(settings, runtime)?;
+        hub.join_others(server.listening(), server.hints().clone(), runtime);
         let start = |_| {
             let (lane, queue) = mpsc::channel(QUEUE);
-            let asides = Asides::new(Some((server.asides.clone(), runtime.clone())), Arc::clone(due));
-            runtime.spawn(lane::serve(queue, server.lanes.clone(), Arc::clone(due), asides, || {}));
+            let asides = Asides::new(Some((server.asides.clone(), runtime.clone())), Arc::clone(hub));
+            runtime.spawn(lane::serve(queue, server.lanes.clone(), Arc::clone(hub), asides, || {}));
             lane
         };
         let lanes = (0..settings.lanes.max(1)).map(start).collect();

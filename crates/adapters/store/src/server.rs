@@ -8,6 +8,8 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
+use tokio_postgres::Config;
+
 use crate::{
     commit::standing::Standing,
     connection::Connection,
@@ -15,6 +17,7 @@ use crate::{
     error::{Fault, OpenError, Trouble},
     lease::{Lease, Origin},
     pool::{Health, Pool, Purpose},
+    session,
     settings::StoreSettings,
     transaction::{in_transaction, on_lease},
 };
@@ -37,6 +40,7 @@ pub(crate) struct Server {
     pages: Origin,
     whole: Origin,
     places: Arc<Semaphore>,
+    config: Config,
     runtime: Handle,
 }
 
@@ -55,8 +59,20 @@ impl Server {
             pages: pool(Purpose::Lists, (settings.readers / 2).max(1))?,
             whole: pool(Purpose::Checks, CHECKS)?,
             places: Arc::new(Semaphore::new(QUEUE)),
+            config: session::configured(&settings.url, settings.times().connect, settings.call)
+                .map_err(|fault| OpenError::Unreachable(fault.to_string()))?,
             runtime: runtime.clone(),
         })
+    }
+
+    /// Where to listen to other nodes.
+    pub(crate) fn listening(&self) -> Config {
+        self.config.clone()
+    }
+
+    /// Where to tell them something.
+    pub(crate) const fn hints(&self) -> &Origin {
+        &self.short
     }
 
     /// Has a query run, unless too many do. It is stopped when its time is over, and a long one as soon as nobody waits for it

@@ -17,6 +17,8 @@ pub struct StoreSettings {
     pub call: Duration,
     /// How long a change may wait for a row that somebody else has locked.
     pub lock: Duration,
+    /// What this node is called in leases: unique among all that share the database.
+    pub node: String,
 }
 
 impl StoreSettings {
@@ -24,7 +26,8 @@ impl StoreSettings {
     /// connections to a server; ten seconds for a call and two for a lock.
     pub fn new(url: impl Into<String>) -> Self {
         let (call, lock) = (Duration::from_secs(10), Duration::from_secs(2));
-        let mut settings = Self { url: url.into(), lanes: 4, readers: 4, call, lock };
+        let node = uuid::Uuid::new_v4().to_string();
+        let mut settings = Self { url: url.into(), lanes: 4, readers: 4, call, lock, node };
         if settings.is_postgres() {
             settings.readers = 8;
         }

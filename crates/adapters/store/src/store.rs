@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
+use quipu_commit::{Changes, Commit, CommitError, Committed};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{Changes, Commit, CommitError, Committed, Payment};
+use quipu_payments::Payment;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, mpsc::error::TrySendError, oneshot},
+    sync::{mpsc::error::TrySendError, oneshot},
 };
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
     commit::{job::Job, lane::Work, standing::Standing},
     engine::Engine,
     error::OpenError,
+    hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
     settings::StoreSettings,
@@ -33,7 +35,7 @@ pub(crate) struct Inner {
     settings: StoreSettings,
     runtime: Handle,
     pub(crate) engine: Engine,
-    pub(crate) due: Arc<Notify>,
+    pub(crate) hub: Arc<Hub>,
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
     pub(crate) cache: Cache,
@@ -46,13 +48,13 @@ impl Store {
     /// Opens a database and starts its workers: threads for SQLite, tasks on `runtime`, which must be multi-threaded, for
     /// PostgreSQL. It does not migrate.
     pub async fn open(settings: StoreSettings, runtime: Handle) -> Result<Self, OpenError> {
-        let due = Arc::new(Notify::new());
+        let hub = Arc::new(Hub::new(settings.node.clone()));
         let engine = if let Some(path) = settings.sqlite_path() {
             check_release()?;
-            Engine::sqlite(&settings, path, &due, &runtime)
+            Engine::sqlite(&settings, path, &hub, &runtime)
                 .map_err(|error| OpenError::Unreachable(error.to_string()))?
         } else if settings.is_postgres() {
-            Engine::postgres(&settings, &due, &runtime)?
+            Engine::postgres(&settings, &hub, &runtime)?
         } else {
             return Err(OpenError::UnknownScheme);
         };
@@ -60,7 +62,7 @@ impl Store {
             settings,
             runtime,
             engine,
-            due,
+            hub,
             payments: Points::new(payments::look_up),
             balances: Points::new(balances::look_up),
             cache: Cache::new(),
@@ -98,7 +100,9 @@ impl Commit for Store {
         let (reply, outcome) = oneshot::channel();
         let times = self.inner.engine.times();
         let standing = Arc::new(Standing::new(times));
-        let job = Box::new(Job::new(changes, reply).within(Arc::clone(&standing)));
+        let job = Job::new(changes, reply);
+        let job = job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?;
+        let job = Box::new(job.within(Arc::clone(&standing)));
         lane.try_send(Work::Change(job)).map_err(|error| match error {
             TrySendError::Full(_) => StoreUnavailable::Overloaded,
             TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),

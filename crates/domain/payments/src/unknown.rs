@@ -10,10 +10,11 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use quipu_commit::IdempotencyKey;
 use quipu_kernel::{PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
-use crate::{create::Creation, error::CreateError, idempotency::IdempotencyKey};
+use crate::{create::Creation, error::CreateError};
 
 /// How many are remembered. There is one for each answer that says so.
 const MOST: usize = 10_000;

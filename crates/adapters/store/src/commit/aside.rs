@@ -17,7 +17,10 @@ use quipu_merchants::StoreUnavailable;
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{batch, job::Job};
-use crate::lease::{Lease, Origin};
+use crate::{
+    hub::Hub,
+    lease::{Lease, Origin},
+};
 
 /// How many changes of one merchant may wait aside.
 const QUEUE: usize = 4096;
@@ -87,13 +90,13 @@ pub(crate) struct Asides {
     origin: Option<(Origin, Handle)>,
     merchants: HashMap<MerchantId, Arc<Aside>>,
     running: JoinSet<()>,
-    due: Arc<Notify>,
+    hub: Arc<Hub>,
 }
 
 impl Asides {
     /// Nobody yet. Without an origin nobody ever goes aside.
-    pub(crate) fn new(origin: Option<(Origin, Handle)>, due: Arc<Notify>) -> Self {
-        Self { origin, merchants: HashMap::new(), running: JoinSet::new(), due }
+    pub(crate) fn new(origin: Option<(Origin, Handle)>, hub: Arc<Hub>) -> Self {
+        Self { origin, merchants: HashMap::new(), running: JoinSet::new(), hub }
     }
 
     /// Whether there can be any.
@@ -127,7 +130,7 @@ impl Asides {
             let aside = Arc::new(Aside::default());
             let _none = aside.push(job);
             self.merchants.insert(merchant, Arc::clone(&aside));
-            self.running.spawn_on(serve(aside, origin.clone(), Arc::clone(&self.due)), runtime);
+            self.running.spawn_on(serve(aside, origin.clone(), Arc::clone(&self.hub)), runtime);
         }
         #[expect(clippy::cast_precision_loss, reason = "there are few")]
         metrics::gauge!("quipu_commit_asides").set(self.merchants.len() as f64);
@@ -140,7 +143,7 @@ impl Asides {
     }
 }
 
-async fn serve(aside: Arc<Aside>, origin: Origin, due: Arc<Notify>) {
+async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
     let mut lease = Lease::none();
     let mut may_end = false;
     loop {
@@ -158,8 +161,6 @@ async fn serve(aside: Arc<Aside>, origin: Origin, due: Arc<Notify>) {
             continue;
         };
         may_end = !settled.was_blocked;
-        if settled.due {
-            due.notify_one();
-        }
+        hub.tell(settled.news);
     }
 }

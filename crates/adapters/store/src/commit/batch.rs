@@ -2,18 +2,15 @@
 
 use std::collections::HashSet;
 
+use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, Writes, judge};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{CommitError, Committed, PaymentChange};
 use tokio::time::timeout;
 
 use super::{
     job::{Job, Outcome},
-    judge::{Verdict, judge},
     load,
-    mark::{Mark, TransactionNumber},
-    state::Wanted,
-    witness, write_postgres, write_sqlite,
-    writes::Writes,
+    mark::Mark,
+    witness, write,
 };
 use crate::{
     connection::Connection,
@@ -35,8 +32,8 @@ const SPLITS: usize = 12;
 /// What became of a batch beside its answers.
 #[derive(Default)]
 pub(crate) struct Settled {
-    /// Whether a payment now waits for a worker.
-    pub(crate) due: bool,
+    /// What was committed.
+    pub(crate) news: News,
     /// Changes of merchants who wait for somebody's lock, if others wait behind them here.
     pub(crate) aside: Vec<Job>,
     /// Whether a lock was in the way.
@@ -66,7 +63,7 @@ pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, o
         }
         let fault = match transact(lease, origin, &mut jobs).await {
             Turn::Judged(verdicts) => {
-                settled.due |= answer_all(jobs, verdicts);
+                settled.news.join(answer_all(jobs, verdicts));
                 continue;
             }
             Turn::Unlearnt(verdicts, fault) => {
@@ -99,7 +96,7 @@ pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, o
             let second = jobs.split_off(jobs.len() / 2);
             parts.extend([second, jobs].map(|jobs| Part { jobs, tries: 1 }));
         } else if fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS } {
-            jobs.iter_mut().for_each(Job::renumber_customer);
+            jobs.iter_mut().for_each(Job::renumber);
             parts.push(Part { jobs, tries });
         } else {
             fail_all(jobs, &fault);
@@ -157,51 +154,40 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Turn 
 }
 
 async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<(Vec<Verdict>, Option<Mark>), Fault> {
-    let state = load::begin(conn, &Wanted::by(jobs)).await?;
-    let (verdicts, writes) = judge(state, jobs);
-    let mark = if writes.is_empty() { None } else { Some(write(conn, jobs, &writes).await?) };
+    let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let (verdicts, writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
+    let mark = if writes.is_empty() { None } else { Some(put(conn, jobs, &writes).await?) };
     Ok((verdicts, mark))
 }
 
 /// Writes, and learns on the way by what the transaction can be asked for.
-async fn write(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<Mark, Fault> {
+async fn put(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<Mark, Fault> {
     let witness = witness::among(jobs, writes);
-    match conn {
-        Connection::Sqlite(conn) => {
-            write_sqlite::write(conn, jobs, writes)?;
-            Ok(Mark { number: None, server: None, witness })
-        }
-        Connection::Postgres(session) => {
-            let shared: &diesel_async::AsyncPgConnection = session;
-            let (written, number) = tokio::join!(
-                biased;
-                write_postgres::write(shared, jobs, writes),
-                diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*shared),
-            );
-            written?;
-            Ok(Mark { number: Some(number?), server: session.server.clone(), witness })
-        }
-    }
+    let number = write::write(conn, jobs, writes).await?;
+    let server = match conn {
+        Connection::Sqlite(_) => None,
+        Connection::Postgres(session) => session.server.clone(),
+    };
+    Ok(Mark { number, server, witness })
 }
 
-fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> bool {
-    let mut due = false;
+/// Answers everybody, and says what was committed.
+fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
+    let mut news = News::default();
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
         let Job { changes, reply, .. } = job;
         let outcome: Outcome = match verdict {
             Ok(answer) => {
-                let payment = changes.payment.map(|change| match change {
-                    PaymentChange::Created(payment) | PaymentChange::Moved { payment, .. } => payment,
-                });
-                due |= payment.as_ref().is_some_and(|payment| payment.state().due.is_some());
-                Ok(Committed { payment, answer })
+                news.add(&changes);
+                let saved = changes.saves.into_iter().map(|save| save.record).collect();
+                Ok(Committed { saved, answer })
             }
             Err(refusal) => Err(CommitError::Refused(refusal)),
         };
         // Nobody waits if the caller has gone; the change stands all the same.
         let _gone = reply.send(outcome);
     }
-    due
+    news
 }
 
 /// Answers where nobody knows whether the batch was committed. What was refused in it did not happen in any case, unless a

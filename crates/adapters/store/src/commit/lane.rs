@@ -3,10 +3,13 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use super::{aside::Asides, batch, job::Job};
-use crate::lease::{Lease, Origin};
+use crate::{
+    hub::Hub,
+    lease::{Lease, Origin},
+};
 
 /// How many changes are committed together at most.
 const BATCH: usize = 512;
@@ -30,7 +33,7 @@ pub(crate) enum Work {
 pub(crate) async fn serve(
     mut queue: mpsc::Receiver<Work>,
     origin: Origin,
-    due: Arc<Notify>,
+    hub: Arc<Hub>,
     mut asides: Asides,
     mut after_turn: impl FnMut() + Send,
 ) {
@@ -44,11 +47,11 @@ pub(crate) async fn serve(
             match work {
                 Work::Change(job) => jobs.extend(asides.take(*job)),
                 Work::Task(task) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &due).await;
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &hub).await;
                     guarded(task(&mut lease, &origin)).await;
                 }
                 Work::Close(done) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &due).await;
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &hub).await;
                     drop(lease);
                     asides.close().await;
                     let _gone = done.send(());
@@ -56,12 +59,12 @@ pub(crate) async fn serve(
                 }
             }
         }
-        commit(&mut lease, &origin, jobs, &mut asides, &due).await;
+        commit(&mut lease, &origin, jobs, &mut asides, &hub).await;
         after_turn();
     }
 }
 
-async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut Asides, due: &Notify) {
+async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut Asides, hub: &Hub) {
     if jobs.is_empty() {
         return;
     }
@@ -71,9 +74,7 @@ async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut
     let others_wait = asides.are_possible();
     let settled = guarded(batch::settle(lease, origin, jobs, others_wait)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    if settled.due {
-        due.notify_one();
-    }
+    hub.tell(settled.news);
     if !settled.aside.is_empty() {
         asides.open(settled.aside);
     }

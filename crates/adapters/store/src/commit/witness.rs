@@ -1,7 +1,10 @@
 //! Which row of a batch tells whether the batch was committed.
 
-use super::{job::Job, mark::Witness, writes::Writes};
-use quipu_payments::PaymentChange;
+use quipu_commit::{Aggregate, KeptAnswer, Writes};
+use quipu_merchants::AuditRecord;
+use quipu_webhooks::Event;
+
+use super::{job::Job, mark::Witness};
 
 /// A row that is there if and only if the batch was committed; rather one that nobody ever removes.
 pub(crate) fn among(jobs: &[Job], writes: &Writes) -> Option<Witness> {
@@ -17,23 +20,21 @@ fn lasting(job: &Job) -> Option<Witness> {
     if let Some(id) = job.transaction_ids.first() {
         return Some(Witness::Entries { tenant, transaction: id.clone() });
     }
-    if let Some(event) = job.changes.events.first() {
+    if let Some(event) = job.changes.rows_of::<Event>().next() {
         return Some(Witness::Event { tenant, id: event.id.as_str().to_owned() });
     }
-    if let Some(record) = &job.changes.audit {
+    if let Some(record) = job.changes.rows_of::<AuditRecord>().next() {
         return Some(Witness::Audit { id: record.id.clone() });
     }
-    match &job.changes.payment {
-        Some(PaymentChange::Created(payment)) => {
-            Some(Witness::Payment { tenant, id: payment.id().as_str().to_owned() })
-        }
-        _ => None,
-    }
+    let mut saves = job.changes.saves.iter();
+    let made = saves.find(|save| save.aggregate == Aggregate::PAYMENT && save.from.is_none())?;
+    Some(Witness::Payment { tenant, id: made.id.clone() })
 }
 
+/// A key that was not there before. An answer that is brought to one changes a row that was.
 fn answer(job: &Job) -> Option<Witness> {
     let record = job.changes.idempotency.as_ref()?;
-    Some(Witness::Answer {
+    (!matches!(record.answer, KeptAnswer::Brought(_))).then(|| Witness::Answer {
         tenant: job.changes.tenant,
         audience: record.audience.as_str(),
         key: record.key.as_str().to_owned(),
