@@ -8,9 +8,7 @@ use quipu_http::KeyringMinter;
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
-use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rail, Rails, SettlePayment,
-};
+use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rail, Rails, SettlePayment};
 use quipu_rails::{Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};

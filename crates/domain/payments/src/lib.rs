@@ -34,7 +34,7 @@ mod tests;
 pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
 pub use cancel::CancelPayment;
-pub use changes::NewCustomer;
+pub use changes::{CustomerClaim, NewCustomer, Standing, put_moved, put_new};
 pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use destination::{BankBeneficiary, Destination, WalletScheme};
@@ -45,9 +45,7 @@ pub use kind::{PaymentType, RedirectScheme, TrafficType};
 pub use once::{Answered, Once, RefusalForm};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
-pub use ports::{
-    Issued, KeptRow, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
-};
+pub use ports::{Issued, KeptRow, PaymentFilter, PaymentReads, Rail, RailStatus, Submission};
 pub use rails::Rails;
 pub use settle::SettlePayment;
 pub use status::{Situation, Status, Trigger};

@@ -154,8 +154,8 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Turn 
 }
 
 async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<(Vec<Verdict>, Option<Mark>), Fault> {
-    let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
+    let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let (verdicts, writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     let mark = if writes.is_empty() { None } else { Some(put(conn, jobs, &writes).await?) };
     Ok((verdicts, mark))
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::{FutureExt, future::join_all};
+use quipu_commit::{Commit as _, CommitError};
 use quipu_kernel::Page;
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{Commit as _, CommitError, PaymentFilter, PaymentReads as _};
+use quipu_payments::{Payment, PaymentFilter, PaymentReads as _};
 use quipu_store::{Store, StoreSettings};
 use tokio::time::timeout;
 
@@ -154,7 +155,7 @@ async fn a_locked_balance_holds_up_its_merchant_alone(fixture: Fixture) {
 async fn checks_hold_up_nobody_and_end_when_nobody_waits(fixture: Fixture) {
     let store = open(&fixture.url, Duration::from_secs(30), Duration::from_secs(60)).await;
     let made = store.commit(Sample::deposit(tenant(1), 10).create()).await.expect("committed");
-    let payment = made.payment.expect("a payment");
+    let payment = made.into_saved::<Payment>().expect("a payment");
     let mut locking = session(&fixture, "BEGIN; LOCK TABLE entries IN ACCESS EXCLUSIVE MODE").await;
     let mut checks: Vec<_> = (0..4).map(|_| store.check().boxed()).collect();
     assert!(join_all(&mut checks).now_or_never().is_none());

@@ -10,13 +10,13 @@ use std::{
 };
 
 use futures_util::future::{join, join_all};
+use quipu_commit::{
+    Answer, Audience, Changes, Commit as _, CommitError, Committed, IdempotencyRecord, KeptAnswer, Refusal,
+};
 use quipu_kernel::{PaymentId, Tenant};
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{
-    Audience, Changes, Commit as _, CommitError, Committed, IdempotencyRecord, KeptAnswer, PaymentReads as _,
-    Refusal,
-};
+use quipu_payments::PaymentReads as _;
 use quipu_store::{Store, StoreSettings};
 
 use crate::{
@@ -173,7 +173,7 @@ fn record(audience: Audience, key: &str) -> IdempotencyRecord {
         key: key.parse().expect("a key"),
         body_hash: "hash".to_owned(),
         payment_id: None,
-        answer: KeptAnswer::Sealed { status: 200, body: "kept".to_owned() },
+        answer: KeptAnswer::Given(Answer { status: 200, body: "kept".to_owned() }),
         expires_at: after(60_000),
     }
 }
@@ -256,7 +256,7 @@ async fn resolved(
         asked.push(again);
         let known = match store.commit(changes).await {
             Ok(_) => true,
-            Err(CommitError::Refused(Refusal::ReferenceTaken { .. } | Refusal::IdempotencyKeyUsed)) => true,
+            Err(CommitError::Refused(Refusal::NameTaken { .. } | Refusal::IdempotencyKeyUsed)) => true,
             Err(CommitError::Refused(Refusal::Posting(_))) => false,
             Err(CommitError::Refused(other)) => panic!("{told}: {number} was refused: {other}"),
             Err(CommitError::Store(_)) => continue,

@@ -6,12 +6,13 @@ use std::{
 };
 
 use async_trait::async_trait;
+use quipu_commit::{Changes, Commit, CommitError, Committed, Nonce};
 use quipu_kernel::{Currency, PaymentId};
 use quipu_merchants::StoreUnavailable;
 use serde_json::json;
 
 use super::world::{START, World, creation, deposit, ready, with, withdrawal};
-use crate::{Changes, Commit, CommitError, Committed, CreateError, Creation, Nonce, Payment};
+use crate::{CreateError, Creation, Payment};
 
 /// What becomes of a commit.
 #[derive(Debug, Clone, Copy)]
