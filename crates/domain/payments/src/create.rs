@@ -132,7 +132,8 @@ impl CreatePayment {
         Err(error)
     }
 
-    /// Decides and commits once. `earlier` is the payment that an earlier try may have made.
+    /// Decides and commits once. `earlier` is the payment that an earlier try may have made: if it did, it is the one that
+    /// was asked for.
     pub(crate) async fn attempt(
         &self,
         creation: Creation,
@@ -140,6 +141,15 @@ impl CreatePayment {
         earlier: Option<PaymentId>,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
+        if let Some(id) = &earlier {
+            match self.reads.payment(tenant, id).await {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    return Attempt::Refused(CreateError::DuplicateReference { holder: id.clone() }, nonce);
+                }
+                Err(error) => return Attempt::Refused(error.into(), nonce),
+            }
+        }
         let decided = match draft {
             Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier).await,
             Err(problems) => Err(CreateError::Invalid(problems)),

@@ -1,7 +1,7 @@
 //! What a commit does and what refuses it.
 
 use quipu_commit::{Aggregate, Changes, Commit as _, Expect, Holder, Index, Name, Refusal};
-use quipu_kernel::{Minor, Page, Timestamp};
+use quipu_kernel::{Minor, Page};
 use quipu_ledger::{LedgerReads as _, PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
@@ -62,7 +62,6 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
     state.late = true;
     state.failure = Some(Failure { code: "EXPIRED".to_owned(), message: "nobody paid".to_owned() });
     state.completed_at = Some(after(7));
-    state.due = Some(due(after(9), DueAction::Ask));
     state.instructions = Instructions {
         bank_details: Some(BankDetails {
             amount: "5".to_owned(),
