@@ -261,3 +261,20 @@ impl From<SignatureProblem> for ApiError {
         Self::refused(code, problem.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_creation_of_unknown_outcome_names_its_payment() {
+        let id = "pay_1763683200000_czwenqofrlql".parse().expect("an identifier");
+        let answer = ApiError::from(CreateError::OutcomeUnknown { id }).to_answer(Timestamp::from_millis(0));
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(answer.status, 504);
+        assert_eq!(body["error_code"], "payment_create_outcome_unknown");
+        assert_eq!(body["transaction_id"], "pay_1763683200000_czwenqofrlql");
+    }
+}

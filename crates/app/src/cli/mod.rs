@@ -1,5 +1,6 @@
 //! The command line.
 
+mod adjust;
 mod credential;
 mod database;
 mod key;
