@@ -12,7 +12,7 @@ use quipu_webhooks::EventName;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{MXN, Sample, after, amount, due, funding, minor, move_to, tenant},
+    sample::{MXN, Sample, after, amount, funding, minor, move_to, tenant},
 };
 
 on_both_databases! {

@@ -18,7 +18,7 @@ fn refused(world: &World, body: &Value) -> CreateError {
 }
 
 fn nonce(value: &str) -> Nonce {
-    Nonce { value: value.to_owned(), expires_at: START }
+    Nonce { value: value.to_owned(), expires_at: START.plus(Duration::from_mins(10)) }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Nonce};
@@ -34,7 +35,8 @@ fn ask(world: &World, key: &str, body: &Value, nonce: Option<&str>) -> Result<An
 }
 
 fn signed(body: &Value, nonce: Option<&str>) -> Creation {
-    let nonce = nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START });
+    let nonce =
+        nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START.plus(Duration::from_mins(10)) });
     Creation { nonce, ..creation(body) }
 }
 
