@@ -68,7 +68,7 @@ enum Kind {
     /// One thread that writes, and some that read.
     Sqlite { writer: mpsc::Sender<Work>, readers: Readers },
     /// A few lanes that commit, and tasks for everything else, as many at once as there are connections.
-    Postgres { lanes: Vec<mpsc::Sender<Work>>, server: Server },
+    Postgres { lanes: Vec<mpsc::Sender<Work>>, server: Box<Server> },
 }
 
 impl Engine {
@@ -98,7 +98,7 @@ impl Engine {
         hub: &Arc<Hub>,
         runtime: &Handle,
     ) -> Result<Self, OpenError> {
-        let server = Server::new(settings, runtime)?;
+        let server = Box::new(Server::new(settings, runtime)?);
         hub.join_others(server.listening(), server.hints().clone(), runtime);
         let start = |_| {
             let (lane, queue) = mpsc::channel(QUEUE);

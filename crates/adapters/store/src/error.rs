@@ -83,7 +83,7 @@ impl Fault {
     pub(crate) fn spares_the_connection(&self) -> bool {
         match self {
             Self::Overtaken | Self::Corrupt(_) => true,
-            Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(kind) || self.is_blocked(),
+            Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(*kind) || self.is_blocked(),
             _ => false,
         }
     }
@@ -135,7 +135,7 @@ impl Fault {
 }
 
 /// Whether this is what the work did, and not what became of the server.
-const fn is_of_the_work(kind: &DatabaseErrorKind) -> bool {
+const fn is_of_the_work(kind: DatabaseErrorKind) -> bool {
     matches!(
         kind,
         DatabaseErrorKind::UniqueViolation
@@ -150,7 +150,7 @@ const fn is_of_the_work(kind: &DatabaseErrorKind) -> bool {
 
 /// Whether an answer to `COMMIT` says for certain that nothing was committed: the database names what it found wrong.
 pub(crate) const fn says_undone(error: &Error) -> bool {
-    matches!(error, Error::DatabaseError(kind, _) if is_of_the_work(kind))
+    matches!(error, Error::DatabaseError(kind, _) if is_of_the_work(*kind))
 }
 
 /// What went wrong in work on a connection, as far as the connection is concerned.

@@ -159,6 +159,7 @@ impl Pool {
                 abandoned.push(process);
             }
         }
+        drop(session);
     }
 
     /// Closes a session that fell silent, and trusts the others no more. What it began may still end by itself.
@@ -166,6 +167,7 @@ impl Pool {
         if let Some(pool) = session.home.upgrade() {
             pool.grow_older();
         }
+        drop(session);
     }
 
     fn idle(&self) -> Option<Session> {

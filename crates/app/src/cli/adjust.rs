@@ -47,14 +47,9 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adj
     let Adjustment { currency, amount, reason, .. } = &once.adjustment;
     let onboarding = foundation.onboarding();
     let audit = onboarding.audit_of_adjustment(once.tenant, *currency, *amount, reason, Actor::shell());
-    let made = foundation.adjust().run_recorded(
-        once.tenant,
-        *currency,
-        *amount,
-        audit,
-        Some(once.record(foundation)),
-    );
-    match made.await {
+    let record = Some(once.record(foundation));
+    let made = foundation.adjust().run_recorded(once.tenant, *currency, *amount, audit, record).await;
+    match made {
         Ok(()) => session::print(&once.answer_with_balance(foundation).await),
         Err(AdjustError::IdempotencyKeyUsed) => {
             let answer = once.repeated(foundation).await?;

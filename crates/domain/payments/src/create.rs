@@ -97,7 +97,7 @@ impl CreatePayment {
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
             Attempt::KeyUsed => Err(broken("a commit without a key was refused for its key")),
         };
-        self.unknown.told(&subject, earlier, outcome)
+        self.unknown.told(&subject, earlier.as_ref(), outcome)
     }
 
     /// Burns the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.

@@ -55,7 +55,7 @@ impl CreatePayment {
         let subject = Subject::of(&creation, Some(&once.key));
         let earlier = self.unknown.earlier(&subject);
         let outcome = self.attempt_once(creation, once, earlier.clone()).await;
-        self.unknown.told(&subject, earlier, outcome)
+        self.unknown.told(&subject, earlier.as_ref(), outcome)
     }
 
     async fn attempt_once(

@@ -71,10 +71,10 @@ impl UnknownOutcomes {
     pub(crate) fn told<T>(
         &self,
         subject: &Subject,
-        earlier: Option<PaymentId>,
+        earlier: Option<&PaymentId>,
         outcome: Result<T, CreateError>,
     ) -> Result<T, CreateError> {
-        let outcome = match (outcome, &earlier) {
+        let outcome = match (outcome, earlier) {
             (
                 Err(CreateError::Store(
                     StoreUnavailable::Overloaded

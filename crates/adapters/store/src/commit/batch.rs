@@ -72,7 +72,9 @@ pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, o
             }
             Turn::Failed(fault) => fault,
         };
-        jobs.iter().for_each(|job| job.standing.wait_again());
+        for job in &jobs {
+            job.standing.wait_again();
+        }
         (tries, failures) = (tries + 1, failures + 1);
         tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
         if matches!(fault, Fault::Unconnected(_)) || failures >= FAILURES {

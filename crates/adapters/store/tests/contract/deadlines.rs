@@ -121,7 +121,7 @@ async fn session(fixture: &Fixture, statements: &str) -> AsyncPgConnection {
 }
 
 async fn a_locked_balance_holds_up_its_merchant_alone(fixture: Fixture) {
-    let store = open(&fixture.url, Duration::from_secs(60), Duration::from_secs(10)).await;
+    let store = open(&fixture.url, Duration::from_mins(1), Duration::from_secs(10)).await;
     for merchant in 1..=8 {
         store.commit(funding(tenant(merchant), 1_000)).await.expect("funded");
     }
@@ -153,7 +153,7 @@ async fn a_locked_balance_holds_up_its_merchant_alone(fixture: Fixture) {
 }
 
 async fn checks_hold_up_nobody_and_end_when_nobody_waits(fixture: Fixture) {
-    let store = open(&fixture.url, Duration::from_secs(30), Duration::from_secs(60)).await;
+    let store = open(&fixture.url, Duration::from_secs(30), Duration::from_mins(1)).await;
     let made = store.commit(Sample::deposit(tenant(1), 10).create()).await.expect("committed");
     let payment = made.into_saved::<Payment>().expect("a payment");
     let mut locking = session(&fixture, "BEGIN; LOCK TABLE entries IN ACCESS EXCLUSIVE MODE").await;
