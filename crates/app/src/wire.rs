@@ -120,7 +120,11 @@ pub(crate) fn require_database(settings: &Settings) -> Result<()> {
 /// Opens the configured database without migrating it.
 pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
     let runtime = tokio::runtime::Handle::current();
-    let database = StoreSettings::new(settings.database_url.expose());
+    let database = StoreSettings {
+        call: settings.call_deadline,
+        lock: settings.lock_deadline,
+        ..StoreSettings::new(settings.database_url.expose())
+    };
     Ok(Store::open(database, runtime).await?)
 }
 

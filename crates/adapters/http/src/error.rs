@@ -32,6 +32,10 @@ pub(crate) enum ApiError {
     RateLimited(Verdict),
     /// Nothing was written; the same call may be sent again.
     Overloaded,
+    /// The same; the cause goes to the log and nowhere else.
+    Unavailable { cause: String },
+    /// It cannot be learnt whether the change was made; the cause goes to the log and nowhere else.
+    OutcomeUnknown { cause: String },
     /// Our own fault; the cause goes to the log and nowhere else.
     Internal { cause: String },
 }
@@ -73,7 +77,8 @@ impl ApiError {
             Self::Refused { code, .. } => *code,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::RateLimited(_) => ErrorCode::RateLimited,
-            Self::Overloaded => ErrorCode::Overloaded,
+            Self::Overloaded | Self::Unavailable { .. } => ErrorCode::Overloaded,
+            Self::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             Self::Internal { .. } => ErrorCode::InternalError,
         }
     }
@@ -98,6 +103,12 @@ impl ApiError {
             Self::MethodNotAllowed { .. } => fixed("the path does not have this method"),
             Self::RateLimited(_) => fixed("too many requests"),
             Self::Overloaded => fixed("the service is overloaded; try again in a moment"),
+            Self::Unavailable { .. } => {
+                fixed("the service is not available and nothing was changed; try again in a moment")
+            }
+            Self::OutcomeUnknown { .. } => fixed(
+                "it is not known whether the change was made; repeat the request with the same idempotency key",
+            ),
             Self::Internal { .. } => fixed("an internal error occurred"),
         };
         write(&Shown { code, messages: slice::from_ref(&text), transaction_id: None })
@@ -111,7 +122,7 @@ impl ApiError {
             Self::RateLimited(verdict) => {
                 headers.insert(header::RETRY_AFTER, verdict.retry_after_seconds.into());
             }
-            Self::Overloaded => {
+            Self::Overloaded | Self::Unavailable { .. } => {
                 headers.insert(header::RETRY_AFTER, OVERLOAD_RETRY_SECONDS.into());
             }
             Self::MethodNotAllowed { allow } => {
@@ -142,6 +153,8 @@ impl From<StoreUnavailable> for ApiError {
     fn from(error: StoreUnavailable) -> Self {
         match error {
             StoreUnavailable::Overloaded => Self::Overloaded,
+            StoreUnavailable::Unavailable(cause) => Self::Unavailable { cause },
+            StoreUnavailable::Unknown(cause) => Self::OutcomeUnknown { cause },
             StoreUnavailable::Failed(cause) => Self::Internal { cause },
         }
     }
@@ -151,6 +164,7 @@ impl From<LedgerUnavailable> for ApiError {
     fn from(error: LedgerUnavailable) -> Self {
         match error {
             LedgerUnavailable::Overloaded => Self::Overloaded,
+            LedgerUnavailable::Unavailable(cause) => Self::Unavailable { cause },
             LedgerUnavailable::Failed(cause) => Self::Internal { cause },
         }
     }
@@ -161,6 +175,7 @@ impl From<&CreateError> for ApiError {
         let code = match error {
             CreateError::Invalid(problems) => return Self::Validation(problems.clone()),
             CreateError::Store(error) => return error.clone().into(),
+            CreateError::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             CreateError::NonceUsed => ErrorCode::NonceReused,
             CreateError::DuplicateReference { .. } => ErrorCode::DuplicateMerchantReference,
             CreateError::IdempotencyKeyInUse => ErrorCode::IdempotencyKeyInUse,
@@ -170,10 +185,9 @@ impl From<&CreateError> for ApiError {
             CreateError::AmountOutOfRange { .. } => ErrorCode::AmountOutOfRange,
             CreateError::PartnerPayoutNotReady => ErrorCode::PartnerPayoutNotReady,
             CreateError::InsufficientBalance => ErrorCode::InsufficientBalance,
-            CreateError::OutcomeUnknown(_) => ErrorCode::PaymentCreateOutcomeUnknown,
         };
         let transaction_id = match error {
-            CreateError::DuplicateReference { holder: id } | CreateError::OutcomeUnknown(id) => {
+            CreateError::DuplicateReference { holder: id } | CreateError::OutcomeUnknown { id } => {
                 Some(id.as_str().to_owned())
             }
             _ => None,
@@ -282,5 +296,22 @@ impl From<SignatureProblem> for ApiError {
             SignatureProblem::TimestampOutOfWindow => ErrorCode::TimestampOutOfWindow,
         };
         Self::refused(code, problem.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_creation_of_unknown_outcome_names_its_payment() {
+        let id = "pay_1763683200000_czwenqofrlql".parse().expect("an identifier");
+        let answer = ApiError::from(CreateError::OutcomeUnknown { id }).to_answer(Timestamp::from_millis(0));
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(answer.status, 504);
+        assert_eq!(body["error_code"], "payment_create_outcome_unknown");
+        assert_eq!(body["transaction_id"], "pay_1763683200000_czwenqofrlql");
     }
 }

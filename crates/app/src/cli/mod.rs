@@ -1,5 +1,6 @@
 //! The command line.
 
+mod adjust;
 mod bank;
 mod bank_import;
 mod credential;

@@ -52,6 +52,10 @@ pub(crate) struct Settings {
     /// External providers.
     pub(crate) providers: Vec<Provider>,
     pub(crate) limits: Limits,
+    /// How long a call may wait for the database in all.
+    pub(crate) call_deadline: Duration,
+    /// How long a change may wait for a row that somebody else has locked.
+    pub(crate) lock_deadline: Duration,
     /// Keys that are set and have no effect in this release.
     pub(crate) without_effect: Vec<&'static str>,
 }
@@ -103,6 +107,8 @@ impl Settings {
             rail_questions: rails::questions(from),
             providers: rails::providers(from),
             limits: limits(from),
+            call_deadline: from.take("deadlines.call", values::deadline).unwrap_or(Duration::from_secs(10)),
+            lock_deadline: from.take("deadlines.lock", values::deadline).unwrap_or(Duration::from_secs(2)),
             without_effect: planned::take(from),
         };
         from.finish()?;
@@ -177,6 +183,8 @@ mod tests {
             ("LOG__FORMAT", "xml"),
             ("LOG__LEVEL", "loud"),
             ("SIMULATOR__DELAY", "2 seconds"),
+            ("DEADLINES__CALL", "0s"),
+            ("DEADLINES__LOCK", "soon"),
             ("LIMITS__STANDARD_PER_MINUTE", "0"),
             ("LIMITS__STANDARD_PER_MINUTE", "-1"),
         ] {

@@ -85,6 +85,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Expected> {
     parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d")
 }
 
+/// A duration within which something must happen.
+pub(crate) fn deadline(text: &str) -> Result<Duration, Expected> {
+    let expected = "a duration from 100ms to 1h";
+    let duration = duration(text).map_err(|_| expected)?;
+    let fits = (Duration::from_millis(100)..=Duration::from_hours(1)).contains(&duration);
+    if fits { Ok(duration) } else { Err(expected) }
+}
+
 /// Durations, separated by commas.
 pub(crate) fn schedule(text: &str) -> Result<(), Expected> {
     let whole = !text.is_empty() && text.split(',').all(|part| duration(part.trim()).is_ok());

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_commit::Changes;
 use quipu_kernel::{
-    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
-    Tenant, Timestamp, is_https,
+    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource,
+    Problems, Tenant, Timestamp, is_https,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
@@ -71,12 +71,13 @@ pub(crate) struct Decider {
 
 impl Decider {
     /// Decides what is to be committed. Only what the request names is read: beside the routes a customer or a
-    /// beneficiary, and only those.
+    /// beneficiary, and only those. A payment that may have been made already is made under the same identifier.
     pub(crate) async fn decide(
         &self,
         tenant: Tenant,
         mut draft: Draft,
         default_return_urls: ReturnUrls,
+        earlier: Option<PaymentId>,
     ) -> Result<Decision, CreateError> {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
@@ -107,7 +108,8 @@ impl Decider {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let making = Making { tenant, now, customer_id, fee, default_return_urls };
+        let id = earlier.unwrap_or_else(|| self.payment_ids.next(now, &*self.entropy));
+        let making = Making { id, tenant, now, customer_id, fee, default_return_urls };
         let direction = draft.kind.direction();
         if direction == Direction::Deposit && !rail.is_available() {
             return Err(CreateError::Store(StoreUnavailable::Overloaded));
@@ -130,6 +132,7 @@ impl Decider {
 
 /// What a payment is made of beside its draft.
 struct Making {
+    id: PaymentId,
     tenant: Tenant,
     now: Timestamp,
     customer_id: CustomerId,
@@ -185,10 +188,10 @@ impl Decider {
         route: &Route,
         rail: &Arc<dyn Rail>,
     ) -> (Payment, Option<Due>, bool) {
-        let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
+        let Making { id, tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
-            id: self.payment_ids.next(now, &*self.entropy),
+            id,
             tenant,
             kind: draft.kind,
             method: draft.method,

@@ -47,11 +47,15 @@ pub enum CreateError {
     /// The nonce was used before.
     #[error("the nonce has been used")]
     NonceUsed,
-    /// The payment exists, and its rail gave no answer that could be understood
-    /// (`payment_create_outcome_unknown`).
-    #[error("the outcome of the creation is unknown; look the payment up before creating another")]
-    OutcomeUnknown(PaymentId),
-    /// The store failed. After `Failed` the payment may exist all the same.
+    /// It is not known what became of it: the store could not say whether it was made, or it was made and its rail gave no
+    /// answer that could be understood. A repeat under the same key or reference finds it or makes it, and never makes a
+    /// second one.
+    #[error("the outcome is unknown: repeat the request with the same idempotency key or reference")]
+    OutcomeUnknown {
+        /// The identifier.
+        id: PaymentId,
+    },
+    /// The store failed, and the payment was not made.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
 }
@@ -70,8 +74,10 @@ impl CreateError {
             Self::IdempotencyKeyInUse => "IDEMPOTENCY_KEY_IN_USE",
             Self::IdempotencyKeyMismatch => "IDEMPOTENCY_KEY_MISMATCH",
             Self::NonceUsed => "NONCE_REUSED",
-            Self::OutcomeUnknown(_) => "payment_create_outcome_unknown",
-            Self::Store(StoreUnavailable::Overloaded) => "OVERLOADED",
+            Self::OutcomeUnknown { .. } | Self::Store(StoreUnavailable::Unknown(_)) => {
+                "payment_create_outcome_unknown"
+            }
+            Self::Store(StoreUnavailable::Overloaded | StoreUnavailable::Unavailable(_)) => "OVERLOADED",
             Self::Store(StoreUnavailable::Failed(_)) => "INTERNAL_ERROR",
         }
     }

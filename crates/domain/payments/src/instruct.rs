@@ -78,7 +78,7 @@ impl CreatePayment {
             let due = Due::earlier(asked, expiry_of(&payment));
             // If this fails, the question is due all the same, a little later.
             let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
-            return Attempt::Refused(CreateError::OutcomeUnknown(id), None);
+            return Attempt::Refused(CreateError::OutcomeUnknown { id }, None);
         }
         let mut payment = payment;
         for _ in 0..TRIES {
@@ -92,7 +92,7 @@ impl CreatePayment {
                     Ok((*payment).clone().with_instructions((**instructions).clone(), now, due))
                 }
                 Instructed::Rejected(failure) => self.rejected(&payment, failure, now),
-                Instructed::Unknown => return Attempt::Refused(CreateError::OutcomeUnknown(id), None),
+                Instructed::Unknown => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
             };
             let mut changes = match decided {
                 Ok(changes) => changes,
@@ -107,13 +107,13 @@ impl CreatePayment {
                 Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
                 Err(CommitError::Refused(Refusal::Stale)) => match self.reads.payment(tenant, &id).await {
                     Ok(Some(found)) => payment = Box::new(found),
-                    _ => return Attempt::Refused(CreateError::OutcomeUnknown(id), None),
+                    _ => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
                 },
                 // What the rail did is done; whoever asks again finds out.
-                Err(_) => return Attempt::Refused(CreateError::OutcomeUnknown(id), None),
+                Err(_) => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
             }
         }
-        Attempt::Refused(CreateError::OutcomeUnknown(id), None)
+        Attempt::Refused(CreateError::OutcomeUnknown { id }, None)
     }
 
     fn rejected(&self, payment: &Payment, failure: &Failure, at: Timestamp) -> Result<Changes, CreateError> {

@@ -41,6 +41,7 @@ mod resolve;
 mod running_keys;
 mod settle;
 mod status;
+mod unknown;
 mod verdict;
 mod view;
 mod way;

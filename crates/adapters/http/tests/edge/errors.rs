@@ -167,10 +167,19 @@ async fn a_failing_store_is_answered_without_its_words() {
     assert_eq!(answer.code(), (500, "INTERNAL_ERROR"));
     assert!(!answer.text.contains("SELECT") && !answer.text.contains("/var"));
     is_business(&answer);
-    fail(StoreUnavailable::Overloaded);
+    for failure in [StoreUnavailable::Overloaded, StoreUnavailable::Unavailable("at /var/lib".to_owned())] {
+        fail(failure);
+        let answer = send().await;
+        assert_eq!(answer.code(), (503, "OVERLOADED"));
+        assert!(answer.header("retry-after").is_some());
+        assert!(!answer.text.contains("/var"));
+        is_business(&answer);
+    }
+    fail(StoreUnavailable::Unknown("at /var/lib".to_owned()));
     let answer = send().await;
-    assert_eq!(answer.code(), (503, "OVERLOADED"));
-    assert!(answer.header("retry-after").is_some());
+    assert_eq!(answer.code(), (504, "payment_create_outcome_unknown"));
+    assert!(!answer.text.contains("/var"));
+    is_business(&answer);
 }
 
 #[actix_web::test]
@@ -180,6 +189,7 @@ async fn a_ledger_under_load_is_told_apart_from_one_that_failed() {
     let fail = |failure| *world.books.ledger_failure.lock().expect("a lock") = Some(failure);
     let failures = [
         (LedgerUnavailable::Overloaded, (503, "OVERLOADED")),
+        (LedgerUnavailable::Unavailable("gone".to_owned()), (503, "OVERLOADED")),
         (LedgerUnavailable::Failed("no such table".to_owned()), (500, "INTERNAL_ERROR")),
     ];
     for (failure, code) in failures {

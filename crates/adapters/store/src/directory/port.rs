@@ -12,7 +12,13 @@ use quipu_merchants::{
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
-use crate::{connection::Connection, engine::Query, error::Fault, store::Store, stored::to_value};
+use crate::{
+    connection::Connection,
+    engine::{Query, Reading},
+    error::Fault,
+    store::Store,
+    stored::to_value,
+};
 
 /// A query as the workers take it.
 macro_rules! query {
@@ -64,6 +70,10 @@ impl Store {
     async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
         Ok(self.inner.engine.read(query).await?)
     }
+
+    async fn list<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
+        Ok(self.inner.engine.read_as(Reading::Page, query).await?)
+    }
 }
 
 #[async_trait]
@@ -102,7 +112,7 @@ impl Directory for Store {
         filter: MerchantFilter,
         page: Page,
     ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| merchants::page(conn, filter, page).await)).await
+        self.list(query!(|conn| merchants::page(conn, filter, page).await)).await
     }
 
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
@@ -273,7 +283,7 @@ impl Directory for Store {
         created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
+        self.list(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
     }
 
     async fn beneficiary(
@@ -320,6 +330,6 @@ impl Directory for Store {
         filter: AuditFilter,
         page: Page,
     ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| audit::page(conn, filter, page).await)).await
+        self.list(query!(|conn| audit::page(conn, filter, page).await)).await
     }
 }

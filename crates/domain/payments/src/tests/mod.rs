@@ -15,5 +15,6 @@ mod payout;
 mod settle;
 mod store;
 mod transitions;
+mod unknown;
 mod verdict;
 mod world;
