@@ -27,12 +27,10 @@
     find('clock').classList.toggle('over', millis <= 0);
   };
   const localise = () => {
-    for (const time of document.querySelectorAll('time[data-local]')) {
-      try {
-        const form = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
-        time.textContent = form.format(new Date(time.dateTime));
-      } catch { /* The text from the server stays. */ }
-    }
+    // Where a browser does not speak the language, figures say it: 2026-11-22 21:40.
+    const known = Intl.DateTimeFormat.supportedLocalesOf([language, 'sv']);
+    const form = new Intl.DateTimeFormat(known[0], known[0] === language ? { dateStyle: 'medium', timeStyle: 'short' } : { dateStyle: 'short', timeStyle: 'short' });
+    for (const time of document.querySelectorAll('time[data-local]')) time.textContent = form.format(new Date(time.dateTime));
   };
   const dress = () => {
     for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;

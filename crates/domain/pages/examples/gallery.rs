@@ -4,10 +4,12 @@ use std::{fs, path::Path};
 
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Minor, Tenant, Timestamp};
 use quipu_merchants::{Method, ReturnUrls};
-use quipu_pages::{Accent, Brand, Filled, Language, Notice, PaymentPage, SchemeView, View, Words, asset, front, scheme_page};
+use quipu_pages::{
+    Accent, Brand, Filled, Language, Notice, PaymentPage, SchemeView, View, Words, asset, front, scheme_page,
+};
 use quipu_payments::{
-    BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, Payout, State, Status,
-    Terms, VoucherDetails,
+    BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, Payout, State,
+    Status, Terms, VoucherDetails,
 };
 
 const ID: &str = "pay_1763683200000_abcdefghjkmn";
@@ -41,7 +43,8 @@ fn write_assets(folder: &Path, html: &str) -> std::io::Result<()> {
 }
 
 fn pages(words: Words) -> Vec<(String, String)> {
-    let brand = Brand { accent: "#b4232f".parse().unwrap_or(Accent::DEFAULT), ..Brand::plain("Café Aurora") };
+    let brand =
+        Brand { accent: "#b4232f".parse().unwrap_or(Accent::DEFAULT), ..Brand::plain("Café Aurora") };
     let plain = Brand::plain("Demo merchant");
     let mut pages = Vec::new();
     for (index, method) in Method::ALL.into_iter().enumerate() {
@@ -50,16 +53,25 @@ fn pages(words: Words) -> Vec<(String, String)> {
         pages.push((format!("pay-{}", method.as_str()), page(&payment, brand, words, None)));
     }
     for status in Status::ALL.into_iter().skip(2) {
-        pages.push((format!("deposit-{}", status.as_str()), page(&deposit(Method::Spei, status), &plain, words, None)));
+        pages.push((
+            format!("deposit-{}", status.as_str()),
+            page(&deposit(Method::Spei, status), &plain, words, None),
+        ));
     }
     for status in Status::ALL.into_iter().take(7) {
-        pages.push((format!("withdrawal-{}", status.as_str()), page(&withdrawal(status, true), &plain, words, None)));
+        pages.push((
+            format!("withdrawal-{}", status.as_str()),
+            page(&withdrawal(status, true), &plain, words, None),
+        ));
     }
     let empty = withdrawal(Status::Pending, false);
     pages.push(("form".to_owned(), page(&empty, &brand, words, None)));
     let filled = Filled {
         values: [("bsb".to_owned(), "1234".to_owned())].into(),
-        problems: vec!["payout.bsb must be 6 digits".to_owned(), "payout.bank_account is required".to_owned()],
+        problems: vec![
+            "payout.bsb must be 6 digits".to_owned(),
+            "payout.bank_account is required".to_owned(),
+        ],
     };
     pages.push(("form-wrong".to_owned(), page(&empty, &brand, words, Some(&filled))));
     let payment = deposit(Method::RedirectPay, Status::Processing);
@@ -95,7 +107,12 @@ fn terms(kind: PaymentType, method: Method, currency: Currency) -> Terms {
         currency,
         amount: Amount::new(12_345_600).unwrap_or_else(|_| unreachable!("in range")),
         merchant_reference: "order-20431".to_owned(),
-        customer: Customer { id: CustomerId(1), email: Some("ana@example.com".to_owned()), phone: None, name: None },
+        customer: Customer {
+            id: CustomerId(1),
+            email: Some("ana@example.com".to_owned()),
+            phone: None,
+            name: None,
+        },
         rail: "simulator".to_owned(),
         created_at: MADE,
         expires_at: lives.then(|| MADE.plus(std::time::Duration::from_hours(72))),
@@ -181,7 +198,9 @@ fn instructions(method: Method, currency: Currency) -> Instructions {
                 uri: "tron:TJRabPrwbZy45sbavfcjinPJC18kjpRTv8?amount=123456".to_owned(),
             });
         }
-        Method::Card | Method::RedirectPay => shown.redirect_url = Some("https://scheme.example/pay".to_owned()),
+        Method::Card | Method::RedirectPay => {
+            shown.redirect_url = Some("https://scheme.example/pay".to_owned());
+        }
     }
     shown
 }

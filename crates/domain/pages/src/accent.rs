@@ -39,12 +39,9 @@ impl Accent {
     /// ground and on dark: it is made darker or lighter until it can.
     pub fn style_sheet(self) -> String {
         let (light, dark) = (self.readable_on(LIGHT_GROUND, BLACK), self.readable_on(DARK_GROUND, WHITE));
-        let rules = |accent: Self| format!("--accent:#{};--on-accent:#{}", accent.hex(), accent.text_on().hex());
-        format!(
-            ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n",
-            rules(light),
-            rules(dark)
-        )
+        let rules =
+            |accent: Self| format!("--accent:#{};--on-accent:#{}", accent.hex(), accent.text_on().hex());
+        format!(":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n", rules(light), rules(dark))
     }
 
     /// The first shade on the way towards `end` that can be read on `ground`.
@@ -63,8 +60,11 @@ impl Accent {
             let sum = u16::from(from) * (20 - step) + u16::from(to) * step;
             u8::try_from(sum / 20).unwrap_or(to)
         };
-        let ([r, g, b], [x, y, z]) = (self.0, end.0);
-        Self([mix(r, x), mix(g, y), mix(b, z)])
+        let mut mixed = self.0;
+        for (part, to) in mixed.iter_mut().zip(end.0) {
+            *part = mix(*part, to);
+        }
+        Self(mixed)
     }
 
     /// The ratio of luminances, 1 to 21 (WCAG 2.2, "contrast ratio").

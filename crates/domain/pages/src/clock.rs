@@ -60,7 +60,8 @@ mod tests {
     fn the_time_left_is_counted_to_the_second() {
         let words = Words::of(Language::English);
         let now = Timestamp::from_millis(1_763_683_200_000);
-        let table = [(0, "00:00:00"), (1, "00:00:01"), (3_599_001, "01:00:00"), (259_200_000, "3 d 00:00:00")];
+        let table =
+            [(0, "00:00:00"), (1, "00:00:01"), (3_599_001, "01:00:00"), (259_200_000, "3 d 00:00:00")];
         for (millis, expected) in table {
             let until = Timestamp::from_millis(now.millis() + millis);
             assert_eq!(left(until, now, words), expected);

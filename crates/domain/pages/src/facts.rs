@@ -102,7 +102,9 @@ impl Facts {
         }
         let number = match destination {
             Destination::Wallet { value, .. } => Some(value),
-            Destination::Bank { bank, .. } | Destination::Sepa { bank, .. } => bank.as_ref().map(|bank| &bank.iban),
+            Destination::Bank { bank, .. } | Destination::Sepa { bank, .. } => {
+                bank.as_ref().map(|bank| &bank.iban)
+            }
         };
         if let Some(number) = number {
             self.plain("field-destination", &masked(number));

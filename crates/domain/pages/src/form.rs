@@ -78,11 +78,7 @@ impl Field {
     }
 }
 
-fn label_and_hint(
-    member: &str,
-    method: Method,
-    currency: Currency,
-) -> (&'static str, Option<&'static str>) {
+fn label_and_hint(member: &str, method: Method, currency: Currency) -> (&'static str, Option<&'static str>) {
     match member {
         "recipient_name" => ("field-recipient", None),
         "bank_account" => {
@@ -125,7 +121,10 @@ mod tests {
     fn a_problem_stands_at_its_field_in_the_readers_language() {
         let filled = Filled {
             values: BTreeMap::from([("bsb".to_owned(), "12".to_owned())]),
-            problems: vec!["payout.bsb must be 6 digits".to_owned(), "payout.bank_account is required".to_owned()],
+            problems: vec![
+                "payout.bsb must be 6 digits".to_owned(),
+                "payout.bank_account is required".to_owned(),
+            ],
         };
         let members = ["bsb".to_owned(), "bank_account".to_owned(), "recipient_name".to_owned()];
         let way = (Method::BankTransfer, Currency::AUD);

@@ -33,15 +33,24 @@ impl Frame {
         what: &str,
         href: impl Fn(Language) -> String,
     ) -> Self {
-        let choice =
-            |language: Language| Choice { code: language.code(), name: language.own_name(), href: href(language) };
+        let choice = |language: Language| Choice {
+            code: language.code(),
+            name: language.own_name(),
+            href: href(language),
+        };
         Self {
             words,
             language: words.language().code(),
             title: words.tell("title-of", &[("what", what), ("merchant", &brand.name)]),
             merchant: brand.name.clone(),
             logo: brand.logo.as_ref().map(|logo| format!("{root}{}", logo.path())),
-            letter: brand.name.chars().find(|letter| letter.is_alphanumeric()).unwrap_or('•').to_uppercase().collect(),
+            letter: brand
+                .name
+                .chars()
+                .find(|letter| letter.is_alphanumeric())
+                .unwrap_or('•')
+                .to_uppercase()
+                .collect(),
             test: None,
             style: assets::style(root),
             colours: assets::colours(root, brand.accent),

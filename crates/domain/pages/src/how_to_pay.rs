@@ -52,15 +52,22 @@ impl HowToPay {
             return Some(Self::crypto(details, words));
         }
         let url = shown.redirect_url.as_deref().filter(|url| is_web(url))?;
-        let keys: &[&str] =
-            if method == Method::Card { &["card-1", "redirect-3"] } else { &["redirect-1", "redirect-2", "redirect-3"] };
+        let keys: &[&str] = if method == Method::Card {
+            &["card-1", "redirect-3"]
+        } else {
+            &["redirect-1", "redirect-2", "redirect-3"]
+        };
         let button = Button { href: url.to_owned(), text: words.say("pay-now") };
         Some(Self { button: Some(button), ..plain(keys) })
     }
 
     fn crypto(details: &CryptoDetails, words: Words) -> Self {
         let values = [("asset", details.asset.as_str()), ("network", details.network.as_str())];
-        let steps = vec![words.tell("crypto-1", &values), words.say("crypto-2"), words.tell("crypto-3", &values[..1])];
+        let steps = vec![
+            words.tell("crypto-1", &values),
+            words.say("crypto-2"),
+            words.tell("crypto-3", &values[..1]),
+        ];
         let code = qr(&details.uri).map(|(outline, size)| Code {
             class: "qr",
             view: format!("-2 -2 {side} {side}", side = size + 4),

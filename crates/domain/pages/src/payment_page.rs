@@ -94,7 +94,11 @@ impl PaymentPage {
             Some(payout) if !is_deposit => Facts::of_payout(payout, payment, words),
             _ => Vec::new(),
         };
-        let label = if is_deposit { "pay-merchant" } else { "payout-from" };
+        let label = match (is_deposit, live) {
+            (true, true) => "pay-merchant",
+            (true, false) => "payment-to",
+            (false, _) => "payout-from",
+        };
         Self {
             frame: frame.of_test(is_test),
             words,
@@ -138,8 +142,8 @@ impl View<'_> {
     fn clock(&self) -> Option<Clock> {
         let terms = self.payment.terms();
         let is_form = waits_for_recipient(self.payment);
-        let counts = is_live(self.payment.status())
-            && (is_form || terms.kind.direction() == Direction::Deposit);
+        let counts =
+            is_live(self.payment.status()) && (is_form || terms.kind.direction() == Direction::Deposit);
         let until = terms.expires_at.filter(|_| counts)?;
         Some(Clock::new(until, self.now, if is_form { "answer-by" } else { "pay-by" }, self.words))
     }

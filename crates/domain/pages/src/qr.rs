@@ -1,5 +1,7 @@
 //! QR codes (ISO/IEC 18004) as one outline, several times smaller than a rectangle for each square.
 
+use std::fmt::Write;
+
 use fast_qr::{ECL, QRBuilder};
 
 /// The outline of the dark squares in units of one square, and how many squares a side has, without the quiet zone; `None`
@@ -17,7 +19,7 @@ pub(crate) fn qr(text: &str) -> Option<(String, usize)> {
         while column < code.size {
             let run = dark[column..].iter().take_while(|dark| **dark).count();
             if run > 0 {
-                outline.push_str(&format!("M{column} {row}h{run}v1h-{run}z"));
+                write!(outline, "M{column} {row}h{run}v1h-{run}z").ok()?;
             }
             column += run.max(1);
         }

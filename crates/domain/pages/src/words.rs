@@ -123,13 +123,30 @@ mod tests {
     }
 
     #[test]
+    fn every_message_is_used() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut code = String::new();
+        for part in ["src", "templates"] {
+            for file in std::fs::read_dir(folder.join(part)).expect("a folder") {
+                code.push_str(&std::fs::read_to_string(file.expect("a file").path()).expect("a text"));
+            }
+        }
+        for key in messages(Language::English).keys() {
+            let used = |key: &str| code.contains(&format!("\"{key}\""));
+            // A story is told by its headline's key, and its text by the same with an ending.
+            assert!(used(key) || key.strip_suffix("-text").is_some_and(used), "nobody says {key}");
+        }
+    }
+
+    #[test]
     fn no_message_was_left_in_english() {
         let words = |language, key: &str, variables: &BTreeSet<String>| {
             let values: Vec<_> = variables.iter().map(|name| (name.as_str(), "1")).collect();
             Words::of(language).tell(key, &values)
         };
         // Names of standards are the same everywhere, and a word may be the same in two languages.
-        let shared = ["field-clabe", "field-swift", "field-payid", "field-bsb", "payid-abn", "title-of", "days"];
+        let shared =
+            ["field-clabe", "field-swift", "field-payid", "field-bsb", "payid-abn", "title-of", "days"];
         for (key, variables) in messages(Language::English) {
             for language in &Language::ALL[1..] {
                 let same = words(*language, &key, &variables) == words(Language::English, &key, &variables);
