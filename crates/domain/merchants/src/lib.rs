@@ -12,6 +12,7 @@ mod merchant;
 mod mint;
 mod onboarding;
 mod operator;
+mod page;
 mod ports;
 mod route;
 mod route_list;
@@ -31,6 +32,7 @@ pub use merchant::{
 pub use mint::{Issued, MintedKey, MintedSecret, Minter};
 pub use onboarding::Onboarding;
 pub use operator::{Operator, Role};
+pub use page::{Accent, MerchantPage, PageStore};
 pub use ports::Directory;
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
 pub use route_list::parse_routes;

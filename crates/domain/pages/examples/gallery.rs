@@ -3,9 +3,9 @@
 use std::{fs, path::Path};
 
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Minor, Tenant, Timestamp};
-use quipu_merchants::{Method, ReturnUrls};
+use quipu_merchants::{Accent, Method, ReturnUrls};
 use quipu_pages::{
-    Accent, Brand, Filled, Language, Notice, PaymentPage, SchemeView, View, Words, asset, front, scheme_page,
+    Brand, Filled, Language, Notice, PaymentPage, SchemeView, View, Words, asset, front, scheme_page,
 };
 use quipu_payments::{
     BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, Payout, State,
@@ -43,8 +43,8 @@ fn write_assets(folder: &Path, html: &str) -> std::io::Result<()> {
 }
 
 fn pages(words: Words) -> Vec<(String, String)> {
-    let brand =
-        Brand { accent: "#b4232f".parse().unwrap_or(Accent::DEFAULT), ..Brand::plain("Café Aurora") };
+    let mut brand = Brand::plain("Café Aurora");
+    brand.accent = Accent::new([0xb4, 0x23, 0x2f]);
     let plain = Brand::plain("Demo merchant");
     let mut pages = Vec::new();
     for (index, method) in Method::ALL.into_iter().enumerate() {

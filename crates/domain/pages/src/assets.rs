@@ -3,9 +3,10 @@
 
 use std::sync::LazyLock;
 
+use quipu_merchants::Accent;
 use quipu_signing::sha256_hex;
 
-use crate::accent::Accent;
+use crate::accent::style_sheet;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
@@ -43,7 +44,7 @@ pub fn asset(name: &str) -> Option<Asset> {
         return asset("image/svg+xml", ICON);
     }
     let digits = name.strip_prefix("accent-")?.strip_suffix(".css")?;
-    let sheet = Accent::of_hex(digits)?.style_sheet();
+    let sheet = style_sheet(Accent::of_hex(digits)?);
     asset("text/css; charset=utf-8", &sheet)
 }
 
@@ -74,10 +75,11 @@ pub const fn policy() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accent::OWN_ACCENT;
 
     #[test]
     fn every_path_a_page_names_leads_to_a_file_and_no_other_does() {
-        for path in [style(""), script(""), icon(""), colours("", Accent::DEFAULT)] {
+        for path in [style(""), script(""), icon(""), colours("", OWN_ACCENT)] {
             let name = path.strip_prefix("/assets/").expect("a path below /assets");
             assert!(asset(name).is_some(), "{name}");
         }

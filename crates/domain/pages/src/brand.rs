@@ -1,22 +1,8 @@
 //! What a page shows of its merchant.
 
-use serde::{Deserialize, Serialize};
+use quipu_merchants::{Accent, Merchant, MerchantPage};
 
-use crate::accent::Accent;
-
-/// A logo by the hash of its bytes, under which the gateway serves it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Logo {
-    /// Hexadecimal digits of the hash.
-    pub hash: String,
-}
-
-impl Logo {
-    /// Its path below the public address.
-    pub fn path(&self) -> String {
-        format!("/assets/logo-{}.png", self.hash)
-    }
-}
+use crate::accent::OWN_ACCENT;
 
 /// A merchant as its payers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,13 +11,28 @@ pub struct Brand {
     pub name: String,
     /// Its colour.
     pub accent: Accent,
-    /// Its logo, if it gave one.
-    pub logo: Option<Logo>,
+    /// Hex of SHA-256 over its logo, if it gave one.
+    pub logo: Option<String>,
 }
 
 impl Brand {
     /// A merchant that gave nothing but its name.
     pub fn plain(name: impl Into<String>) -> Self {
-        Self { name: name.into(), accent: Accent::DEFAULT, logo: None }
+        Self { name: name.into(), accent: OWN_ACCENT, logo: None }
+    }
+
+    /// This merchant, with what was set for its pages.
+    pub fn of(merchant: &Merchant, set: Option<MerchantPage>) -> Self {
+        let set = set.unwrap_or_default();
+        Self {
+            name: set.name.unwrap_or_else(|| merchant.name.clone()),
+            accent: set.accent.unwrap_or(OWN_ACCENT),
+            logo: set.logo,
+        }
+    }
+
+    /// The path of the logo below the public address.
+    pub fn logo_path(&self) -> Option<String> {
+        self.logo.as_ref().map(|hash| format!("/assets/logo-{hash}.png"))
     }
 }

@@ -1,12 +1,11 @@
 //! A page's facts as JSON: for the page's own script, and for merchants who draw a page themselves.
 
 use quipu_kernel::{Amount, Currency, Minor, PaymentId, Timestamp};
-use quipu_merchants::{Method, ReturnUrls};
+use quipu_merchants::{Accent, Method, ReturnUrls};
 use quipu_payments::{Instructions, PaymentType, Status};
 use serde::Serialize;
 
 use crate::{
-    accent::Accent,
     language::Language,
     money,
     payment_page::{View, revision},
@@ -76,7 +75,7 @@ impl<'a> PageDetails<'a> {
             merchant: PageMerchant {
                 name: &view.brand.name,
                 accent: view.brand.accent,
-                logo: view.brand.logo.as_ref().map(|logo| format!("{}{}", view.root, logo.path())),
+                logo: view.brand.logo_path().map(|path| format!("{}{path}", view.root)),
             },
             headline: story.headline,
             message: story.text,

@@ -43,7 +43,7 @@ impl Frame {
             language: words.language().code(),
             title: words.tell("title-of", &[("what", what), ("merchant", &brand.name)]),
             merchant: brand.name.clone(),
-            logo: brand.logo.as_ref().map(|logo| format!("{root}{}", logo.path())),
+            logo: brand.logo_path().map(|path| format!("{root}{path}")),
             letter: brand
                 .name
                 .chars()

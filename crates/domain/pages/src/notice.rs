@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use crate::{accent::Accent, assets, words::Words};
+use crate::{accent::OWN_ACCENT, assets, words::Words};
 
 /// What a page says instead of showing a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Notice {
             headline: words.say(headline),
             text: words.say(text),
             style: assets::style(root),
-            colours: assets::colours(root, Accent::DEFAULT),
+            colours: assets::colours(root, OWN_ACCENT),
             icon: assets::icon(root),
         };
         page.render().unwrap_or_default()
@@ -74,7 +74,7 @@ pub fn front(links: &[FrontLink], root: &str) -> String {
     let page = FrontPage {
         links,
         style: assets::style(root),
-        colours: assets::colours(root, Accent::DEFAULT),
+        colours: assets::colours(root, OWN_ACCENT),
         icon: assets::icon(root),
     };
     page.render().unwrap_or_default()
