@@ -33,6 +33,6 @@ impl Brand {
 
     /// The path of the logo below the public address.
     pub fn logo_path(&self) -> Option<String> {
-        self.logo.as_ref().map(|hash| format!("/assets/logo-{hash}.png"))
+        self.logo.as_ref().map(|hash| format!("/logos/{hash}.png"))
     }
 }
