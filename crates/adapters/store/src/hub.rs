@@ -7,10 +7,11 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use diesel::{pg::Pg, sql_types::{Text, Untyped}};
-use diesel_async::{
-    AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _,
+use diesel::{
+    pg::Pg,
+    sql_types::{Text, Untyped},
 };
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, NewsDesk, Queue};
 use quipu_kernel::{MerchantId, Tenant};
@@ -114,7 +115,8 @@ async fn send_hints(node: String, mut unsent: mpsc::Receiver<Arc<News>>, origin:
 
 /// `node|queue,queue|table/merchant/environment/id,…`; where the list would be too long it ends in `*`, which means more.
 fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
-    let mut queues: Vec<&str> = waiting.iter().flat_map(|news| news.queues.iter().map(|queue| queue.0)).collect();
+    let mut queues: Vec<&str> =
+        waiting.iter().flat_map(|news| news.queues.iter().map(|queue| queue.0)).collect();
     queues.sort_unstable();
     queues.dedup();
     let mut payload = format!("{node}|{}|", queues.join(","));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
+use quipu_commit::{Changes, Commit, CommitError, Committed};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
-use quipu_commit::{Changes, Commit, CommitError, Committed};
 use quipu_payments::Payment;
 use tokio::{
     runtime::Handle,

@@ -4,6 +4,7 @@
 mod beat;
 mod prune;
 mod settle;
+mod watched;
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{beat::Beat, prune::Prune, settle::Settle};
+pub(crate) use self::{beat::Beat, prune::Prune, settle::Settle, watched::Watched};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

@@ -5,10 +5,12 @@ use std::str::FromStr;
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, PaymentId, Tenant, Unrecognised};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
-    audit::AuditRecord,
+    audit::{Actor, AuditRecord},
     error::{DirectoryError, StoreUnavailable},
+    onboarding::Onboarding,
 };
 
 /// A colour, written `#rrggbb`.
@@ -98,6 +100,19 @@ pub trait PageStore: Send + Sync {
 
     /// The sealed page key of the installation. The first that is offered is kept, and everybody gets that one.
     async fn page_key(&self, offered: &str) -> Result<String, StoreUnavailable>;
+}
+
+impl Onboarding {
+    /// The line of the audit log that tells what a merchant's pages showed and show.
+    pub fn audit_of_page(
+        &self,
+        merchant: MerchantId,
+        (before, after): (Value, Value),
+        actor: Actor,
+    ) -> AuditRecord {
+        let audit = self.audit(self.clock.now(), actor, "merchant.page", merchant);
+        audit.about(format!("merchant/{merchant}/page")).changing(before, after)
+    }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@
   const take = async (snapshot) => {
     said = Date.parse(snapshot.server_time);
     heard = performance.now();
-    if (snapshot.revision !== main.dataset.revision) await renew();
+    if (String(snapshot.revision) !== main.dataset.revision) await renew();
     if (!is_open()) stop();
   };
   const stop = () => { if (stream) stream.close(); stream = undefined; clearTimeout(timer); };

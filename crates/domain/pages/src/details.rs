@@ -5,12 +5,7 @@ use quipu_merchants::{Accent, Method, ReturnUrls};
 use quipu_payments::{Instructions, PaymentType, Status};
 use serde::Serialize;
 
-use crate::{
-    language::Language,
-    money,
-    payment_page::{View, revision},
-    story::{self, waits_for_recipient},
-};
+use crate::{language::Language, money, payment_page::View, story};
 
 /// Everything a page knows of its payment, and nothing that is the merchant's alone: no fee, no customer, no account of a
 /// recipient.
@@ -19,7 +14,7 @@ pub struct PageDetails<'a> {
     transaction_id: &'a PaymentId,
     status: Status,
     status_version: i32,
-    revision: String,
+    revision: i64,
     #[serde(rename = "type")]
     kind: PaymentType,
     method: Method,
@@ -55,16 +50,21 @@ struct PageMerchant<'a> {
 }
 
 impl<'a> PageDetails<'a> {
+    /// How often the payment's status was set.
+    pub const fn status_version(&self) -> i32 {
+        self.status_version
+    }
+
     /// The facts of the page of this view.
     pub fn new(view: View<'a>) -> Self {
         let (terms, state) = (view.payment.terms(), view.payment.state());
         let story = story::tell(view.payment, &view.brand.name, view.words);
-        let recipient_required = waits_for_recipient(view.payment);
+        let recipient_required = view.payment.waits_for_recipient();
         Self {
             transaction_id: view.payment.id(),
             status: state.status,
             status_version: state.version,
-            revision: revision(view.payment),
+            revision: state.revision,
             kind: terms.kind,
             method: terms.method,
             amount: terms.amount,

@@ -15,7 +15,7 @@ use crate::{
     how_to_pay::{HowToPay, is_web},
     money::{self, Shown},
     place::Place,
-    story::{self, Story, is_live, waits_for_recipient},
+    story::{self, Story, is_live},
     words::Words,
 };
 
@@ -56,7 +56,7 @@ pub struct PaymentPage {
     place: Place,
     script: String,
     live: bool,
-    revision: String,
+    revision: i64,
     now: i64,
     what: String,
     amount: Shown,
@@ -84,7 +84,7 @@ impl PaymentPage {
         let is_deposit = terms.kind.direction() == Direction::Deposit;
         let is_test = terms.tenant.environment() == Environment::Test;
         let frame = Frame::new(brand, words, root, &story.headline, |language| place.page_in(language));
-        let form = waits_for_recipient(payment).then(|| {
+        let form = payment.waits_for_recipient().then(|| {
             let way = (terms.method, terms.currency);
             Form::new(view.members, way, view.filled.unwrap_or(&Filled::default()), words)
         });
@@ -104,7 +104,7 @@ impl PaymentPage {
             words,
             script: assets::script(root),
             live,
-            revision: revision(payment),
+            revision: state.revision,
             now: view.now.millis(),
             what: words.tell(label, &[("merchant", &brand.name)]),
             amount: money::shown(terms.amount.get(), terms.currency),
@@ -130,18 +130,11 @@ impl PaymentPage {
     }
 }
 
-/// What tells one state of a page from another. Instructions and recipient come without a new `status_version`.
-pub(crate) fn revision(payment: &Payment) -> String {
-    let state = payment.state();
-    let instructed = state.instructions != quipu_payments::Instructions::default();
-    format!("{}-{}{}", state.version, u8::from(instructed), u8::from(state.payout.is_some()))
-}
-
 impl View<'_> {
     /// The countdown, while it means something.
     fn clock(&self) -> Option<Clock> {
         let terms = self.payment.terms();
-        let is_form = waits_for_recipient(self.payment);
+        let is_form = self.payment.waits_for_recipient();
         let counts =
             is_live(self.payment.status()) && (is_form || terms.kind.direction() == Direction::Deposit);
         let until = terms.expires_at.filter(|_| counts)?;

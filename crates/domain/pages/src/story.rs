@@ -23,13 +23,6 @@ pub const fn is_live(status: Status) -> bool {
     matches!(status, Status::Pending | Status::Processing)
 }
 
-/// Whether a payment waits for its recipient to say where the money goes.
-pub(crate) fn waits_for_recipient(payment: &Payment) -> bool {
-    payment.terms().kind.direction() == Direction::Withdrawal
-        && payment.status() == Status::Pending
-        && !payment.situation().has_recipient
-}
-
 pub(crate) fn tell(payment: &Payment, merchant: &str, words: Words) -> Story {
     let state = payment.state();
     let (tone, key) = match payment.terms().kind.direction() {
@@ -76,7 +69,7 @@ fn waiting(payment: &Payment) -> &'static str {
 
 fn withdrawal(payment: &Payment) -> (&'static str, &'static str) {
     match payment.status() {
-        Status::Pending if waits_for_recipient(payment) => ("wait", "withdrawal-form"),
+        Status::Pending if payment.waits_for_recipient() => ("wait", "withdrawal-form"),
         Status::Pending => ("wait", "withdrawal-pending"),
         Status::Processing => ("wait", "withdrawal-processing"),
         Status::Completed | Status::PartialRefund => ("good", "withdrawal-completed"),

@@ -11,6 +11,7 @@ use crate::{
     decide::{Bounds, Decider, Decision},
     draft::Draft,
     error::CreateError,
+    page_links::PageLinks,
     payment::Payment,
     ports::PaymentReads,
     rails::Rails,
@@ -73,6 +74,7 @@ impl CreatePayment {
             payment_ids: PaymentIdSource::default(),
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
+            page_links: None,
         };
         Self { commit, reads, clock, running: RunningKeys::default(), decider }
     }
@@ -80,6 +82,12 @@ impl CreatePayment {
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
     pub fn with_redirectpay_cancel_after(mut self, period: Duration) -> Self {
         self.decider.redirectpay_cancel_after = period;
+        self
+    }
+
+    /// The same, with pages for the types that have one.
+    pub fn with_page_links(mut self, links: Arc<PageLinks>) -> Self {
+        self.decider.page_links = Some(links);
         self
     }
 
@@ -164,9 +172,7 @@ impl Bounds {
             Refusal::Posting(PostingError::FrozenShort)
             | Refusal::NameTaken { .. }
             | Refusal::Stale
-            | Refusal::IdempotencyKeyUsed => {
-                broken("a creation was refused for what no creation does")
-            }
+            | Refusal::IdempotencyKeyUsed => broken("a creation was refused for what no creation does"),
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     draft::Draft,
     error::CreateError,
     kind::PaymentType,
+    page_links::PageLinks,
     payload,
     payment::{Due, DueAction, Payment, State, Terms},
     ports::{Issued, PaymentReads, Rail},
@@ -63,6 +64,7 @@ pub(crate) struct Decider {
     pub(crate) payment_ids: PaymentIdSource,
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) page_links: Option<Arc<PageLinks>>,
 }
 
 impl Decider {
@@ -108,6 +110,9 @@ impl Decider {
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
             changes.add(event);
+        }
+        for address in self.page_links.iter().flat_map(|links| links.addresses(&payment)) {
+            changes.add(address);
         }
         changes.transactions.extend(held);
         changes.foreseen = Some(completion);
@@ -166,7 +171,13 @@ impl Decider {
     }
 
     /// The payment with its rail's instructions, and what is to be done with it next.
-    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> (Payment, Option<Due>) {
+    fn make(
+        &self,
+        draft: Draft,
+        making: Making,
+        route: &Route,
+        rail: &Arc<dyn Rail>,
+    ) -> (Payment, Option<Due>) {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use quipu_commit::{Commit, CommitError, Refusal};
+use quipu_commit::{Changes, Commit, CommitError, Refusal};
 use quipu_kernel::{Clock, Fields, PaymentId, Problems, Tenant, Timestamp};
 use quipu_merchants::{Direction, Directory, Route, RouteKey, StoreUnavailable};
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ const DESTINATIONS: [&str; 2] = ["bank_account", "payid"];
 const ATTEMPTS: usize = 5;
 
 /// Why a recipient was not taken.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum FillError {
     /// There is no such payment.
     #[error("there is no such payment")]
@@ -117,8 +117,7 @@ impl FillRecipient {
                 return Err(FillError::NotAwaited);
             }
             let routes = self.directory.routes(tenant.merchant()).await?;
-            let route =
-                choose_route(&routes, key_of(&payment)).map_err(|_| FillError::MethodNotAvailable)?;
+            let route = choose_route(&routes, key_of(&payment)).map_err(|_| FillError::MethodNotAvailable)?;
             let payout = read(entered, route).map_err(FillError::Invalid)?;
             let changes = self.filled(payment, payout, route, now)?;
             match self.commit.commit(changes).await {
@@ -140,7 +139,7 @@ impl FillRecipient {
         payout: Payout,
         route: &Route,
         now: Timestamp,
-    ) -> Result<quipu_commit::Changes, FillError> {
+    ) -> Result<Changes, FillError> {
         let before = Standing::of(&payment);
         let rail = self.rails.get(&payment.terms().rail).ok_or(FillError::MethodNotAvailable)?;
         let (terms, mut state) = payment.into_parts();
@@ -149,7 +148,7 @@ impl FillRecipient {
         state.updated_at = now;
         let payment = Payment::restore(terms, state);
         let due = rail.issue(&payment, route).due;
-        let mut changes = quipu_commit::Changes::new(payment.terms().tenant, now);
+        let mut changes = Changes::new(payment.terms().tenant, now);
         changes.work.push(changes::next_work(payment.id(), due));
         changes::put_moved(&mut changes, before, payment);
         Ok(changes)

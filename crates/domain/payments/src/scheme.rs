@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Commit, CommitError, Refusal};
+use quipu_commit::{Changes, Commit, CommitError, Refusal};
 use quipu_kernel::{Clock, Entropy, Environment, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
@@ -63,14 +63,16 @@ impl PlayScheme {
             match self.commit.commit(changes).await {
                 Ok(_) => return Ok(()),
                 Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(refusal)) => return Err(StoreUnavailable::Failed(refusal.to_string())),
+                Err(CommitError::Refused(refusal)) => {
+                    return Err(StoreUnavailable::Failed(refusal.to_string()));
+                }
                 Err(CommitError::Store(error)) => return Err(error),
             }
         }
         Err(StoreUnavailable::Overloaded)
     }
 
-    fn decided(&self, payment: Payment, decision: SchemeDecision) -> Option<quipu_commit::Changes> {
+    fn decided(&self, payment: Payment, decision: SchemeDecision) -> Option<Changes> {
         let now = self.clock.now();
         let mut happening = Happening::new(now, &*self.entropy);
         let trigger = match decision {

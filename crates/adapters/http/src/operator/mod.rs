@@ -9,6 +9,7 @@ pub(crate) mod credentials;
 pub(crate) mod ledger;
 pub(crate) mod merchants;
 mod once;
+pub(crate) mod page;
 pub(crate) mod routes;
 
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};

@@ -30,7 +30,7 @@ const RETRY_MILLIS: u32 = 2000;
 pub(crate) async fn handle(call: Call) -> Outcome {
     let mut visit = Visit::of(&call).await?;
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
-    let seat = call.state.viewers.enter(tenant, &id).ok_or(ApiError::Overloaded)?;
+    let seat = call.state.services.pages.viewers.enter(tenant, &id).ok_or(ApiError::Overloaded)?;
     // Read again from the seat, so that no change falls between.
     visit.payment = payment_of(&call.state, tenant, &id).await?;
     let watching = Watching::new(seat, visit, Arc::clone(&call.state.services.clock));

@@ -25,7 +25,7 @@ pub(crate) async fn file(call: Call) -> Outcome {
 /// `GET /logos/{name}`
 pub(crate) async fn logo(call: Call) -> Outcome {
     let hash = call.segment("name").strip_suffix(".png").ok_or_else(no_file)?;
-    let picture = call.state.services.pages.logo(hash).await?.ok_or_else(no_file)?;
+    let picture = call.state.services.pages.store.logo(hash).await?.ok_or_else(no_file)?;
     Ok(kept_for_ever("image/png", picture))
 }
 
@@ -50,7 +50,10 @@ pub(crate) async fn front_page(call: Call) -> Outcome {
 fn kept_for_ever(content_type: &'static str, body: Vec<u8>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
-        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")))
+        .insert_header((
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("public, max-age=31536000, immutable"),
+        ))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
         .insert_header((header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'")))
         .body(body)

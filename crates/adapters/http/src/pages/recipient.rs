@@ -33,7 +33,7 @@ async fn fill(call: &Call) -> Outcome {
     let visit = Visit::of(call).await?;
     let values: BTreeMap<String, String> = call.form()?.into_members();
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
-    match call.state.services.recipients.run(tenant, &id, &values).await {
+    match call.state.services.pages.recipients.run(tenant, &id, &values).await {
         Ok(()) => Ok(see_page(&visit)),
         Err(FillError::Invalid(problems)) if wants_page(call) => {
             let filled = Filled { values, problems: problems.into_messages() };

@@ -5,7 +5,10 @@ use quipu_kernel::{PaymentId, Problems};
 use quipu_pages::{SchemeAnswer, SchemeView, is_live, policy, scheme_page};
 use quipu_payments::{PageLinks, SchemeDecision};
 
-use super::{show::instead, visit::{Visit, page_not_found, payment_of}};
+use super::{
+    show::instead,
+    visit::{Visit, page_not_found, payment_of},
+};
 use crate::{
     call::{Call, Outcome},
     error::ApiError,
@@ -38,7 +41,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
         SchemeAnswer::Leave => SchemeDecision::Leave,
     };
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
-    call.state.services.scheme.run(tenant, &id, decision).await?;
+    call.state.services.pages.scheme.run(tenant, &id, decision).await?;
     visit.payment = payment_of(&call.state, tenant, &id).await?;
     Ok(page(&visit, Some(answer)))
 }

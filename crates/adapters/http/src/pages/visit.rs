@@ -31,11 +31,11 @@ impl Visit {
     /// Finds the payment whose page has an address with this hash.
     pub(super) async fn behind(call: &Call, hash: &str, token: String) -> Result<Self, ApiError> {
         let services = &call.state.services;
-        let (tenant, id) = services.pages.payment_of(hash).await?.ok_or_else(page_not_found)?;
+        let (tenant, id) = services.pages.store.payment_of(hash).await?.ok_or_else(page_not_found)?;
         let payment = payment_of(&call.state, tenant, &id).await?;
         let merchant = services.directory.merchant(tenant.merchant()).await?;
         let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
-        let brand = Brand::of(&merchant, services.pages.merchant_page(merchant.id).await?);
+        let brand = Brand::of(&merchant, services.pages.store.merchant_page(merchant.id).await?);
         let root = call.state.settings.root().to_owned();
         let mut visit = Self { payment, brand, words: words(call), token, root, members: Vec::new() };
         if visit.payment.waits_for_recipient() {

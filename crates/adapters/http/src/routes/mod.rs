@@ -95,9 +95,9 @@ mod tests {
     }
 
     #[test]
-    fn only_health_and_public_keys_are_open_and_uncounted() {
+    fn only_health_public_keys_and_files_that_never_change_are_open_and_uncounted() {
         let open = route_table().filter(|row| matches!(row.door, Door::Public(_)));
         let paths: Vec<_> = open.map(RouteRow::path).collect();
-        assert_eq!(paths, ["/healthz", "/readyz", "/.well-known/jwks.json"]);
+        assert_eq!(paths, ["/healthz", "/readyz", "/.well-known/jwks.json", "/", "/assets/{name}"]);
     }
 }

@@ -1,7 +1,7 @@
 //! One batch: judged, written and committed together, or else one change at a time.
 
-use quipu_merchants::StoreUnavailable;
 use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, judge};
+use quipu_merchants::StoreUnavailable;
 
 use super::{
     job::{Job, Outcome},

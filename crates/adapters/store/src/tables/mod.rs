@@ -23,6 +23,7 @@ mod events;
 pub(crate) mod kept_answers;
 mod names;
 pub(crate) mod nonces;
+mod payment_pages;
 mod payments;
 mod record;
 pub(crate) mod work;
@@ -115,8 +116,13 @@ pub(crate) trait NameTable: Sync {
 }
 
 /// Every table of records. What frees a name or makes what others refer to is written before them, in this order.
-pub(crate) static TABLES: &[&dyn Table] =
-    &[&customers::Customers, &payments::Payments, &events::Events, &audit_log::AuditLog];
+pub(crate) static TABLES: &[&dyn Table] = &[
+    &customers::Customers,
+    &payments::Payments,
+    &events::Events,
+    &audit_log::AuditLog,
+    &payment_pages::PaymentPages,
+];
 
 /// Those of them that are written again. They are locked in this order.
 pub(crate) static SAVED_TABLES: &[&dyn SavedTable] = &[&payments::Payments];
