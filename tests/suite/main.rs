@@ -13,6 +13,7 @@ mod hostile_input;
 mod lists;
 mod newcomer;
 mod operator;
+mod pages;
 mod references;
 mod resets;
 mod running;

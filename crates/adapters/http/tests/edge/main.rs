@@ -5,6 +5,7 @@ mod directory;
 mod errors;
 mod limits;
 mod operator;
+mod pages;
 mod payments;
 mod scopes;
 mod signed;
