@@ -38,8 +38,18 @@ impl PageLinks {
 
     /// The address of a payment's page, if its type has one.
     pub fn url(&self, kind: PaymentType, environment: Environment, id: &PaymentId) -> Option<Secret> {
-        let token = self.key.token(environment, id.as_str());
-        kind.has_page().then(|| Secret::new(format!("{}/payment-pages/{}", self.public_url, token.expose())))
+        let token = self.token(kind, environment, id)?;
+        Some(Secret::new(format!("{}/payment-pages/{}", self.public_url, token.expose())))
+    }
+
+    /// The token of this payment's page, if it has one.
+    pub fn token_of(&self, payment: &Payment) -> Option<Secret> {
+        let terms = payment.terms();
+        self.token(terms.kind, terms.tenant.environment(), &terms.id)
+    }
+
+    fn token(&self, kind: PaymentType, environment: Environment, id: &PaymentId) -> Option<Secret> {
+        kind.has_page().then(|| self.key.token(environment, id.as_str()))
     }
 
     /// The address of this payment's page, if it has one.
@@ -53,8 +63,7 @@ impl PageLinks {
         let terms = payment.terms();
         let tenant = terms.tenant;
         let mut hashes = Vec::new();
-        if terms.kind.has_page() {
-            let token = self.key.token(tenant.environment(), terms.id.as_str());
+        if let Some(token) = self.token_of(payment) {
             hashes.push(sha256_hex(token.expose().as_bytes()));
         }
         let shown = payment.state().instructions.redirect_url.as_deref();

@@ -5,8 +5,7 @@ use std::{sync::Arc, time::Duration};
 use actix_web::web::Bytes;
 use futures_util::{Stream, stream};
 use quipu_kernel::Clock;
-use quipu_pages::{PageDetails, is_live};
-use quipu_payments::Status;
+use quipu_pages::{PageDetails, Words, is_live};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::{
@@ -30,20 +29,23 @@ const RETRY_MILLIS: u32 = 2000;
 pub(crate) async fn handle(call: Call) -> Outcome {
     let mut visit = Visit::of(&call).await?;
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
-    let seat = call.state.services.pages.viewers.enter(tenant, &id).ok_or(ApiError::Overloaded)?;
+    let viewers = &call.state.services.pages.viewers;
+    let seat = viewers.enter(tenant, &id, &visit.about).ok_or(ApiError::Overloaded)?;
     // Read again from the seat, so that no change falls between.
     visit.payment = payment_of(&call.state, tenant, &id).await?;
-    let watching = Watching::new(seat, visit, Arc::clone(&call.state.services.clock));
+    let watching = Watching::new(seat, &visit, Arc::clone(&call.state.services.clock));
     Ok(reply::stream(&call, "text/event-stream", watching.pieces()))
 }
 
-/// One who watches.
+/// One who watches. There are many of them, so that each holds little of its own.
 struct Watching {
     seat: Seat,
-    visit: Visit,
+    words: Words,
     clock: Arc<dyn Clock>,
-    /// The revision of what was sent last; none before the first.
-    sent: Option<i64>,
+    /// How it stood when the watcher came, until that is sent.
+    first: Option<Bytes>,
+    /// The revision of what was sent last.
+    sent: i64,
     /// Whether nothing more will change.
     over: bool,
     heartbeat: Interval,
@@ -51,11 +53,14 @@ struct Watching {
 }
 
 impl Watching {
-    fn new(seat: Seat, visit: Visit, clock: Arc<dyn Clock>) -> Self {
+    fn new(seat: Seat, visit: &Visit, clock: Arc<dyn Clock>) -> Self {
         let now = Instant::now();
         let mut heartbeat = interval_at(now + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { seat, visit, clock, sent: None, over: false, heartbeat, until: now + LONGEST }
+        let details = PageDetails::new(visit.view(clock.now(), None));
+        let first = Some(written(&details, format_args!("retry: {RETRY_MILLIS}\n")));
+        let (sent, over) = (visit.payment.state().revision, !is_live(visit.payment.status()));
+        Self { seat, words: visit.words, clock, first, sent, over, heartbeat, until: now + LONGEST }
     }
 
     /// What is sent: how it stands, then each change, and something between them now and then.
@@ -67,8 +72,8 @@ impl Watching {
     }
 
     async fn next(&mut self) -> Option<Bytes> {
-        if self.sent.is_none() {
-            return Some(self.first());
+        if let Some(first) = self.first.take() {
+            return Some(first);
         }
         while !self.over {
             tokio::select! {
@@ -86,30 +91,18 @@ impl Watching {
         None
     }
 
-    /// How it stands, told to whoever has just come.
-    fn first(&mut self) -> Bytes {
-        self.note(self.visit.payment.state().revision, self.visit.payment.status());
-        let details = PageDetails::new(self.visit.view(self.clock.now(), None));
-        written(&details, format_args!("retry: {RETRY_MILLIS}\n"))
-    }
-
     /// The latest state, unless it was sent already.
     fn changed(&mut self) -> Option<Bytes> {
         let snapshot = self.seat.latest.borrow_and_update().clone()?;
         let revision = snapshot.payment.state().revision;
-        if self.sent.is_some_and(|sent| sent >= revision) {
+        if self.sent >= revision {
             return None;
         }
-        self.note(revision, snapshot.payment.status());
-        Some(snapshot.written(self.visit.words.language(), || {
-            let view = self.visit.view_of(&snapshot.payment, self.clock.now());
+        (self.sent, self.over) = (revision, !is_live(snapshot.payment.status()));
+        Some(snapshot.written(self.words.language(), || {
+            let view = self.seat.about.view(&snapshot.payment, self.words, self.clock.now());
             written(&PageDetails::new(view), format_args!(""))
         }))
-    }
-
-    fn note(&mut self, revision: i64, status: Status) {
-        self.sent = Some(revision);
-        self.over = !is_live(status);
     }
 }
 

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::{
-    HttpResponse,
-    http::{StatusCode, header},
-};
-use quipu_pages::{Filled, Notice, PaymentPage, Place, policy};
+use actix_web::http::{StatusCode, header};
+use quipu_pages::{Filled, Notice, PaymentPage, policy};
 use quipu_payments::FillError;
 
 use super::{
-    show::{instead, notice_page},
+    show::{instead, notice_page, see_page},
     visit::Visit,
 };
 use crate::{
@@ -34,7 +31,7 @@ async fn fill(call: &Call) -> Outcome {
     let values: BTreeMap<String, String> = call.form()?.into_members();
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     match call.state.services.pages.recipients.run(tenant, &id, &values).await {
-        Ok(()) => Ok(see_page(&visit)),
+        Ok(()) => Ok(see_page(&visit.place())),
         Err(FillError::Invalid(problems)) if wants_page(call) => {
             let filled = Filled { values, problems: problems.into_messages() };
             let page = PaymentPage::new(visit.view(call.now, Some(&filled)));
@@ -45,16 +42,6 @@ async fn fill(call: &Call) -> Outcome {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Back to the page, which now says what becomes of it; loading it again sends nothing again.
-fn see_page(visit: &Visit) -> HttpResponse {
-    let place = Place::new(&visit.root, &visit.token, visit.words.language());
-    HttpResponse::build(StatusCode::SEE_OTHER)
-        .insert_header((header::LOCATION, place.page()))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header((header::REFERRER_POLICY, "no-referrer"))
-        .finish()
 }
 
 /// Whether it is a browser that asks.

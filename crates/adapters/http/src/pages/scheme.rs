@@ -2,11 +2,11 @@
 
 use actix_web::http::StatusCode;
 use quipu_kernel::{PaymentId, Problems};
-use quipu_pages::{SchemeAnswer, SchemeView, is_live, policy, scheme_page};
+use quipu_pages::{Place, SchemeAnswer, SchemeView, is_live, policy, scheme_page};
 use quipu_payments::{PageLinks, SchemeDecision};
 
 use super::{
-    show::instead,
+    show::{instead, see_page},
     visit::{Visit, page_not_found, payment_of},
 };
 use crate::{
@@ -42,6 +42,10 @@ pub(crate) async fn decide(call: Call) -> Outcome {
     };
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     call.state.services.pages.scheme.run(tenant, &id, decision).await?;
+    if let Some(token) = call.state.services.pages.links.token_of(&visit.payment) {
+        // As a scheme does: back to where the payer came from.
+        return Ok(see_page(&Place::new(&visit.about.root, token.expose(), visit.words.language())));
+    }
     visit.payment = payment_of(&call.state, tenant, &id).await?;
     Ok(page(&visit, Some(answer)))
 }
@@ -58,9 +62,9 @@ fn page(visit: &Visit, answer: Option<SchemeAnswer>) -> actix_web::HttpResponse 
     let back = if succeeded { &urls.success_url } else { &urls.cancel_url };
     let html = scheme_page(SchemeView {
         payment: &visit.payment,
-        brand: &visit.brand,
+        brand: &visit.about.brand,
         words: visit.words,
-        root: &visit.root,
+        root: &visit.about.root,
         path: &path,
         back: back.as_deref().filter(|_| !is_live(visit.payment.status())),
         answer,

@@ -1,7 +1,10 @@
 //! The page itself, and what a person sees instead of it.
 
-use actix_web::{HttpResponse, http::StatusCode};
-use quipu_pages::{Notice, PaymentPage, policy};
+use actix_web::{
+    HttpResponse,
+    http::{StatusCode, header},
+};
+use quipu_pages::{Notice, PaymentPage, Place, policy};
 
 use super::visit::{Visit, words};
 use crate::{
@@ -35,4 +38,13 @@ pub(super) fn instead(call: &Call, error: ApiError) -> Outcome {
 pub(super) fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpResponse {
     let html = notice.html(words(call), call.state.settings.root());
     reply::page(code.http_status(), policy(), html)
+}
+
+/// To the page, after a form: it now says what became of it, and loading it again sends nothing again.
+pub(super) fn see_page(place: &Place) -> HttpResponse {
+    HttpResponse::build(StatusCode::SEE_OTHER)
+        .insert_header((header::LOCATION, place.page()))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .finish()
 }

@@ -17,6 +17,8 @@ use quipu_pages::Language;
 use quipu_payments::{Payment, PaymentReads};
 use tokio::sync::watch;
 
+use super::visit::About;
+
 /// How many may watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewerLimits {
@@ -58,6 +60,7 @@ impl Snapshot {
 type Latest = Option<Arc<Snapshot>>;
 
 struct Room {
+    about: Arc<About>,
     latest: watch::Sender<Latest>,
     viewers: usize,
 }
@@ -79,6 +82,8 @@ struct Rooms {
 pub(super) struct Seat {
     viewers: Arc<Viewers>,
     key: Key,
+    /// What everybody in the room has in common, once for all.
+    pub(super) about: Arc<About>,
     pub(super) latest: watch::Receiver<Latest>,
 }
 
@@ -89,7 +94,12 @@ impl Viewers {
     }
 
     /// A seat before this payment's page; none if there is no room for another.
-    pub(super) fn enter(self: &Arc<Self>, tenant: Tenant, id: &PaymentId) -> Option<Seat> {
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        tenant: Tenant,
+        id: &PaymentId,
+        about: &Arc<About>,
+    ) -> Option<Seat> {
         let mut rooms = self.rooms();
         let key = (tenant, id.clone());
         let here = rooms.of.get(&key).map_or(0, |room| room.viewers);
@@ -97,10 +107,10 @@ impl Viewers {
             return None;
         }
         rooms.viewers += 1;
-        let room = rooms.of.entry(key.clone()).or_insert_with(Room::empty);
+        let room = rooms.of.entry(key.clone()).or_insert_with(|| Room::empty(about));
         room.viewers += 1;
-        let latest = room.latest.subscribe();
-        Some(Seat { viewers: Arc::clone(self), key, latest })
+        let (about, latest) = (Arc::clone(&room.about), room.latest.subscribe());
+        Some(Seat { viewers: Arc::clone(self), key, about, latest })
     }
 
     /// How many watch at present.
@@ -163,8 +173,8 @@ impl Viewers {
 }
 
 impl Room {
-    fn empty() -> Self {
-        Self { latest: watch::Sender::new(None), viewers: 0 }
+    fn empty(about: &Arc<About>) -> Self {
+        Self { about: Arc::clone(about), latest: watch::Sender::new(None), viewers: 0 }
     }
 }
 
@@ -194,7 +204,8 @@ mod tests {
     fn seats_are_bounded_by_page_and_in_all_and_are_given_back() {
         let viewers = Arc::new(Viewers::new(ViewerLimits { of_page: 2, in_all: 3 }));
         let tenant = Tenant::new(MerchantId(1), Environment::Test);
-        let enter = |last| viewers.enter(tenant, &id(last));
+        let about = Arc::new(About::plain());
+        let enter = |last| viewers.enter(tenant, &id(last), &about);
         let (first, _second) = (enter('a'), enter('a'));
         assert!(first.is_some() && enter('a').is_none(), "a third before one page");
         let _third = enter('b');

@@ -1,22 +1,42 @@
 //! One visit of a page: the payment behind its token, whose it is, and in which language.
 
+use std::sync::Arc;
+
 use actix_web::http::header;
 use quipu_kernel::{PaymentId, Problems, Tenant, Timestamp};
-use quipu_pages::{Brand, Filled, Language, View, Words};
+use quipu_pages::{Brand, Filled, Language, Place, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
 use crate::{call::Call, code::ErrorCode, error::ApiError, state::AppState};
 
-/// A visit.
-pub(super) struct Visit {
-    pub(super) payment: Payment,
+/// What all visits of one page have in common.
+pub(super) struct About {
     pub(super) brand: Brand,
-    pub(super) words: Words,
-    pub(super) token: String,
     /// The path of the public address.
     pub(super) root: String,
     /// The members that the recipient has to give, where one is awaited.
-    pub(super) members: Vec<String>,
+    members: Vec<String>,
+}
+
+impl About {
+    #[cfg(test)]
+    pub(super) fn plain() -> Self {
+        Self { brand: Brand::plain("Merchant"), root: String::new(), members: Vec::new() }
+    }
+
+    /// What is shown of a payment at `now`.
+    pub(super) fn view<'a>(&'a self, payment: &'a Payment, words: Words, now: Timestamp) -> View<'a> {
+        let (brand, root, members) = (&self.brand, self.root.as_str(), self.members.as_slice());
+        View { payment, brand, words, now, root, token: "", members, filled: None }
+    }
+}
+
+/// A visit.
+pub(super) struct Visit {
+    pub(super) payment: Payment,
+    pub(super) about: Arc<About>,
+    pub(super) words: Words,
+    pub(super) token: String,
 }
 
 impl Visit {
@@ -36,32 +56,23 @@ impl Visit {
         let merchant = services.directory.merchant(tenant.merchant()).await?;
         let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
         let brand = Brand::of(&merchant, services.pages.store.merchant_page(merchant.id).await?);
-        let root = call.state.settings.root().to_owned();
-        let mut visit = Self { payment, brand, words: words(call), token, root, members: Vec::new() };
-        if visit.payment.waits_for_recipient() {
+        let mut members = Vec::new();
+        if payment.waits_for_recipient() {
             let routes = services.directory.routes(tenant.merchant()).await?;
-            visit.members = recipient_members(&visit.payment, &routes);
+            members = recipient_members(&payment, &routes);
         }
-        Ok(visit)
+        let about = Arc::new(About { brand, root: call.state.settings.root().to_owned(), members });
+        Ok(Self { payment, about, words: words(call), token })
     }
 
     /// What the page is made of at `now`.
     pub(super) fn view<'a>(&'a self, now: Timestamp, filled: Option<&'a Filled>) -> View<'a> {
-        View { filled, ..self.view_of(&self.payment, now) }
+        View { token: &self.token, filled, ..self.about.view(&self.payment, self.words, now) }
     }
 
-    /// The same with the payment as it has become.
-    pub(super) fn view_of<'a>(&'a self, payment: &'a Payment, now: Timestamp) -> View<'a> {
-        View {
-            payment,
-            brand: &self.brand,
-            words: self.words,
-            now,
-            root: &self.root,
-            token: &self.token,
-            members: &self.members,
-            filled: None,
-        }
+    /// Where the page is.
+    pub(super) fn place(&self) -> Place {
+        Place::new(&self.about.root, &self.token, self.words.language())
     }
 }
 
