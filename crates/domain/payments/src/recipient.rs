@@ -183,3 +183,50 @@ fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Pro
         _ => Err(problems),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::{Currency, Environment};
+    use quipu_merchants::Method;
+
+    use super::*;
+
+    fn route(method: Method, currency: Currency) -> Route {
+        let (environment, direction) = (Environment::Test, Direction::Withdrawal);
+        Route::plain(RouteKey { environment, currency, method, direction, partner: false }, "simulator")
+    }
+
+    fn entered(members: &[(&str, &str)]) -> BTreeMap<String, String> {
+        members.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_form_asks_for_what_the_route_needs_and_always_for_somewhere_to_send_it() {
+        let table: [(Method, Currency, &[&str]); 5] = [
+            (Method::Spei, Currency::MXN, &["bank_account"]),
+            (Method::PayId, Currency::AUD, &["payid", "payid_type"]),
+            (Method::BankTransfer, Currency::AUD, &["bsb", "bank_account"]),
+            (Method::BankTransfer, Currency::ARS, &["recipient_name", "bank_account"]),
+            (Method::BankTransfer, Currency::UYU, &["bank_account"]),
+        ];
+        for (method, currency, expected) in table {
+            assert_eq!(members_of(&route(method, currency)), expected, "{method:?} {currency}");
+        }
+        let mut demanding = route(Method::Spei, Currency::MXN);
+        demanding.required_payout_fields = vec!["beneficiary_tax_id".to_owned(), "recipient_name".to_owned()];
+        let expected = ["recipient_name", "bank_account", "beneficiary_tax_id"];
+        assert_eq!(members_of(&demanding), expected);
+    }
+
+    #[test]
+    fn what_is_entered_is_judged_as_a_request_is() {
+        let spei = route(Method::Spei, Currency::MXN);
+        let read = |members: &[(&str, &str)]| read(&entered(members), &spei).map_err(Problems::into_messages);
+        let good = read(&[("bank_account", " 032180000118359719 ")]).expect("a recipient");
+        assert_eq!(good.bank_account.as_deref(), Some("032180000118359719"));
+        assert_eq!(read(&[]).expect_err("nothing"), ["payout.bank_account is required"]);
+        assert_eq!(read(&[("bank_account", "12")]).expect_err("short").len(), 1);
+        assert!(read(&[("bank_account", "032180000118359719"), ("iban", "x")]).is_err(), "an unknown member");
+        assert!(read(&[("bank_account", "032180000118359719"), ("partnerDestination", "x")]).is_err());
+    }
+}
