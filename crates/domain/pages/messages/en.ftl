@@ -136,6 +136,7 @@ field-destination = Destination
 
 ## The recipient’s form
 
+your-account = Your account
 confirm-account = Confirm account
 goes-to = Goes to
 payid-email = E-mail address

@@ -135,6 +135,7 @@ field-destination = Destino
 
 ## El formulario de quien cobra
 
+your-account = Su cuenta
 confirm-account = Confirmar cuenta
 goes-to = Se envía a
 payid-email = Correo electrónico

@@ -135,6 +135,7 @@ field-destination = დანიშნულების ადგილი
 
 ## მიმღების ფორმა
 
+your-account = თქვენი ანგარიში
 confirm-account = ანგარიშის დადასტურება
 goes-to = ირიცხება ანგარიშზე
 payid-email = ელფოსტის მისამართი

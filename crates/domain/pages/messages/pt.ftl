@@ -135,6 +135,7 @@ field-destination = Destino
 
 ## O formulário de quem recebe
 
+your-account = A sua conta
 confirm-account = Confirmar conta
 goes-to = Vai para
 payid-email = Endereço de e-mail

@@ -135,6 +135,7 @@ field-destination = ගමනාන්තය
 
 ## ලබන්නාගේ පෝරමය
 
+your-account = ඔබේ ගිණුම
 confirm-account = ගිණුම තහවුරු කරන්න
 goes-to = යවන ගිණුම
 payid-email = විද්‍යුත් තැපැල් ලිපිනය

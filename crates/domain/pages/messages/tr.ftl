@@ -135,6 +135,7 @@ field-destination = Hedef
 
 ## Alıcının formu
 
+your-account = Hesabınız
 confirm-account = Hesabı onayla
 goes-to = Gönderilen hesap
 payid-email = E-posta adresi
