@@ -442,7 +442,10 @@ async fn the_front_page_leads_on(database: Database) {
     for link in ["/api/v1/docs", "/api/v1/openapi.json", "/payment-pages/"] {
         assert!(page.text.contains(link), "{link}");
     }
-    let printed = gateway.stdout();
+    let printed = eventually("the printed lines", || async {
+        Some(gateway.stdout()).filter(|printed| printed.contains("Hosted page"))
+    })
+    .await;
     let url =
         printed.lines().find_map(|line| line.trim().strip_prefix("Hosted page")).expect("a link").trim();
     let (_, path) = url.split_once("/payment-pages/").expect("an address of a page");

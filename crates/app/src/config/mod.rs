@@ -16,6 +16,7 @@ use quipu_http::Limits;
 use quipu_kernel::Secret;
 
 use self::reader::Reader;
+pub(crate) use self::values::duration;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use quipu_http::{
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
+    NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, FillRecipient, PageLinks, PlayScheme, Rails,
@@ -227,7 +227,8 @@ impl World {
     }
 
     pub(crate) async fn operator(&self, role: Role) -> String {
-        let issued = self.onboarding.create_operator("Olga".to_owned(), role, Actor::shell()).await;
+        let new = NewOperator { name: "Olga".to_owned(), role, expires_at: None };
+        let issued = self.onboarding.create_operator(new, Actor::shell()).await;
         format!("Bearer {}", issued.expect("an operator").secret.expose())
     }
 
