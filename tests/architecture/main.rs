@@ -32,6 +32,21 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "async-trait",
         ],
     ),
+    // Pages are text made of payments: templates, messages and codes are computed, and a logo is drawn again in memory.
+    (
+        "quipu-pages",
+        &[
+            "quipu-kernel",
+            "quipu-signing",
+            "quipu-merchants",
+            "quipu-payments",
+            "askama",
+            "fast_qr",
+            "fluent-bundle",
+            "image",
+            "unic-langid",
+        ],
+    ),
 ];
 
 /// What every domain crate may use.

@@ -14,6 +14,7 @@ mod lists;
 mod money;
 mod newcomer;
 mod operator;
+mod pages;
 mod references;
 mod resets;
 mod running;

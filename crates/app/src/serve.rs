@@ -21,7 +21,7 @@ use crate::{
     signals::Signals,
     standard_output,
     wire::{self, Foundation, UseCases},
-    workers::{Alert, Beat, Prune, Settle, Workers},
+    workers::{Alert, Beat, Prune, Settle, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
@@ -100,21 +100,27 @@ async fn serve(
         .with_context(|| format!("{} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
-    let use_cases = UseCases::over(&foundation, settings, &public_url)?;
+    let links = wire::page_links(&foundation, &public_url).await?;
+    let use_cases = UseCases::over(&foundation, settings, &public_url, links)?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
+    let demo_page = match &demo {
+        Some(demo) => Some(dev::page(&use_cases, demo).await?),
+        None => None,
+    };
     let mut workers = start_workers(&foundation, &use_cases, metrics);
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
     let services = services(&foundation, use_cases, limiter, readiness, &key_uses, stop);
-    let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
+    let front_links = demo_page.iter().map(|page| dev::front_link(page)).collect();
+    let edge = HttpSettings { limits: settings.limits, front_links, ..HttpSettings::new(public_url.clone()) };
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
-    if let Some(demo) = demo {
+    if let (Some(demo), Some(page)) = (demo, demo_page) {
         // Nobody may be reading, and then the same is in the file.
-        if let Err(error) = standard_output::write(&dev::message(&demo)) {
+        if let Err(error) = standard_output::write(&dev::message(&demo, &page)) {
             tracing::warn!("{error:#}");
         }
     }
@@ -160,6 +166,12 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
     workers.start(|stop| beat.run(stop));
     let alert = Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
     workers.start(|stop| alert.run(stop));
+    let watched = Watched {
+        viewers: Arc::clone(&use_cases.pages.viewers),
+        news: foundation.news(),
+        payments: foundation.payments(),
+    };
+    workers.start(|stop| watched.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
     if let Some(metrics) = metrics {
@@ -185,6 +197,7 @@ fn services(
         resolve: use_cases.resolve,
         hear: use_cases.hear,
         money: foundation.money(),
+        pages: use_cases.pages,
         rails: use_cases.rails,
         payments: foundation.payments(),
         ledger: Arc::new(foundation.store.clone()),

@@ -3,17 +3,18 @@
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
-use quipu_commit::{Commit, WorkQueue};
-use quipu_http::KeyringMinter;
+use quipu_commit::{Commit, NewsDesk, WorkQueue};
+use quipu_http::{KeyringMinter, PageServices, Viewers};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
+use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, PageStore, RateLimiter};
 use quipu_payments::{
-    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, HearRail,
-    MoneyReads, PaymentReads, Rail, Rails, RaiseAlert, RefundPayment, ResolveReceipt, SettlePayment,
+    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, FillRecipient,
+    HearRail, MoneyReads, PageLinks, PaymentReads, PlayScheme, Rail, Rails, RaiseAlert, RefundPayment,
+    ResolveReceipt, SettlePayment,
 };
 use quipu_rails::{HttpRail, Manual, Simulator};
-use quipu_signing::{Keyring, SystemEntropy};
+use quipu_signing::{Keyring, PageKey, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 
 use crate::config::{Provider, Settings};
@@ -51,6 +52,10 @@ impl Foundation {
     }
 
     pub(crate) fn queue(&self) -> Arc<dyn WorkQueue> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn news(&self) -> Arc<dyn NewsDesk> {
         Arc::new(self.store.clone())
     }
 
@@ -162,6 +167,20 @@ pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &s
     Ok(Rails::new(rails))
 }
 
+/// What the sealed page key is bound to.
+const PAGE_KEY: &str = "page-key";
+
+/// Makes the addresses of hosted pages, which begin with `public_url`. The key they follow from is made by the first node
+/// that starts, and sealed in the database for all.
+pub(crate) async fn page_links(foundation: &Foundation, public_url: &str) -> Result<Arc<PageLinks>> {
+    let (keyring, entropy) = (&foundation.keyring, &*foundation.entropy);
+    let offered = keyring.seal_secret(entropy, PAGE_KEY, PageKey::generate(entropy).secret());
+    let kept = foundation.store.page_key(&offered).await.context("the page key cannot be read")?;
+    let secret = keyring.open_secret(PAGE_KEY, &kept).context("the page key does not open")?;
+    let key = PageKey::parse(&secret).context("the page key is broken")?;
+    Ok(Arc::new(PageLinks::new(key, public_url)))
+}
+
 /// The use cases that move payments.
 pub(crate) struct UseCases {
     pub(crate) rails: Arc<Rails>,
@@ -174,11 +193,17 @@ pub(crate) struct UseCases {
     pub(crate) decide: Arc<DecidePayment>,
     pub(crate) refund: Arc<RefundPayment>,
     pub(crate) resolve: Arc<ResolveReceipt>,
+    pub(crate) pages: PageServices,
 }
 
 impl UseCases {
     /// Over the configured rails; links for payers begin with `public_url`.
-    pub(crate) fn over(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Self> {
+    pub(crate) fn over(
+        foundation: &Foundation,
+        settings: &Settings,
+        public_url: &str,
+        links: Arc<PageLinks>,
+    ) -> Result<Self> {
         let clock = || Arc::clone(&foundation.clock);
         let entropy = || Arc::clone(&foundation.entropy);
         let rails = Arc::new(rails(foundation, settings, public_url)?);
@@ -193,8 +218,10 @@ impl UseCases {
             entropy(),
         )
         .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
-        .with_redirectpay_alert_after(settings.redirectpay_alert_after);
+        .with_redirectpay_alert_after(settings.redirectpay_alert_after)
+        .with_page_links(Arc::clone(&links));
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
+        let pages = pages(foundation, Arc::clone(&rails), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle =
             SettlePayment::new(commit, payments, Arc::clone(&rails), Arc::clone(&hear), clock(), entropy());
@@ -209,7 +236,28 @@ impl UseCases {
             cancel: Arc::new(cancel),
             settle: Arc::new(settle),
             adjust: Arc::new(foundation.adjust()),
+            pages,
         })
+    }
+}
+
+/// What hosted pages need.
+fn pages(foundation: &Foundation, rails: Arc<Rails>, links: Arc<PageLinks>) -> PageServices {
+    let (commit, payments) = (foundation.commit(), foundation.payments());
+    let (clock, entropy) = (Arc::clone(&foundation.clock), Arc::clone(&foundation.entropy));
+    let recipients = FillRecipient::new(
+        Arc::clone(&commit),
+        Arc::clone(&payments),
+        foundation.directory(),
+        rails,
+        Arc::clone(&clock),
+    );
+    PageServices {
+        store: Arc::new(foundation.store.clone()),
+        links,
+        recipients: Arc::new(recipients),
+        scheme: Arc::new(PlayScheme::new(commit, payments, clock, entropy)),
+        viewers: Arc::new(Viewers::default()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Query strings and list parameters (specification, "Common list parameters").
 
-use std::{fmt::Display, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, fmt::Display, str::FromStr, time::Duration};
 
 use quipu_kernel::{MerchantId, Page, Problems, Timestamp, has_control_characters};
 use quipu_merchants::Period;
@@ -18,6 +18,11 @@ impl Query {
         let pairs = actix_web::web::Query::<Vec<(String, String)>>::from_query(text);
         let pairs = pairs.map_err(|_| ApiError::validation("query", "must be name=value pairs"))?;
         Ok(Self(pairs.into_inner()))
+    }
+
+    /// All of them by name; of a name that is given twice the last counts.
+    pub(crate) fn into_members(self) -> BTreeMap<String, String> {
+        self.0.into_iter().collect()
     }
 
     /// The text of a parameter that is given at most once. Bytes that are no UTF-8 arrive as U+FFFD, which no parameter

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
+use quipu_pages::FrontLink;
 
 /// How many credentials a second an address that has used up its failures may have looked up.
 const LOOKUPS_PER_SECOND: u32 = 10;
@@ -91,6 +92,8 @@ pub struct HttpSettings {
     pub body_timeout: Duration,
     /// How long requests in progress may go on after a stop.
     pub shutdown_timeout: Duration,
+    /// Further links of the front page.
+    pub front_links: Vec<FrontLink>,
 }
 
 impl HttpSettings {
@@ -105,6 +108,13 @@ impl HttpSettings {
             request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(20),
+            front_links: Vec::new(),
         }
+    }
+
+    /// The path of the public address, without a slash at its end; most have none.
+    pub(crate) fn root(&self) -> &str {
+        let rest = self.public_url.split_once("://").map_or("", |(_, rest)| rest);
+        rest.find('/').map_or("", |at| rest[at..].trim_end_matches('/'))
     }
 }

@@ -14,8 +14,8 @@ use quipu_payments::{
 use quipu_signing::Keyring;
 
 use crate::{
-    health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, settings::HttpSettings,
-    stop::Stop, strangers::Strangers, tokens::Tokens,
+    health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, pages::PageServices,
+    settings::HttpSettings, stop::Stop, strangers::Strangers, tokens::Tokens,
 };
 
 /// Whether what the process depends on is there.
@@ -66,6 +66,8 @@ pub struct Services {
     pub readiness: Arc<dyn Readiness>,
     /// Collects when keys were used; the application flushes it once more when it stops.
     pub key_uses: Arc<KeyUses>,
+    /// Hosted pages.
+    pub pages: PageServices,
     /// Tells long answers that the process is to end.
     pub stop: Stop,
 }

@@ -322,6 +322,32 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    payment_pages (hash) {
+        hash -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        payment_id -> Text,
+    }
+}
+
+diesel::table! {
+    merchant_pages (merchant_id) {
+        merchant_id -> BigInt,
+        name -> Nullable<Text>,
+        accent -> Nullable<Text>,
+        logo -> Nullable<Text>,
+        picture -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    page_keys (id) {
+        id -> Integer,
+        sealed -> Text,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
 diesel::allow_tables_to_appear_in_same_query!(payments, bank_export_payments);

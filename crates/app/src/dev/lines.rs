@@ -11,7 +11,7 @@ struct Line {
 }
 
 /// The whole message of a started demo.
-pub(crate) fn message(credentials: &Credentials) -> String {
+pub(crate) fn message(credentials: &Credentials, page: &str) -> String {
     let Credentials { base_url, operator_token, v1, v2 } = credentials;
     let mut text = format!(
         "Quipu serves {base_url}
@@ -19,6 +19,9 @@ pub(crate) fn message(credentials: &Credentials) -> String {
   merchant {} (v1)  API key      {}
   merchant {} (v2)  HMAC secret  {}
   operator                       token        {operator_token}
+
+  Reference     {base_url}/api/v1/docs
+  Hosted page   {page}
 ",
         v1.merchant_id, v1.api_key, v2.merchant_id, v2.hmac_secret
     );

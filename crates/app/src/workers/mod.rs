@@ -5,6 +5,7 @@ mod alert;
 mod beat;
 mod prune;
 mod settle;
+mod watched;
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{alert::Alert, beat::Beat, prune::Prune, settle::Settle};
+pub(crate) use self::{alert::Alert, beat::Beat, prune::Prune, settle::Settle, watched::Watched};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

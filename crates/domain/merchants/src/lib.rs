@@ -12,6 +12,7 @@ mod merchant;
 mod mint;
 mod onboarding;
 mod operator;
+mod page;
 mod pairing;
 mod ports;
 mod route;
@@ -32,6 +33,7 @@ pub use merchant::{
 pub use mint::{Issued, MintedKey, MintedSecret, Minter};
 pub use onboarding::Onboarding;
 pub use operator::{NewOperator, Operator, Role};
+pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
 pub use ports::Directory;
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};

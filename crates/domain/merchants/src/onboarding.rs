@@ -32,7 +32,7 @@ const MOST_ATTEMPTS: usize = 32;
 pub struct Onboarding {
     directory: Arc<dyn Directory>,
     minter: Arc<dyn Minter>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     numbers: IdSource,
 }

@@ -13,6 +13,7 @@ use crate::{
     decide::{Bounds, Decider, Decision},
     draft::Draft,
     error::CreateError,
+    page_links::PageLinks,
     payment::Payment,
     ports::PaymentReads,
     rails::Rails,
@@ -78,6 +79,7 @@ impl CreatePayment {
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
             redirectpay_alert_after: Duration::from_hours(6),
+            page_links: None,
         };
         let (running, unknown) = (RunningKeys::default(), UnknownOutcomes::default());
         Self { commit, reads, clock, running, unknown, decider }
@@ -92,6 +94,12 @@ impl CreatePayment {
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
     pub fn with_redirectpay_cancel_after(mut self, period: Duration) -> Self {
         self.decider.redirectpay_cancel_after = period;
+        self
+    }
+
+    /// The same, with pages for the types that have one.
+    pub fn with_page_links(mut self, links: Arc<PageLinks>) -> Self {
+        self.decider.page_links = Some(links);
         self
     }
 

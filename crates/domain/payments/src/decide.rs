@@ -19,6 +19,7 @@ use crate::{
     draft::Draft,
     error::CreateError,
     kind::PaymentType,
+    page_links::PageLinks,
     payload,
     payment::{Due, DueAction, Payment, State, Terms},
     ports::PaymentReads,
@@ -67,6 +68,7 @@ pub(crate) struct Decider {
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) redirectpay_alert_after: Duration,
+    pub(crate) page_links: Option<Arc<PageLinks>>,
 }
 
 impl Decider {
@@ -118,6 +120,9 @@ impl Decider {
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
             changes.add(event);
+        }
+        for address in self.page_links.iter().flat_map(|links| links.addresses(&payment)) {
+            changes.add(address);
         }
         changes.transactions.extend(held);
         changes.foreseen = Some(completion);

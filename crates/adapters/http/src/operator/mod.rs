@@ -12,6 +12,7 @@ pub(crate) mod ledger;
 pub(crate) mod merchants;
 mod once;
 pub(crate) mod operators;
+pub(crate) mod page;
 pub(crate) mod payments;
 pub(crate) mod receipts;
 pub(crate) mod refunds;

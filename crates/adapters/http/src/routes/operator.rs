@@ -79,6 +79,12 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("getRoutes", "All routes of a merchant").shows(Data("Routes")).refuses(NOT_FOUND)),
     row("PUT", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::replace, call, staff)))
         .doc(op("replaceRoutes", "Replace all routes of a merchant").takes("Routes").shows(Data("Routes")).refuses(NOT_FOUND)),
+    row("PUT", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::put, call, staff)))
+        .doc(op("setMerchantPage", "Set what a merchant's hosted pages show; what is left out is unset").takes("MerchantPageChange").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
+    row("GET", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::get, call, staff)))
+        .doc(op("getMerchantPage", "What a merchant's hosted pages show").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
+    row("DELETE", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::delete, call, staff)))
+        .doc(op("unsetMerchantPage", "Let a merchant's hosted pages show what the gateway has").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::add, call, staff)))
         .doc(op("addBeneficiary", "Save a beneficiary of partner payouts").takes("BeneficiaryCreate").shows(Data("Beneficiary")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
     row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff)))

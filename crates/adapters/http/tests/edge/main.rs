@@ -6,6 +6,7 @@ mod errors;
 mod limits;
 mod money;
 mod operator;
+mod pages;
 mod payments;
 mod scopes;
 mod signed;

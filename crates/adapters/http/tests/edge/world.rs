@@ -14,23 +14,26 @@ use actix_web::{
     test::{self, TestRequest},
 };
 use async_trait::async_trait;
-use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, Stop, configure};
+use quipu_http::{
+    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, configure,
+};
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
     NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
 use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, Rails, RefundPayment,
-    ResolveReceipt,
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks, PlayScheme,
+    Rails, RefundPayment, ResolveReceipt,
 };
-use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
+use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
     directory::FakeDirectory,
     money::NoMoney,
+    pages::FakePages,
 };
 
 pub(crate) const NOW: i64 = 1_763_683_200;
@@ -157,6 +160,19 @@ impl World {
             clock.clone(),
             entropy.clone(),
         );
+        let pages = PageServices {
+            store: Arc::new(FakePages::default()),
+            links: Arc::new(PageLinks::new(PageKey::generate(&SystemEntropy), "https://gateway.example")),
+            recipients: Arc::new(FillRecipient::new(
+                books.clone(),
+                books.clone(),
+                directory.clone(),
+                rails.clone(),
+                clock.clone(),
+            )),
+            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), clock.clone(), entropy.clone())),
+            viewers: Arc::new(Viewers::default()),
+        };
         let services = Services {
             decide: Arc::new(decide),
             refund: Arc::new(refund),
@@ -177,6 +193,7 @@ impl World {
             rails,
             readiness: Arc::new(Ready),
             key_uses: Arc::new(KeyUses::new(directory.clone())),
+            pages,
             stop: Stop::never(),
         };
         let settings = HttpSettings::new("https://gateway.example");

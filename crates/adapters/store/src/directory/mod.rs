@@ -9,6 +9,7 @@ mod credentials;
 mod keys;
 mod merchants;
 mod operators;
+mod pages;
 mod port;
 mod revoke;
 mod routes;

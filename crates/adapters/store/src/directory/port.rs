@@ -29,7 +29,7 @@ macro_rules! query {
 
 impl Store {
     /// A write with its line in the audit log.
-    async fn change<T: Send + 'static>(
+    pub(super) async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
         query: impl Query<T, DirectoryError>,
@@ -58,7 +58,7 @@ impl Store {
     }
 
     /// What is remembered is forgotten before the caller hears of the write, even if it seems to have failed.
-    async fn write<T: Send + 'static>(
+    pub(super) async fn write<T: Send + 'static>(
         &self,
         query: impl Query<T, DirectoryError>,
     ) -> Result<T, DirectoryError> {
@@ -67,7 +67,10 @@ impl Store {
         outcome
     }
 
-    async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        query: impl Query<T, Fault>,
+    ) -> Result<T, StoreUnavailable> {
         Ok(self.inner.engine.read(query).await?)
     }
 

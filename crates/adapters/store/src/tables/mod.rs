@@ -27,6 +27,7 @@ mod events;
 pub(crate) mod kept_answers;
 mod names;
 pub(crate) mod nonces;
+mod payment_pages;
 mod payments;
 mod receipts;
 mod record;
@@ -132,6 +133,7 @@ pub(crate) static TABLES: &[&dyn Table] = &[
     &bank_export_payments::BankExportPayments,
     &events::Events,
     &audit_log::AuditLog,
+    &payment_pages::PaymentPages,
 ];
 
 /// Those of them that are written again. They are locked in this order.

@@ -1,20 +1,23 @@
 //! Listing payments.
 
 use quipu_kernel::{CustomerId, MAX_MINOR, Page, Problems};
-use quipu_payments::{PaymentFilter, PaymentRecord};
+use quipu_payments::PaymentFilter;
 
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
     envelope,
     error::ApiError,
+    pages::links::ShownPayment,
     query::Query,
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let (filter, page) = parse(&call.query()?)?;
     let (payments, total) = call.state.services.payments.payments(caller.tenant(), &filter, page).await?;
-    envelope::many(payments.iter().map(PaymentRecord::of).collect(), total, page)
+    let links = &call.state.services.pages.links;
+    let shown = payments.iter().map(|payment| ShownPayment::of(payment, links));
+    envelope::many(shown.collect(), total, page)
 }
 
 fn parse(query: &Query) -> Result<(PaymentFilter, Page), ApiError> {
