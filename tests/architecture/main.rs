@@ -17,7 +17,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
     // uuid only writes bytes as text here; they come from the Entropy port.
     ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
-    ("quipu-webhooks", &["quipu-kernel"]),
+    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "url", "uuid"]),
     (
         "quipu-payments",
         &[
@@ -27,7 +27,6 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "quipu-ledger",
             "quipu-webhooks",
             "async-trait",
-            "url",
         ],
     ),
 ];

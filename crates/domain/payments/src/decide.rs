@@ -8,10 +8,9 @@ use quipu_kernel::{
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
-use quipu_webhooks::EventName;
+use quipu_webhooks::{EventName, is_https};
 
 use crate::{
-    address::is_https,
     changes::{Changes, CustomerClaim, PaymentChange},
     customer::{Customer, NamedCustomer},
     destination::refuse_unknown_beneficiary,

@@ -5,11 +5,10 @@
 
 use quipu_kernel::{Amount, Currency, Fields, MAX_MINOR, Problems};
 use quipu_merchants::{Method, ReturnUrls};
-use quipu_webhooks::EventName;
+use quipu_webhooks::{EventName, is_web_url};
 use serde_json::Value;
 
 use crate::{
-    address::is_web_url,
     customer::NamedCustomer,
     kind::{PaymentType, RedirectScheme, TrafficType},
     payment::InRequestWebhook,
@@ -116,29 +115,12 @@ fn read_url(fields: &Fields<'_>, name: &str, problems: &mut Problems) -> Option<
 /// `webhook_events` says something only beside `webhook_url`, but is judged in any case.
 fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
     let url = read_url(body, "webhook_url", problems);
-    let events =
-        if body.has("webhook_events") { read_events(body, problems)? } else { EventName::DEFAULTS.to_vec() };
+    let events = if body.has("webhook_events") {
+        EventName::read_list(body, "webhook_events", problems)?
+    } else {
+        EventName::DEFAULTS.to_vec()
+    };
     Some(InRequestWebhook { url: url?, events })
-}
-
-fn read_events(body: &Fields<'_>, problems: &mut Problems) -> Option<Vec<EventName>> {
-    let texts = body.texts("webhook_events", 100, problems)?;
-    let mut events = Vec::with_capacity(EventName::ALL.len().min(texts.len()));
-    for text in &texts {
-        match text.parse::<EventName>() {
-            Ok(event) if events.contains(&event) => {}
-            Ok(event) => events.push(event),
-            Err(_) => {
-                problems.add("webhook_events", "must be known event names, such as payment.completed");
-                return None;
-            }
-        }
-    }
-    if events.is_empty() {
-        problems.add("webhook_events", "must name at least one event");
-        return None;
-    }
-    Some(events)
 }
 
 fn read_redirect_scheme(

@@ -51,6 +51,7 @@ impl MerchantRow {
             status: parsed("a merchant's status", &self.status)?,
             return_urls: ReturnUrls { success_url: self.success_url, cancel_url: self.cancel_url },
             sealed_webhook_secrets: [self.sealed_secret_test, self.sealed_secret_live],
+            former_webhook_secrets: [None, None],
             created_at: Timestamp::from_millis(self.created_at),
         })
     }
