@@ -24,7 +24,8 @@ pub use event::{Event, EventStatus};
 pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
 pub use ports::{
-    DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, LogFilter, LoggedEvent, RetrySelection, Wanted,
+    Courier, DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, LogFilter, LoggedEvent, RetrySelection,
+    Wanted,
 };
 pub use schedule::{RetryPolicy, Spread};
 pub use signer::{NoSecret, Signer};

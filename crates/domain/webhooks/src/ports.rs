@@ -6,7 +6,7 @@ use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
 use serde::Serialize;
 
 use crate::{
-    attempt::Attempt,
+    attempt::{Attempt, Attempted},
     delivery::{DeliveryStatus, Outcome, Owed},
     draft::EndpointPatch,
     endpoint::{Endpoint, EndpointId, Source},
@@ -119,6 +119,13 @@ pub trait DeliveryLog: Send + Sync {
     ) -> Result<u64, StoreUnavailable>;
 }
 
+/// Sends.
+#[async_trait]
+pub trait Courier: Send + Sync {
+    /// Makes one attempt to send an event to an endpoint, signed; it ends within 16 seconds, however the receiver behaves.
+    async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &str) -> Attempted;
+}
+
 /// An endpoint with deliveries that nobody has in hand, and how many of them are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
@@ -157,8 +164,8 @@ pub trait DeliveryQueue: Send + Sync {
     /// Gives deliveries back that this node will not attempt.
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable>;
 
-    /// When the next delivery is due that nobody has in hand; none if there is none.
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreUnavailable>;
+    /// When, after `now`, the next delivery is due that nobody has in hand; none if there is none.
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable>;
 
     /// Frees what is in the hands of nodes that have died; answers how many deliveries there were.
     async fn free_abandoned(&self) -> Result<u64, StoreUnavailable>;
