@@ -3,6 +3,7 @@
 mod credential;
 mod database;
 mod key;
+mod listen;
 mod merchant;
 mod operator;
 mod routes;
@@ -49,6 +50,8 @@ enum Command {
     Migrate,
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// Print each webhook that reaches a local port, and whether its signature verifies
+    Listen(listen::Listen),
     /// Print every route with the credential and the scope it asks for
     Routes,
     /// The operator's staff
@@ -73,6 +76,7 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
+            Command::Listen(listen) => listen.run(),
             Command::Routes => routes::print(),
             Command::Operator(command) => command.run(&settings),
             Command::Merchant(command) => command.run(&settings),
