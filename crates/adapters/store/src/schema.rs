@@ -134,23 +134,37 @@ diesel::table! {
         refunded_amount -> BigInt,
         received_amount -> Nullable<BigInt>,
         late -> Bool,
-        due_at -> Nullable<BigInt>,
-        due_action -> Nullable<Text>,
         webhook_url -> Nullable<Text>,
         document -> Text,
+        revision -> BigInt,
     }
 }
 
 diesel::table! {
-    payment_counts (merchant_id, environment, status, kind, method, currency) {
+    counters (merchant_id, environment, name, key1, key2, key3, key4) {
         merchant_id -> BigInt,
         environment -> Text,
-        status -> Text,
-        #[sql_name = "type"]
-        kind -> Text,
-        method -> Text,
-        currency -> Text,
+        name -> Text,
+        key1 -> Text,
+        key2 -> Text,
+        key3 -> Text,
+        key4 -> Text,
         count -> BigInt,
+    }
+}
+
+diesel::table! {
+    work (queue, merchant_id, environment, subject) {
+        queue -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        subject -> Text,
+        action -> Text,
+        due_at -> BigInt,
+        due_since -> BigInt,
+        attempts -> Integer,
+        turn -> BigInt,
+        lease_node -> Nullable<Text>,
     }
 }
 
@@ -208,7 +222,7 @@ diesel::table! {
         body_hash -> Text,
         payment_id -> Nullable<Text>,
         status -> Integer,
-        sealed_body -> Text,
+        body -> Text,
         expires_at -> BigInt,
     }
 }

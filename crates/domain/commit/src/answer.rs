@@ -1,12 +1,10 @@
-//! Answers that are given once and repeated (decisions on `Idempotency-Key`).
+//! Answers that are given once and repeated, by the name that the caller gave to the attempt.
 
-use std::{str::FromStr, sync::Arc};
+use std::str::FromStr;
 
 use quipu_kernel::{PaymentId, Timestamp, Unrecognised};
 
-use crate::payment::Payment;
-
-/// A merchant's name for one attempt: 1 to 255 printable ASCII characters.
+/// A caller's name for one attempt: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey(String);
 
@@ -54,43 +52,21 @@ impl Audience {
 pub struct Answer {
     /// HTTP status code.
     pub status: u16,
-    /// JSON body.
-    pub body: Vec<u8>,
-}
-
-/// How answers are written, and sealed for keeping: the edge's part in an idempotent creation.
-///
-/// The answer to a creation names the customer, whose number is settled only inside the commit, so the store asks for
-/// the bytes there. Both calls must be quick and must not block.
-pub trait AnswerForm: Send + Sync {
-    /// The answer to a creation, as it is sent.
-    fn created(&self, payment: &Payment) -> Answer;
-
-    /// The body in the form in which it is kept: sealed.
-    fn sealed(&self, answer: &Answer) -> String;
+    /// JSON body. It holds no secret.
+    pub body: String,
 }
 
 /// What a kept answer is made from when its record is written.
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptAnswer {
-    /// From the payment that the same commit creates.
-    FromPayment(Arc<dyn AnswerForm>),
-    /// A refusal: its status code and sealed body.
-    Sealed {
-        /// HTTP status code.
-        status: u16,
-        /// The sealed body.
-        body: String,
-    },
-}
-
-impl std::fmt::Debug for KeptAnswer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::FromPayment(_) => f.write_str("FromPayment"),
-            Self::Sealed { status, .. } => write!(f, "Sealed({status})"),
-        }
-    }
+    /// From what the same commit saves, once its customer is settled ([`crate::Record::answer`]).
+    OfSaved,
+    /// This one.
+    Given(Answer),
+    /// A later commit brings it, when the outcome is known; until then the key is taken and has no answer.
+    Later,
+    /// The answer to a key that an earlier commit took for the same payment.
+    Brought(Answer),
 }
 
 /// A key with the answer it stands for.
@@ -100,7 +76,7 @@ pub struct IdempotencyRecord {
     pub audience: Audience,
     /// The key.
     pub key: IdempotencyKey,
-    /// Hex of SHA-256 over the request's raw body: another body under the same key is a mismatch.
+    /// Hex of SHA-256 over what was asked: another request under the same key is a mismatch.
     pub body_hash: String,
     /// The payment it created, if it did.
     pub payment_id: Option<PaymentId>,
