@@ -7,7 +7,7 @@ use std::{
 
 use quipu_kernel::{Clock, Entropy};
 use quipu_webhooks::{
-    Attempted, Courier, DeliveryQueue, Endpoint, Outcome, Owed, RetryPolicy, SendProblem, Spread,
+    Attempted, Courier, DeliveryQueue, Endpoint, Handover, Outcome, Owed, RetryPolicy, SendProblem, Spread,
 };
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -75,11 +75,6 @@ impl Dispatcher {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Takes in deliveries that a commit of this node has just made, already in its hands. Must be called on a runtime.
-    pub fn hand_over(&self, deliveries: Vec<Owed>) {
-        self.inner.take_in(deliveries);
-    }
-
     /// Learns that an endpoint was changed.
     pub fn endpoint_changed(&self, endpoint: Endpoint) {
         self.inner.board().changed(&Arc::new(endpoint));
@@ -106,6 +101,12 @@ impl Dispatcher {
             tracing::warn!("attempts under way were abandoned; they will be made again");
         }
         let _ = recorder.await;
+    }
+}
+
+impl Handover for Dispatcher {
+    fn hand_over(&self, deliveries: Vec<Owed>) {
+        self.inner.take_in(deliveries);
     }
 }
 

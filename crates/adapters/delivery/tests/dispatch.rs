@@ -14,8 +14,8 @@ use quipu_delivery::{Dispatcher, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{
-    Answer, Attempted, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Next,
-    Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Wanted,
+    Answer, Attempted, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
+    Next, Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 

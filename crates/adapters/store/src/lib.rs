@@ -10,8 +10,8 @@ mod directory;
 mod document;
 mod engine;
 mod error;
-mod lease;
 mod hub;
+mod lease;
 mod migrate;
 mod payment_row;
 mod points;
@@ -23,6 +23,7 @@ mod statement;
 mod store;
 mod stored;
 mod tables;
+mod webhooks;
 mod work;
 
 pub use error::OpenError;

@@ -17,7 +17,8 @@ impl StoreSettings {
     /// The defaults for a database: four lanes, four readers of a file (each keeps pages of its own) or eight
     /// connections to a server.
     pub fn new(url: impl Into<String>) -> Self {
-        let mut settings = Self { url: url.into(), lanes: 4, readers: 4, node: uuid::Uuid::new_v4().to_string() };
+        let mut settings =
+            Self { url: url.into(), lanes: 4, readers: 4, node: uuid::Uuid::new_v4().to_string() };
         if settings.is_postgres() {
             settings.readers = 8;
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
+use quipu_commit::{Changes, Commit, CommitError, Committed};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
-use quipu_commit::{Changes, Commit, CommitError, Committed};
 use quipu_payments::Payment;
 use tokio::{
     runtime::Handle,
@@ -75,6 +75,12 @@ impl Store {
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;
         Ok(store)
+    }
+
+    /// From now on `deliverer` is handed what the commits of this node owe. Until then, and in a process that delivers
+    /// nothing, it waits for whoever claims it.
+    pub fn deliver_by(&self, deliverer: Arc<dyn quipu_webhooks::Handover>) {
+        self.inner.hub.deliver_by(deliverer);
     }
 
     /// Applies the migrations that are missing and answers their names. Any number of nodes may do so at once.

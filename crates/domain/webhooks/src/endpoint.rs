@@ -6,7 +6,7 @@ use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised};
 use serde::Serialize;
 use uuid::{Builder, Uuid};
 
-use crate::{name::EventName, target::TargetUrl};
+use crate::{error::EndpointError, name::EventName, ports::EndpointChange, target::TargetUrl};
 
 /// An endpoint's identifier: a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -163,6 +163,31 @@ impl Endpoint {
         self.is_enabled() && wanted.is_some_and(|wanted| wanted.contains(&event))
     }
 
+    /// Applies a change that was asked for at `at`. An in-request endpoint is found by its address, which therefore stays.
+    pub fn apply(&mut self, change: EndpointChange, at: Timestamp) -> Result<(), EndpointError> {
+        match change {
+            EndpointChange::Enable => self.enable(at),
+            EndpointChange::Disable => self.disable(None, at),
+            EndpointChange::Update(patch) => {
+                let before = (self.url.clone(), self.events.clone(), self.description.clone());
+                if let Some(url) = patch.url {
+                    if self.source == Source::InRequest && url != self.url {
+                        return Err(EndpointError::AddressFixed);
+                    }
+                    self.url = url;
+                }
+                self.events = patch.events.unwrap_or_else(|| std::mem::take(&mut self.events));
+                if let Some(text) = patch.description {
+                    self.description = Some(text).filter(|text| !text.is_empty());
+                }
+                if before != (self.url.clone(), self.events.clone(), self.description.clone()) {
+                    self.updated_at = at;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Lets deliveries go out from `at` on. What failed before counts no longer.
     pub fn enable(&mut self, at: Timestamp) {
         if !self.is_enabled() {
@@ -228,7 +253,10 @@ impl<'a> EndpointView<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{NOON, endpoint};
+    use crate::{
+        draft::EndpointPatch,
+        samples::{NOON, endpoint},
+    };
 
     #[test]
     fn an_identifier_is_a_hyphenated_uuid() {
@@ -271,6 +299,29 @@ mod tests {
             assert!(endpoint.is_owed(event, Some(&[event])));
             assert_eq!(endpoint.failing_since, None);
         }
+    }
+
+    #[test]
+    fn a_change_touches_what_it_names_and_an_in_request_address_stays() {
+        let later = NOON.plus(std::time::Duration::from_secs(1));
+        let moved = TargetUrl::restore("https://moved.example/".to_owned());
+        let patch = EndpointPatch { url: Some(moved.clone()), ..EndpointPatch::default() };
+        let mut endpoint = endpoint(Source::Admin);
+        endpoint.apply(EndpointChange::Update(EndpointPatch::default()), later).expect("applied");
+        assert_eq!(endpoint.updated_at, NOON);
+        endpoint.apply(EndpointChange::Update(patch.clone()), later).expect("applied");
+        assert_eq!((&endpoint.url, endpoint.updated_at), (&moved, later));
+        let words = EndpointPatch { description: Some("shop".to_owned()), ..EndpointPatch::default() };
+        endpoint.apply(EndpointChange::Update(words), later).expect("applied");
+        assert_eq!(endpoint.description.as_deref(), Some("shop"));
+
+        let mut named = crate::samples::endpoint(Source::InRequest);
+        assert!(matches!(
+            named.apply(EndpointChange::Update(patch), later),
+            Err(EndpointError::AddressFixed)
+        ));
+        named.apply(EndpointChange::Disable, later).expect("applied");
+        assert_eq!(named.standing, Standing::Disabled(None));
     }
 
     #[test]

@@ -20,12 +20,12 @@ pub use delivery::{DeliveryStatus, ENDPOINT_DISABLED, Next, Outcome, Owed};
 pub use draft::{EndpointDraft, EndpointPatch};
 pub use endpoint::{Endpoint, EndpointId, EndpointView, Source, Standing};
 pub use error::EndpointError;
-pub use event::{Event, EventStatus};
+pub use event::{Event, EventStatus, NamedTarget};
 pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
 pub use ports::{
-    Courier, DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, LogFilter, LoggedEvent, RetrySelection,
-    Wanted,
+    Courier, DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, Handover, LogFilter, LoggedEvent,
+    RetrySelection, Wanted,
 };
 pub use schedule::{RetryPolicy, Spread};
 pub use signer::{NoSecret, Signer};

@@ -119,6 +119,12 @@ pub trait DeliveryLog: Send + Sync {
     ) -> Result<u64, StoreUnavailable>;
 }
 
+/// Who takes over what a commit of this node owes.
+pub trait Handover: Send + Sync {
+    /// Takes over deliveries that are already in the hands of this node. It must be quick, and is called on a runtime.
+    fn hand_over(&self, deliveries: Vec<Owed>);
+}
+
 /// Sends.
 #[async_trait]
 pub trait Courier: Send + Sync {

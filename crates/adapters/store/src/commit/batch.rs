@@ -1,17 +1,23 @@
 //! One batch: judged, written and committed together, or else one change at a time.
 
-use quipu_merchants::StoreUnavailable;
 use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, judge};
+use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::Owed;
 
 use super::{
+    fan_out::{Audience, FanOut, Hearers},
     job::{Job, Outcome},
     load, write,
 };
 use crate::{
     connection::Connection,
     error::Fault,
+    hub::Hub,
     lease::{Lease, Origin},
 };
+
+/// What a transaction came to: a verdict for each change, and the deliveries that are owed from now on.
+type Settled = (Vec<Verdict>, Vec<Owed>);
 
 /// How often a change is tried that another node keeps overtaking.
 const ATTEMPTS: usize = 8;
@@ -21,24 +27,24 @@ const ATTEMPTS: usize = 8;
 /// If the batch fails as a whole nothing of it has happened, and its changes are tried one at a time, so that only
 /// the one at fault suffers. There are two exceptions: after a commit whose outcome is unknown, trying again could do
 /// everything twice; and where no connection is to be had, each would wait as long for one, and everybody behind them.
-pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, mut jobs: Vec<Job>) -> News {
-    match transact(lease, origin, &mut jobs).await {
-        Ok(verdicts) => answer_all(jobs, verdicts),
+pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, hub: &Hub, mut jobs: Vec<Job>) -> News {
+    match transact(lease, origin, hub, &mut jobs).await {
+        Ok(settled) => answer_all(hub, jobs, settled),
         Err(fault @ (Fault::OutcomeUnknown(_) | Fault::Unconnected(_))) => fail_all(jobs, &fault),
         Err(fault) => {
             tracing::warn!(changes = jobs.len(), %fault, "a batch failed; its changes are tried one at a time");
-            settle_each(lease, origin, jobs).await
+            settle_each(lease, origin, hub, jobs).await
         }
     }
 }
 
-async fn settle_each(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>) -> News {
+async fn settle_each(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: Vec<Job>) -> News {
     let mut news = News::default();
     let mut rest = jobs.into_iter();
     while let Some(job) = rest.next() {
         let mut alone = vec![job];
-        match transact_again(lease, origin, &mut alone).await {
-            Ok(verdicts) => news.join(answer_all(alone, verdicts)),
+        match transact_again(lease, origin, hub, &mut alone).await {
+            Ok(settled) => news.join(answer_all(hub, alone, settled)),
             Err(fault @ Fault::Unconnected(_)) => {
                 fail_all(alone.into_iter().chain(rest).collect(), &fault);
                 return news;
@@ -55,11 +61,12 @@ async fn settle_each(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>) -> News
 async fn transact_again(
     lease: &mut Lease,
     origin: &Origin,
+    hub: &Hub,
     alone: &mut [Job],
-) -> Result<Vec<Verdict>, Fault> {
+) -> Result<Settled, Fault> {
     let mut attempt = 1;
     loop {
-        match transact(lease, origin, alone).await {
+        match transact(lease, origin, hub, alone).await {
             Err(fault) if fault.is_race() && attempt < ATTEMPTS => attempt += 1,
             outcome => return outcome,
         }
@@ -68,13 +75,13 @@ async fn transact_again(
 }
 
 /// One transaction over all of `jobs`, rolled back unless it commits.
-async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
+async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job]) -> Result<Settled, Fault> {
     let conn = lease.connection(origin).await?;
-    match apply(conn, jobs).await {
-        Ok(verdicts) => match conn.commit().await {
+    match apply(conn, hub, jobs).await {
+        Ok(settled) => match conn.commit().await {
             Ok(()) => {
                 lease.done();
-                Ok(verdicts)
+                Ok(settled)
             }
             Err(error) => {
                 let fault = Fault::of_commit(error);
@@ -89,17 +96,22 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Resul
     }
 }
 
-async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
+async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<Settled, Fault> {
     let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
-    if !writes.is_empty() {
-        write::write(conn, jobs, &writes).await?;
+    let (verdicts, mut writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
+    if writes.is_empty() {
+        return Ok((verdicts, Vec::new()));
     }
-    Ok(verdicts)
+    let audience = Audience::load(conn, &Hearers::of(jobs)).await?;
+    let fan_out = FanOut::of(jobs, &mut writes, audience);
+    write::write(conn, jobs, &writes).await?;
+    let node = hub.delivering_node();
+    fan_out.write(conn, node).await?;
+    Ok((verdicts, if node.is_some() { fan_out.owed } else { Vec::new() }))
 }
 
-/// Answers everybody, and says what was committed.
-fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
+/// Answers everybody, hands over what is owed, and says what was committed.
+fn answer_all(hub: &Hub, jobs: Vec<Job>, (verdicts, owed): Settled) -> News {
     let mut news = News::default();
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
         let Job { changes, reply, .. } = job;
@@ -114,6 +126,7 @@ fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
         // Nobody waits if the caller has gone; the change stands all the same.
         let _gone = reply.send(outcome);
     }
+    hub.hand_over(owed);
     news
 }
 

@@ -69,7 +69,7 @@ async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, hub: &Hub) {
     #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^52")]
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
-    let news = guarded(batch::settle(lease, origin, jobs)).await.unwrap_or_default();
+    let news = guarded(batch::settle(lease, origin, hub, jobs)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
     hub.tell(news);
 }

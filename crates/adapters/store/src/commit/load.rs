@@ -21,7 +21,7 @@ use crate::{
     schema::{balances, kept_answers, nonces},
     statement::statement,
     stored::{Totals, balance_from, parsed, totals},
-    tables::{SAVED_TABLES, kept_answers::AWAITED, name_table, NAME_TABLES, saved_table},
+    tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
 };
 
 /// Begins a transaction and loads everything `wanted`. On PostgreSQL balances and aggregates stay locked until it ends.
@@ -36,11 +36,7 @@ type AnswerRow = (i64, Option<String>, i32);
 
 fn known_answer((expires_at, payment_id, status): AnswerRow) -> Result<KnownAnswer, Fault> {
     let payment_id = payment_id.as_deref().map(|id| parsed("a payment", id)).transpose()?;
-    Ok(KnownAnswer {
-        expires_at: Timestamp::from_millis(expires_at),
-        payment_id,
-        awaited: status == AWAITED,
-    })
+    Ok(KnownAnswer { expires_at: Timestamp::from_millis(expires_at), payment_id, awaited: status == AWAITED })
 }
 
 /// It holds the database's only write lock, so that nothing needs locking. No statement here binds a `LIMIT`: SQLite would
@@ -233,11 +229,7 @@ fn answers_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Loa
     })
 }
 
-fn balances_of<'c>(
-    conn: &'c AsyncPgConnection,
-    wanted: &'c Wanted,
-    set: BalanceSet,
-) -> Option<Loading<'c>> {
+fn balances_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted, set: BalanceSet) -> Option<Loading<'c>> {
     let keys = keys_of(wanted, set);
     let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
     let currencies: Vec<&str> = keys.iter().map(|(_, currency)| currency.as_str()).collect();

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
 
 use super::payment_list;

@@ -18,6 +18,8 @@ pub(crate) mod balances;
 mod columns;
 pub(crate) mod counters;
 mod customers;
+pub(crate) mod deliveries;
+pub(crate) mod endpoints;
 pub(crate) mod entries;
 mod events;
 pub(crate) mod kept_answers;
@@ -115,8 +117,13 @@ pub(crate) trait NameTable: Sync {
 }
 
 /// Every table of records. What frees a name or makes what others refer to is written before them, in this order.
-pub(crate) static TABLES: &[&dyn Table] =
-    &[&customers::Customers, &payments::Payments, &events::Events, &audit_log::AuditLog];
+pub(crate) static TABLES: &[&dyn Table] = &[
+    &customers::Customers,
+    &payments::Payments,
+    &events::Events,
+    &audit_log::AuditLog,
+    &deliveries::Outcomes,
+];
 
 /// Those of them that are written again. They are locked in this order.
 pub(crate) static SAVED_TABLES: &[&dyn SavedTable] = &[&payments::Payments];
