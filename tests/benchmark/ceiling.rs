@@ -14,9 +14,7 @@ use hdrhistogram::Histogram;
 use quipu_commit::{Changes, Commit, CommitError, Committed, Record};
 use quipu_kernel::{Clock, Entropy, SystemClock, Tenant};
 use quipu_merchants::{Directory, ReturnUrls};
-use quipu_payments::{
-    CreatePayment, Creation, Draft, Payment, PaymentReads, Rail, Rails,
-};
+use quipu_payments::{CreatePayment, Creation, Draft, Payment, PaymentReads, Rail, Rails};
 use quipu_rails::Simulator;
 use quipu_signing::SystemEntropy;
 use quipu_store::Store;

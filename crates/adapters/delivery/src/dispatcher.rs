@@ -75,16 +75,6 @@ impl Dispatcher {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Learns that an endpoint was changed.
-    pub fn endpoint_changed(&self, endpoint: Endpoint) {
-        self.inner.board().changed(&Arc::new(endpoint));
-    }
-
-    /// Something may have become due that nobody has in hand.
-    pub fn look(&self) {
-        self.inner.look.notify_one();
-    }
-
     /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back. Runs once.
     ///
     /// # Panics
@@ -107,6 +97,14 @@ impl Dispatcher {
 impl Handover for Dispatcher {
     fn hand_over(&self, deliveries: Vec<Owed>) {
         self.inner.take_in(deliveries);
+    }
+
+    fn endpoint_changed(&self, endpoint: &Endpoint) {
+        self.inner.board().changed(&Arc::new(endpoint.clone()));
+    }
+
+    fn look(&self) {
+        self.inner.look.notify_one();
     }
 }
 

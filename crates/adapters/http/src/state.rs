@@ -9,6 +9,7 @@ use quipu_ledger::LedgerReads;
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
 use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rails};
 use quipu_signing::Keyring;
+use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 
 use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, stop::Stop, tokens::Tokens};
 
@@ -17,6 +18,21 @@ use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, st
 pub trait Readiness: Send + Sync {
     /// Each dependency by name, and whether it is there.
     async fn probe(&self) -> Vec<(&'static str, bool)>;
+}
+
+/// What handlers of webhooks call.
+#[derive(Clone)]
+pub struct Webhooks {
+    /// Makes endpoints.
+    pub create: Arc<CreateEndpoint>,
+    /// Reads and changes them.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// What each was told.
+    pub log: Arc<dyn DeliveryLog>,
+    /// Sends a test.
+    pub courier: Arc<dyn Courier>,
+    /// Who delivers in this process.
+    pub wake: Arc<dyn Handover>,
 }
 
 /// The use cases and ports that handlers call.
@@ -44,6 +60,8 @@ pub struct Services {
     pub entropy: Arc<dyn Entropy>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Webhooks.
+    pub webhooks: Webhooks,
     /// Rails by name.
     pub rails: Arc<Rails>,
     /// Whether the process is ready.

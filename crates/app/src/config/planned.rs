@@ -10,7 +10,7 @@ use super::{
 type Form = fn(&str) -> Result<(), Expected>;
 
 /// Each planned key with the form of its value.
-const PLANNED: [(&str, Form); 14] = [
+const PLANNED: [(&str, Form); 11] = [
     ("upload_url", |text| values::web_url(text).map(drop)),
     ("attachments_url", values::attachments_url),
     ("attachments.upload_expires_in", |text| values::duration(text).map(drop)),
@@ -19,10 +19,7 @@ const PLANNED: [(&str, Form); 14] = [
     ("attachments.s3.region", values::word),
     ("attachments.s3.access_key_id", values::word),
     ("attachments.s3.secret_access_key", values::word),
-    ("webhooks.allow_private", values::flag),
-    ("webhooks.retry_schedule", values::schedule),
-    ("webhooks.disable_after", |text| values::duration(text).map(drop)),
-    ("rails.status_schedule", values::schedule),
+    ("rails.status_schedule", |text| values::schedule(text).map(drop)),
     ("redirectpay.alert_after", |text| values::duration(text).map(drop)),
     ("tickets.auto_close_after", |text| values::duration(text).map(drop)),
 ];

@@ -2,6 +2,7 @@
 //! every error, and stops between two pieces of work.
 
 mod beat;
+mod forget;
 mod prune;
 mod settle;
 
@@ -12,7 +13,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{beat::Beat, prune::Prune, settle::Settle};
+pub(crate) use self::{beat::Beat, forget::Forget, prune::Prune, settle::Settle};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

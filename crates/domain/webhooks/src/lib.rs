@@ -9,6 +9,7 @@ mod event;
 mod manage;
 mod name;
 mod ports;
+mod sample;
 #[cfg(test)]
 mod samples;
 mod schedule;
@@ -27,6 +28,7 @@ pub use ports::{
     Courier, DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, Handover, LogFilter, LoggedEvent,
     RetrySelection, Wanted,
 };
+pub use sample::sample_payload;
 pub use schedule::{RetryPolicy, Spread};
 pub use signer::{NoSecret, Signer};
 pub use target::{TargetUrl, is_https, is_web_url};

@@ -123,6 +123,12 @@ pub trait DeliveryLog: Send + Sync {
 pub trait Handover: Send + Sync {
     /// Takes over deliveries that are already in the hands of this node. It must be quick, and is called on a runtime.
     fn hand_over(&self, deliveries: Vec<Owed>);
+
+    /// Learns that an endpoint was changed, so that what waits in memory follows.
+    fn endpoint_changed(&self, endpoint: &Endpoint);
+
+    /// Something may have become due that nobody has in hand.
+    fn look(&self);
 }
 
 /// Sends.

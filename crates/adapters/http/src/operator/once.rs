@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Tenant, Timestamp};
 use quipu_commit::{
     Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Refusal,
 };
+use quipu_kernel::{Tenant, Timestamp};
 use quipu_payments::{Answered, CreateError};
 use quipu_signing::sha256_hex;
 

@@ -22,6 +22,8 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("PUT", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::replace, call, staff))),
     row("POST", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::add, call, staff))),
     row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff))),
+    row("POST", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::create, call, staff))),
+    row("GET", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::list, call, staff))),
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff))),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff))),
     row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff))),
