@@ -9,6 +9,7 @@ pub mod draft;
 mod eventually;
 mod gateway;
 mod merchant;
+mod receiver;
 mod scratch;
 pub mod signature;
 mod table;
@@ -20,6 +21,7 @@ pub use database::{Database, TestDatabase};
 pub use eventually::eventually;
 pub use gateway::{Gateway, Setup};
 pub use merchant::Merchant;
+pub use receiver::{Behaviour, Delivery, Receiver};
 pub use scratch::ScratchFolder;
 pub use table::Table;
 
