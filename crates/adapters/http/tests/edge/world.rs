@@ -14,7 +14,7 @@ use actix_web::{
     test::{self, TestRequest},
 };
 use async_trait::async_trait;
-use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, Stop, configure};
+use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, Stop, Webhooks, configure};
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
@@ -22,11 +22,13 @@ use quipu_merchants::{
 };
 use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
+use quipu_webhooks::CreateEndpoint;
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
     directory::FakeDirectory,
+    hooks::FakeHooks,
 };
 
 pub(crate) const NOW: i64 = 1_763_683_200;
@@ -142,7 +144,18 @@ impl World {
             entropy.clone(),
         );
         let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
+        let hooks = Arc::new(FakeHooks::default());
+        let endpoints =
+            CreateEndpoint::new(hooks.clone(), keyring.clone(), clock.clone(), entropy.clone());
+        let webhooks = Webhooks {
+            create: Arc::new(endpoints),
+            endpoints: hooks.clone(),
+            log: hooks.clone(),
+            courier: hooks.clone(),
+            wake: hooks,
+        };
         let services = Services {
+            webhooks,
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
