@@ -97,8 +97,8 @@ async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job
 }
 
 async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<Settled, Fault> {
-    let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, mut writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
+    let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     if writes.is_empty() {
         return Ok((verdicts, Vec::new()));
     }
