@@ -11,13 +11,14 @@ use serde_json::Value;
 /// For each domain crate all it may depend on, tests included: other domain crates below it, and libraries that compute but
 /// do no input or output.
 const DOMAIN: &[(&str, &[&str])] = &[
-    ("quipu-kernel", &[]),
+    // url judges what merchants give as addresses in the web.
+    ("quipu-kernel", &["url"]),
     // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
     ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
     // uuid only writes bytes as text here; they come from the Entropy port.
     ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
-    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "url", "uuid"]),
+    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "uuid"]),
     ("quipu-commit", &["quipu-kernel", "quipu-merchants", "quipu-ledger", "quipu-webhooks", "async-trait"]),
     (
         "quipu-payments",

@@ -71,6 +71,13 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&get, "/api/v1/openapi.json", Nobody),
+        (&get, "/operator/v1/openapi.json", Nobody),
+        (&get, "/api/v1/docs", Nobody),
+        (&get, "/api/v1/docs/{file}", Nobody),
+        (&post, "/operator/v1/operators", Operator("admin")),
+        (&get, "/operator/v1/operators", Operator("admin")),
+        (&delete, "/operator/v1/operators/{operator_id}", Operator("admin")),
         (&get, "/operator/v1/ledger/check", Operator("finance")),
         (&get, "/operator/v1/audit-log", Operator("finance")),
     ]
@@ -83,7 +90,12 @@ impl Route {
     pub(super) fn path_with(&self, merchant_id: i64, payment_id: &str) -> String {
         let id =
             if self.path.contains("/merchants/") { merchant_id.to_string() } else { payment_id.to_owned() };
-        self.path.replace("{id}", &id).replace("{key_id}", "none").replace("{credential_id}", "none")
+        self.path
+            .replace("{id}", &id)
+            .replace("{key_id}", "none")
+            .replace("{credential_id}", "none")
+            .replace("{operator_id}", "none")
+            .replace("{file}", "start.js")
     }
 
     /// What `quipu routes` says of it.

@@ -17,6 +17,7 @@ use quipu_kernel::Secret;
 use quipu_webhooks::RetryPolicy;
 
 use self::reader::Reader;
+pub(crate) use self::values::duration;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::Changes;
 use quipu_kernel::{
     Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
-    Tenant, Timestamp,
+    Tenant, Timestamp, is_https,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
-use quipu_webhooks::{EventName, is_https};
+use quipu_webhooks::EventName;
 
 use crate::{
     changes::{self, CustomerClaim},

@@ -31,4 +31,4 @@ pub use ports::{
 pub use sample::sample_payload;
 pub use schedule::{RetryPolicy, Spread};
 pub use signer::{NoSecret, Signer};
-pub use target::{TargetUrl, is_https, is_web_url};
+pub use target::TargetUrl;

@@ -1,10 +1,6 @@
 //! The address of an endpoint.
 
-use quipu_kernel::{Environment, Fields, Problems};
-use url::Url;
-
-/// The longest address, in characters.
-const LONGEST: usize = 2048;
+use quipu_kernel::{Environment, Fields, Problems, is_https};
 
 /// An address that deliveries can go to: an absolute `http` or `https` URL with a host, at most 2048 characters long.
 /// Whether what it names may be reached is not known before it is dialled.
@@ -19,16 +15,12 @@ impl TargetUrl {
         environment: Environment,
         problems: &mut Problems,
     ) -> Option<Self> {
-        let text = fields.text(name, LONGEST, problems)?;
-        let problem = if !is_web_url(text) {
-            "must be an http or https URL"
-        } else if environment == Environment::Live && !is_https(text) {
-            "must be an https URL in the live environment"
-        } else {
-            return Some(Self(text.to_owned()));
-        };
-        problems.add(&fields.path(name), problem);
-        None
+        let text = fields.web_url(name, problems)?;
+        if environment == Environment::Live && !is_https(text) {
+            problems.add(&fields.path(name), "must be an https URL in the live environment");
+            return None;
+        }
+        Some(Self(text.to_owned()))
     }
 
     /// An address as a store kept it, or as a payment's request named it.
@@ -40,21 +32,6 @@ impl TargetUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-/// Whether `text` is an absolute `http` or `https` URL with a host.
-pub fn is_web_url(text: &str) -> bool {
-    // The parser mends what browsers mend (`http:/x`, blanks around it); what is kept should need no mending.
-    let scheme_end = text.find("://").unwrap_or(0);
-    let plain = !text.chars().any(char::is_whitespace);
-    let scheme = &text[..scheme_end];
-    let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-    plain && web && Url::parse(text).is_ok_and(|url| url.has_host())
-}
-
-/// Whether a URL that [`is_web_url`] admitted is an `https` one.
-pub fn is_https(url: &str) -> bool {
-    url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"))
 }
 
 #[cfg(test)]
@@ -92,12 +69,12 @@ mod tests {
             let problems = read(text, Environment::Test).expect_err("no address");
             assert_eq!(problems, ["url must be an http or https URL"], "{text}");
         }
-        let long = format!("https://a.b/{}", "x".repeat(LONGEST));
+        let long = format!("https://a.b/{}", "x".repeat(2048));
         assert_eq!(
             read(&long, Environment::Test).expect_err("long"),
             ["url must be at most 2048 characters"]
         );
-        assert!(read(&long[..LONGEST], Environment::Test).is_ok());
+        assert!(read(&long[..2048], Environment::Test).is_ok());
     }
 
     #[test]
