@@ -176,7 +176,7 @@ pub(crate) fn events(
         status: payment.status().as_str(),
         version: payment.state().version,
     };
-    let named = payment.terms().webhook.as_ref().map(|webhook| NamedTarget {
+    let target = payment.terms().webhook.as_ref().map(|webhook| NamedTarget {
         url: TargetUrl::restore(webhook.url.clone()),
         events: webhook.events.clone(),
         first: previous.is_none(),
@@ -201,7 +201,7 @@ pub(crate) fn events(
             payment_id: Some(payment.id().clone()),
             status: Some(status),
             payload,
-            named: named.clone(),
+            named: target.clone(),
         }
     };
     names.iter().zip(ids).map(event).collect()

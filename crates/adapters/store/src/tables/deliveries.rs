@@ -60,7 +60,7 @@ columns! {
 }
 
 /// Outcomes of deliveries that a node has in hand. As a record they share a commit with whatever else waits.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Told {
     pub(crate) node: String,
     pub(crate) outcomes: Vec<Outcome>,
