@@ -136,9 +136,8 @@ async fn a_receiver_that_is_gone_is_disabled_at_once(database: Database) {
 }
 
 async fn an_endpoint_that_fails_for_too_long_is_disabled(database: Database) {
-    let setup = Setup::new(database)
-        .set("WEBHOOKS__RETRY_SCHEDULE", "200ms,1h")
-        .set("WEBHOOKS__DISABLE_AFTER", "2s");
+    let setup =
+        Setup::new(database).set("WEBHOOKS__RETRY_SCHEDULE", "200ms,1h").set("WEBHOOKS__DISABLE_AFTER", "2s");
     let gateway = setup.start().await;
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     receiver.behave("/a", Behaviour::status(500));
@@ -180,7 +179,8 @@ async fn a_test_is_sent_at_once_and_answers_its_attempt(database: Database) {
     let made = endpoint(&merchant.api, &receiver.url("/a"), &["payment.created"]).await;
     merchant.api.put(&path_of(&made, "/disable"), &json!({})).await.data();
     for (number, name) in (1..).zip(["payment.created", "payout.failed", "ticket.comment_added"]) {
-        let attempt = merchant.api.post(&path_of(&made, "/test"), &json!({ "event_type": name })).await.data();
+        let attempt =
+            merchant.api.post(&path_of(&made, "/test"), &json!({ "event_type": name })).await.data();
         assert_eq!((&attempt["number"], &attempt["http_status"]), (&json!(1), &json!(200)));
         assert!(attempt["error"].is_null() && attempt["duration_ms"].is_u64(), "{attempt}");
         let sample = receiver.wait_for("/a", number).await.pop().expect("the last");

@@ -5,7 +5,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use quipu_tests::{Database, Delivery, Gateway, Receiver, ScratchFolder, draft, eventually, on_both_databases};
+use quipu_tests::{
+    Database, Delivery, Gateway, Receiver, ScratchFolder, draft, eventually, on_both_databases,
+};
 use serde_json::json;
 
 use super::endpoint;
@@ -47,7 +49,8 @@ fn run(program: &mut Command, secret: &str, delivery: &Delivery) -> String {
 /// Each program must believe the delivery, and not one that was changed.
 fn assert_verifies(name: &str, mut program: impl FnMut() -> Command, secret: &str, delivery: &Delivery) {
     assert_eq!(run(&mut program(), secret, delivery), "true", "{name}");
-    let forged = Delivery { body: delivery.body.replace("payment.created", "payment.refunded"), ..delivery.clone() };
+    let forged =
+        Delivery { body: delivery.body.replace("payment.created", "payment.refunded"), ..delivery.clone() };
     assert_eq!(run(&mut program(), secret, &forged), "false", "{name}");
 }
 

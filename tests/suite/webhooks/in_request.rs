@@ -50,7 +50,11 @@ async fn a_payment_names_its_own_target(database: Database) {
     tokio::time::timeout(QUIET, receiver.wait_for("/a", 3)).await.expect_err("nothing of other payments");
     assert_eq!(receiver.count("/few"), 1);
 
-    assert_eq!(merchant.api.get("/webhooks").await.ok()["total"], 0, "they are not among the configured ones");
+    assert_eq!(
+        merchant.api.get("/webhooks").await.ok()["total"],
+        0,
+        "they are not among the configured ones"
+    );
     let endpoints = named(&merchant).await;
     assert_eq!(endpoints.len(), 2);
     assert!(endpoints.iter().all(|it| it["source"] == "in_request" && it["enabled"] == true));

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use super::{endpoint, impatient, path_of};
 
-on_both_databases!(totals_are_exact_under_every_filter, retries_take_what_they_name, finished_deliveries_are_forgotten);
+on_both_databases!(
+    totals_are_exact_under_every_filter,
+    retries_take_what_they_name,
+    finished_deliveries_are_forgotten
+);
 
 async fn totals_are_exact_under_every_filter(database: Database) {
     let gateway = Setup::new(database).set("WEBHOOKS__RETRY_SCHEDULE", "1h").start().await;
@@ -79,8 +83,11 @@ async fn retries_take_what_they_name(database: Database) {
 }
 
 async fn finished_deliveries_are_forgotten(database: Database) {
-    let gateway =
-        Setup::new(database).set("WEBHOOKS__KEEP_FOR", "1s").set("WEBHOOKS__RETRY_SCHEDULE", "1h").start().await;
+    let gateway = Setup::new(database)
+        .set("WEBHOOKS__KEEP_FOR", "1s")
+        .set("WEBHOOKS__RETRY_SCHEDULE", "1h")
+        .start()
+        .await;
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     let well = endpoint(&merchant.api, &receiver.url("/well"), &["payment.created"]).await;
     let ill = endpoint(&merchant.api, &receiver.url("/ill"), &["payment.created"]).await;
