@@ -18,7 +18,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
     // uuid only writes bytes as text here; they come from the Entropy port.
     ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
-    ("quipu-webhooks", &["quipu-kernel"]),
+    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "uuid"]),
     ("quipu-commit", &["quipu-kernel", "quipu-merchants", "quipu-ledger", "quipu-webhooks", "async-trait"]),
     (
         "quipu-payments",
@@ -53,7 +53,8 @@ const DOMAIN: &[(&str, &[&str])] = &[
 const DOMAIN_COMMON: &[&str] = &["mockall", "proptest", "serde", "serde_json", "thiserror", "time"];
 
 /// Implementations of the domain's ports. None of them sees another.
-const ADAPTERS: &[&str] = &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits", "quipu-bankfiles"];
+const ADAPTERS: &[&str] =
+    &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits", "quipu-bankfiles", "quipu-delivery"];
 
 /// Names that have no business in a domain crate's source.
 const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];

@@ -165,6 +165,13 @@ impl Gateway {
         self.command(arguments).stdin(Stdio::null()).output().expect("the binary can be run").into()
     }
 
+    /// Starts another command of the binary whose standard output goes to a file; it is killed with what is answered.
+    pub fn spawn_command(&self, arguments: &[&str], output: &Path) -> impl Drop + use<> {
+        let file = File::create(output).expect("a file for what it prints");
+        let child = self.command(arguments).stdin(Stdio::null()).stdout(file).spawn();
+        Process(child.expect("the binary can be run"))
+    }
+
     /// The same under further environment variables, for what must fail before it starts.
     pub fn run_under(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         let mut environment = environment.to_vec();

@@ -20,3 +20,4 @@ mod resets;
 mod running;
 mod shell;
 mod simulator;
+mod webhooks;

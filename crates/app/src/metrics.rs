@@ -7,6 +7,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use quipu_commit::{Queue, QueueState, WorkQueue};
 use quipu_kernel::{Clock, Timestamp};
 use quipu_payments::DueAction;
+use quipu_webhooks::DeliveryQueue;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -29,13 +30,18 @@ const RECOVERY: Duration = Duration::from_secs(1);
 const LONGEST_REQUEST: usize = 8 * 1024;
 
 /// What counters count.
-const COUNTERS: [(&str, &str); 3] = [
+const COUNTERS: [(&str, &str); 4] = [
+    ("quipu_webhook_attempts_total", "Attempts to deliver an event, by whether it was delivered"),
     ("quipu_requests_total", "Calls by method, route and class of status"),
     ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 6] = [
+const GAUGES: [(&str, &str); 10] = [
+    (WEBHOOKS_OWED, "Deliveries of events that are owed"),
+    (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
+    ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
+    ("quipu_webhook_deliveries_in_memory", "Deliveries that wait in this process for a place"),
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
@@ -44,7 +50,9 @@ const GAUGES: [(&str, &str); 6] = [
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
 ];
 /// What histograms show.
-const HISTOGRAMS: [(&str, &str); 4] = [
+const HISTOGRAMS: [(&str, &str); 6] = [
+    ("quipu_webhook_delay_seconds", "How long after its event the first attempt to deliver it began"),
+    ("quipu_webhook_attempt_seconds", "How long attempts to deliver an event took"),
     ("quipu_request_seconds", "How long calls took"),
     ("quipu_commit_batch_changes", "Changes in one transaction"),
     ("quipu_commit_seconds", "How long a transaction took"),
@@ -53,6 +61,8 @@ const HISTOGRAMS: [(&str, &str); 4] = [
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
 const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
+const WEBHOOKS_OWED: &str = "quipu_webhooks_owed";
+const WEBHOOKS_OLDEST: &str = "quipu_webhooks_oldest_seconds";
 const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
 const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 
@@ -102,6 +112,7 @@ pub(crate) struct Metrics {
     listener: TcpListener,
     collected: Collected,
     queue: Arc<dyn WorkQueue>,
+    deliveries: Arc<dyn DeliveryQueue>,
     clock: Arc<dyn Clock>,
 }
 
@@ -109,14 +120,14 @@ impl Metrics {
     pub(crate) async fn bind(
         address: SocketAddr,
         collected: Collected,
-        queue: Arc<dyn WorkQueue>,
+        (queue, deliveries): (Arc<dyn WorkQueue>, Arc<dyn DeliveryQueue>),
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let listener = TcpListener::bind(address).await;
         let listener =
             listener.with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
-        Ok(Self { listener, collected, queue, clock })
+        Ok(Self { listener, collected, queue, deliveries, clock })
     }
 
     /// Serves until told to stop. One connection is answered after the other: there is one scraper.
@@ -145,6 +156,16 @@ impl Metrics {
             Ok(Ok(waiting)) => show(&waiting, now),
             Ok(Err(error)) => tracing::debug!(%error, "waiting work could not be counted"),
             Err(_) => tracing::debug!("waiting work could not be counted in time"),
+        }
+        match tokio::time::timeout(GLANCE, self.deliveries.backlog()).await {
+            Ok(Ok((owed, oldest))) => {
+                #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries than 2^52")]
+                metrics::gauge!(WEBHOOKS_OWED).set(owed as f64);
+                let oldest = oldest.map_or(Duration::ZERO, |oldest| now.since(oldest));
+                metrics::gauge!(WEBHOOKS_OLDEST).set(oldest.as_secs_f64());
+            }
+            Ok(Err(error)) => tracing::debug!(%error, "owed deliveries could not be counted"),
+            Err(_) => tracing::debug!("owed deliveries could not be counted in time"),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use quipu_http::{HttpSettings, KeyUses, Services, Stop};
+use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 
 use crate::{
@@ -20,8 +20,8 @@ use crate::{
     readiness::Parts,
     signals::Signals,
     standard_output,
-    wire::{self, Foundation, UseCases},
-    workers::{Alert, Beat, Prune, Settle, Watched, Workers},
+    wire::{self, Delivering, Foundation, UseCases},
+    workers::{Alert, Beat, Forget, Prune, Settle, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
@@ -77,7 +77,7 @@ async fn bind_metrics(
     dev: bool,
 ) -> Result<Option<Metrics>> {
     let (queue, clock) = (foundation.queue(), Arc::clone(&foundation.clock));
-    match Metrics::bind(settings.metrics_listen, collected, queue, clock).await {
+    match Metrics::bind(settings.metrics_listen, collected, (queue, foundation.deliveries()), clock).await {
         Ok(metrics) => Ok(Some(metrics)),
         Err(error) if dev => {
             tracing::warn!("{error:#}; metrics are not served");
@@ -108,12 +108,16 @@ async fn serve(
         Some(demo) => Some(dev::page(&use_cases, demo).await?),
         None => None,
     };
-    let mut workers = start_workers(&foundation, &use_cases, metrics);
+    // A node must be known to live before it has deliveries in hand.
+    foundation.queue().beat().await.context("this node cannot say that it lives")?;
+    let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
+    let mut workers = start_workers(&foundation, &use_cases, metrics, settings.webhooks.keep_for);
+    workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
-    let services = services(&foundation, use_cases, limiter, readiness, &key_uses, stop);
+    let services = services(&foundation, use_cases, webhooks, limiter, readiness, &key_uses, stop);
     let front_links = demo_page.iter().map(|page| dev::front_link(page)).collect();
     let edge = HttpSettings { limits: settings.limits, front_links, ..HttpSettings::new(public_url.clone()) };
     let serving = quipu_http::serve(listener, services, edge)?;
@@ -155,7 +159,12 @@ async fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<Metrics>) -> Workers {
+fn start_workers(
+    foundation: &Foundation,
+    use_cases: &UseCases,
+    metrics: Option<Metrics>,
+    keep_for: Duration,
+) -> Workers {
     let mut workers = Workers::new();
     let queue = foundation.queue();
     let clock = || Arc::clone(&foundation.clock);
@@ -174,6 +183,8 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
     workers.start(|stop| watched.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
+    let forget = Forget { queue: foundation.deliveries(), clock: clock(), keep_for };
+    workers.start(|stop| forget.run(stop));
     if let Some(metrics) = metrics {
         workers.start(|stop| metrics.run(stop));
     }
@@ -183,6 +194,7 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
 fn services(
     foundation: &Foundation,
     use_cases: UseCases,
+    webhooks: Webhooks,
     limiter: Arc<dyn RateLimiter>,
     readiness: Parts,
     key_uses: &Arc<KeyUses>,
@@ -198,6 +210,7 @@ fn services(
         hear: use_cases.hear,
         money: foundation.money(),
         pages: use_cases.pages,
+        webhooks,
         rails: use_cases.rails,
         payments: foundation.payments(),
         ledger: Arc::new(foundation.store.clone()),

@@ -4,7 +4,8 @@ use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use quipu_commit::{Commit, NewsDesk, WorkQueue};
-use quipu_http::{KeyringMinter, PageServices, Viewers};
+use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
+use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, PageStore, RateLimiter};
@@ -16,8 +17,9 @@ use quipu_payments::{
 use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, PageKey, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
+use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
 
-use crate::config::{Provider, Settings};
+use crate::config::{Provider, Settings, WebhookSettings};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -59,6 +61,10 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
+    pub(crate) fn deliveries(&self) -> Arc<dyn DeliveryQueue> {
+        Arc::new(self.store.clone())
+    }
+
     /// The operator's verbs on merchants, keys and staff.
     pub(crate) fn onboarding(&self) -> Onboarding {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
@@ -95,9 +101,37 @@ impl Foundation {
         ExportPayouts::new(self.commit(), self.bank(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
     }
 
+    /// Everything about webhooks, delivered from this process as soon as the dispatcher runs.
+    pub(crate) fn webhooks(&self, settings: &WebhookSettings, dev: bool) -> Result<Delivering> {
+        let store = || Arc::new(self.store.clone());
+        let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
+        let signer = Signer::new(Arc::clone(&self.keyring), self.directory(), clock());
+        let sender = SenderSettings::of_system(settings.allow_private.unwrap_or(dev));
+        let courier: Arc<dyn Courier> = Arc::new(HttpCourier::new(sender, signer, clock())?);
+        let dispatcher = Dispatcher::new(Parts {
+            queue: store(),
+            courier: Arc::clone(&courier),
+            clock: clock(),
+            entropy: entropy(),
+            policy: settings.policy.clone(),
+        });
+        let deliverer: Arc<dyn Handover> = Arc::new(dispatcher.clone());
+        self.store.deliver_by(Arc::clone(&deliverer));
+        let create = CreateEndpoint::new(store(), Arc::clone(&self.keyring), clock(), entropy());
+        let edge =
+            Webhooks { create: Arc::new(create), endpoints: store(), log: store(), courier, wake: deliverer };
+        Ok(Delivering { edge, dispatcher })
+    }
+
     pub(crate) fn adjust(&self) -> AdjustBalance {
         AdjustBalance::new(self.commit(), Arc::clone(&self.clock))
     }
+}
+
+/// What delivers webhooks, and what the edge calls of it.
+pub(crate) struct Delivering {
+    pub(crate) edge: Webhooks,
+    pub(crate) dispatcher: Dispatcher,
 }
 
 /// What to do about a database that is not up to date.

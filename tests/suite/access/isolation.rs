@@ -74,7 +74,11 @@ async fn indistinguishable(route: &Route, caller: &Client, foreign: &str, unknow
         caller.send(route.method.clone(), path, body, &[]).await
     };
     let (foreign_answer, unknown_answer) = (ask(foreign).await, ask(unknown).await);
-    let code = if route.path.contains("/merchants/") { "MERCHANT_NOT_FOUND" } else { "PAYMENT_NOT_FOUND" };
+    let code = match route.path {
+        path if path.contains("/merchants/") => "MERCHANT_NOT_FOUND",
+        path if path.contains("/webhooks/") => "WEBHOOK_NOT_FOUND",
+        _ => "PAYMENT_NOT_FOUND",
+    };
     let (seen, none) = (foreign_answer.refused(404, code), unknown_answer.refused(404, code));
     assert_eq!(without_id(&seen), without_id(&none), "{} {}", route.method, route.path);
 }
@@ -150,7 +154,7 @@ async fn the_operators_paths_lead_to_one_merchant(database: Database) {
     assert!(!keys.text.contains(&key_id), "{}", keys.text);
     let path = other.operator_path(&format!("/api-keys/{key_id}"));
     assert_eq!(operator.delete(&path).await.status, 404);
-    for rest in ["", "/api-keys", "/routes", "/beneficiaries"] {
+    for rest in ["", "/api-keys", "/routes", "/beneficiaries", "/webhooks"] {
         let unknown = operator.get(&format!("/operator/v1/merchants/9007199254740991{rest}")).await;
         unknown.refused(404, "MERCHANT_NOT_FOUND");
     }

@@ -10,6 +10,7 @@ use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
 use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
+use quipu_webhooks::EndpointError;
 
 use crate::{
     code::ErrorCode,
@@ -273,6 +274,21 @@ impl From<DirectoryError> for ApiError {
             DirectoryError::Stale => return Self::Overloaded,
             DirectoryError::LimitReached(_) => ErrorCode::LimitReached,
             DirectoryError::Conflict(_) => ErrorCode::InvalidStatusTransition,
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<EndpointError> for ApiError {
+    fn from(error: EndpointError) -> Self {
+        let code = match error {
+            EndpointError::Store(error) => return error.into(),
+            EndpointError::AddressFixed => {
+                return Self::validation("url", "cannot be changed where a payment named it");
+            }
+            EndpointError::NotFound => ErrorCode::WebhookNotFound,
+            EndpointError::LimitReached => ErrorCode::LimitReached,
+            EndpointError::Disabled => ErrorCode::InvalidStatusTransition,
         };
         Self::refused(code, error.to_string())
     }

@@ -59,5 +59,5 @@ pub use row::RouteRow;
 pub use server::{configure, serve};
 pub use settings::{HttpSettings, Limits};
 pub use shape::Family;
-pub use state::{Readiness, Services};
+pub use state::{Readiness, Services, Webhooks};
 pub use stop::Stop;

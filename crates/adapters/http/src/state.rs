@@ -12,6 +12,7 @@ use quipu_payments::{
     RefundPayment, ResolveReceipt,
 };
 use quipu_signing::Keyring;
+use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 
 use crate::{
     health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, pages::PageServices,
@@ -23,6 +24,21 @@ use crate::{
 pub trait Readiness: Send + Sync {
     /// Each dependency by name, and whether it is there.
     async fn probe(&self) -> Vec<(&'static str, bool)>;
+}
+
+/// What handlers of webhooks call.
+#[derive(Clone)]
+pub struct Webhooks {
+    /// Makes endpoints.
+    pub create: Arc<CreateEndpoint>,
+    /// Reads and changes them.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// What each was told.
+    pub log: Arc<dyn DeliveryLog>,
+    /// Sends a test.
+    pub courier: Arc<dyn Courier>,
+    /// Who delivers in this process.
+    pub wake: Arc<dyn Handover>,
 }
 
 /// The use cases and ports that handlers call.
@@ -60,6 +76,8 @@ pub struct Services {
     pub entropy: Arc<dyn Entropy>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Webhooks.
+    pub webhooks: Webhooks,
     /// Rails by name.
     pub rails: Arc<Rails>,
     /// Whether the process is ready.

@@ -4,7 +4,10 @@
 //! holds a lock on which all others wait. A hint that is lost costs a delay and nothing else: workers look by
 //! themselves every few seconds, and so does whoever heard that something was missed.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use diesel::{
@@ -15,6 +18,7 @@ use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, NewsDesk, Queue};
 use quipu_kernel::{MerchantId, Tenant};
+use quipu_webhooks::{Handover, Owed};
 use tokio::{
     runtime::Handle,
     sync::{Notify, broadcast, mpsc},
@@ -55,6 +59,7 @@ pub(crate) struct Hub {
     queues: Vec<(Queue, Notify)>,
     hints: mpsc::Sender<Arc<News>>,
     unsent: std::sync::Mutex<Option<mpsc::Receiver<Arc<News>>>>,
+    deliverer: OnceLock<Arc<dyn Handover>>,
 }
 
 impl Hub {
@@ -66,12 +71,31 @@ impl Hub {
             queues: Queue::ALL.iter().map(|queue| (*queue, Notify::new())).collect(),
             hints,
             unsent: std::sync::Mutex::new(Some(unsent)),
+            deliverer: OnceLock::new(),
         }
     }
 
     /// Which node this is, in leases and hints.
     pub(crate) fn node(&self) -> &str {
         &self.node
+    }
+
+    /// From now on somebody here delivers what commits of this node owe.
+    pub(crate) fn deliver_by(&self, deliverer: Arc<dyn Handover>) {
+        // There is one dispatcher in a process.
+        let _first = self.deliverer.set(deliverer);
+    }
+
+    /// This node, if somebody here delivers.
+    pub(crate) fn delivering_node(&self) -> Option<&str> {
+        self.deliverer.get().map(|_| self.node.as_str())
+    }
+
+    /// Hands over what a commit owes.
+    pub(crate) fn hand_over(&self, owed: Vec<Owed>) {
+        if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
+            deliverer.hand_over(owed);
+        }
     }
 
     /// Tells of a batch of this node.

@@ -27,6 +27,7 @@ mod store;
 mod stored;
 mod tables;
 mod transaction;
+mod webhooks;
 mod work;
 
 pub use error::OpenError;

@@ -11,6 +11,10 @@ diesel::table! {
         sealed_secret_test -> Text,
         sealed_secret_live -> Text,
         created_at -> BigInt,
+        former_secret_test -> Nullable<Text>,
+        former_until_test -> Nullable<BigInt>,
+        former_secret_live -> Nullable<Text>,
+        former_until_live -> Nullable<BigInt>,
     }
 }
 
@@ -345,6 +349,40 @@ diesel::table! {
     page_keys (id) {
         id -> Integer,
         sealed -> Text,
+    }
+}
+
+diesel::table! {
+    webhook_endpoints (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        source -> Text,
+        url -> Text,
+        events -> Text,
+        description -> Nullable<Text>,
+        sealed_secret -> Nullable<Text>,
+        enabled -> Bool,
+        disabled_reason -> Nullable<Text>,
+        failing_since -> Nullable<BigInt>,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+        removed_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    deliveries (merchant_id, environment, endpoint_id, event_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        endpoint_id -> Text,
+        event_id -> Text,
+        status -> Integer,
+        due_at -> Nullable<BigInt>,
+        node -> Nullable<Text>,
+        step -> Integer,
+        attempts -> Nullable<Text>,
+        error -> Nullable<Text>,
     }
 }
 

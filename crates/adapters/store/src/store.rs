@@ -72,6 +72,12 @@ impl Store {
         Ok(store)
     }
 
+    /// From now on `deliverer` is handed what the commits of this node owe. Until then, and in a process that delivers
+    /// nothing, it waits for whoever claims it.
+    pub fn deliver_by(&self, deliverer: Arc<dyn quipu_webhooks::Handover>) {
+        self.inner.hub.deliver_by(deliverer);
+    }
+
     /// Applies the migrations that are missing and answers their names. Any number of nodes may do so at once.
     pub async fn migrate(&self) -> Result<Vec<String>, OpenError> {
         migrate::migrate(&self.inner.settings, &self.inner.runtime).await

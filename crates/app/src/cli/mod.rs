@@ -6,6 +6,7 @@ mod bank_import;
 mod credential;
 mod database;
 mod key;
+mod listen;
 mod merchant;
 mod once;
 mod operator;
@@ -55,6 +56,8 @@ enum Command {
     Migrate,
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// Print each webhook that reaches a local port, and whether its signature verifies
+    Listen(listen::Listen),
     /// Print every route with the credential and the scope it asks for
     Routes,
     /// Print the description of the interface, OpenAPI 3.0.3
@@ -94,6 +97,7 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
+            Command::Listen(listen) => listen.run(),
             Command::Routes => routes::print(),
             Command::Openapi { operator } => routes::openapi(operator),
             Command::Operator(command) => command.run(&settings),

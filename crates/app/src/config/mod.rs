@@ -15,6 +15,7 @@ use std::{
 use anyhow::Result;
 use quipu_http::Limits;
 use quipu_kernel::Secret;
+use quipu_webhooks::RetryPolicy;
 
 pub(crate) use self::rails::Provider;
 use self::reader::Reader;
@@ -25,6 +26,16 @@ pub(crate) use self::values::duration;
 pub(crate) enum LogFormat {
     Json,
     Text,
+}
+
+/// How webhooks are delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WebhookSettings {
+    /// Whether receivers may have addresses that are not public; `None` means with `--dev` only.
+    pub(crate) allow_private: Option<bool>,
+    pub(crate) policy: RetryPolicy,
+    /// How long finished deliveries are kept.
+    pub(crate) keep_for: Duration,
 }
 
 /// The whole configuration, defaults filled in.
@@ -51,6 +62,7 @@ pub(crate) struct Settings {
     pub(crate) rail_questions: Vec<Duration>,
     /// External providers.
     pub(crate) providers: Vec<Provider>,
+    pub(crate) webhooks: WebhookSettings,
     pub(crate) limits: Limits,
     /// How long a call may wait for the database in all.
     pub(crate) call_deadline: Duration,
@@ -106,6 +118,7 @@ impl Settings {
                 .unwrap_or(Duration::from_hours(6)),
             rail_questions: rails::questions(from),
             providers: rails::providers(from),
+            webhooks: webhooks(from),
             limits: limits(from),
             call_deadline: from.take("deadlines.call", values::deadline).unwrap_or(Duration::from_secs(10)),
             lock_deadline: from.take("deadlines.lock", values::deadline).unwrap_or(Duration::from_secs(2)),
@@ -113,6 +126,20 @@ impl Settings {
         };
         from.finish()?;
         Ok(settings)
+    }
+}
+
+fn webhooks(from: &mut Reader) -> WebhookSettings {
+    let usual = RetryPolicy::default();
+    WebhookSettings {
+        allow_private: from.take("webhooks.allow_private", values::flag),
+        policy: RetryPolicy {
+            gaps: from.take("webhooks.retry_schedule", values::schedule).unwrap_or(usual.gaps),
+            disable_after: from
+                .take("webhooks.disable_after", values::duration)
+                .unwrap_or(usual.disable_after),
+        },
+        keep_for: from.take("webhooks.keep_for", values::duration).unwrap_or(Duration::from_hours(90 * 24)),
     }
 }
 
@@ -153,6 +180,9 @@ mod tests {
         assert_eq!(settings.simulator_delay, Duration::from_secs(2));
         assert_eq!(settings.limits.payment_create_per_minute, 5000);
         assert_eq!(settings.master_key, None);
+        assert_eq!(settings.webhooks.policy, RetryPolicy::default());
+        assert_eq!(settings.webhooks.keep_for.as_secs(), 90 * 86_400);
+        assert_eq!(settings.webhooks.allow_private, None);
     }
 
     #[test]
@@ -196,14 +226,26 @@ mod tests {
 
     #[test]
     fn keys_of_planned_features_are_judged_and_named() {
-        let environment =
-            [("QUIPU__WEBHOOKS__ALLOW_PRIVATE", "true"), ("QUIPU__WEBHOOKS__RETRY_SCHEDULE", "1s,2s")];
+        let environment = [("QUIPU__RAILS__STATUS_SCHEDULE", "1s,2s")];
         let settings = read("[tickets]\nauto_close_after = '7d'", &environment).expect("valid");
-        let named = ["webhooks.allow_private", "webhooks.retry_schedule", "tickets.auto_close_after"];
+        let named = ["rails.status_schedule", "tickets.auto_close_after"];
         assert_eq!(settings.without_effect, named);
         assert!(
             problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")])
                 .contains("rails.status_schedule must be")
+        );
+    }
+
+    #[test]
+    fn the_periods_of_webhooks_can_be_set() {
+        let file = "[webhooks]\nretry_schedule = ['1s', '2m']\ndisable_after = '1h'\nallow_private = true";
+        let webhooks = read(file, &[("QUIPU__WEBHOOKS__KEEP_FOR", "3d")]).expect("valid").webhooks;
+        assert_eq!(webhooks.policy.gaps, [Duration::from_secs(1), Duration::from_mins(2)]);
+        assert_eq!(webhooks.policy.disable_after, Duration::from_hours(1));
+        assert_eq!((webhooks.allow_private, webhooks.keep_for), (Some(true), Duration::from_hours(72)));
+        assert!(
+            problem("[webhooks]\nallow_private = 1", &[])
+                .contains("webhooks.allow_private must be true or false")
         );
     }
 

@@ -10,7 +10,7 @@ use super::{
 type Form = fn(&str) -> Result<(), Expected>;
 
 /// Each planned key with the form of its value.
-const PLANNED: [(&str, Form); 12] = [
+const PLANNED: [(&str, Form); 9] = [
     ("upload_url", |text| values::web_url(text).map(drop)),
     ("attachments_url", values::attachments_url),
     ("attachments.upload_expires_in", |text| values::duration(text).map(drop)),
@@ -19,9 +19,6 @@ const PLANNED: [(&str, Form); 12] = [
     ("attachments.s3.region", values::word),
     ("attachments.s3.access_key_id", values::word),
     ("attachments.s3.secret_access_key", values::word),
-    ("webhooks.allow_private", values::flag),
-    ("webhooks.retry_schedule", values::schedule),
-    ("webhooks.disable_after", |text| values::duration(text).map(drop)),
     ("tickets.auto_close_after", |text| values::duration(text).map(drop)),
 ];
 

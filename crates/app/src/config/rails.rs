@@ -23,7 +23,7 @@ const QUESTIONS: [Duration; 4] =
 
 /// The gaps between questions about an open outcome.
 pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
-    from.take("rails.status_schedule", values::durations).unwrap_or_else(|| QUESTIONS.to_vec())
+    from.take("rails.status_schedule", values::schedule).unwrap_or_else(|| QUESTIONS.to_vec())
 }
 
 /// The providers, in the order of their names. One that lacks its address or its secret is a problem.

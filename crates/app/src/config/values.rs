@@ -94,20 +94,17 @@ pub(crate) fn deadline(text: &str) -> Result<Duration, Expected> {
 }
 
 /// Durations, separated by commas.
-pub(crate) fn schedule(text: &str) -> Result<(), Expected> {
-    let whole = !text.is_empty() && text.split(',').all(|part| duration(part.trim()).is_ok());
-    if whole { Ok(()) } else { Err("a list of durations such as 5s,5m,30m") }
+pub(crate) fn schedule(text: &str) -> Result<Vec<Duration>, Expected> {
+    let durations: Result<Vec<_>, _> = text.split(',').map(|part| duration(part.trim())).collect();
+    durations.map_err(|_| "a list of durations such as 5s,5m,30m")
 }
 
-/// Durations above zero, separated by commas.
-pub(crate) fn durations(text: &str) -> Result<Vec<Duration>, Expected> {
-    let parts = text.split(',').map(|part| duration(part.trim()).ok().filter(|duration| !duration.is_zero()));
-    let durations: Option<Vec<_>> = parts.collect();
-    durations.filter(|durations| !durations.is_empty()).ok_or("a list of durations such as 5s,5m,30m")
-}
-
-pub(crate) fn flag(text: &str) -> Result<(), Expected> {
-    if matches!(text, "true" | "false") { Ok(()) } else { Err("true or false") }
+pub(crate) fn flag(text: &str) -> Result<bool, Expected> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err("true or false"),
+    }
 }
 
 pub(crate) fn word(text: &str) -> Result<(), Expected> {

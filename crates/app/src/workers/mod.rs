@@ -3,6 +3,7 @@
 
 mod alert;
 mod beat;
+mod forget;
 mod prune;
 mod settle;
 mod watched;
@@ -14,7 +15,9 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{alert::Alert, beat::Beat, prune::Prune, settle::Settle, watched::Watched};
+pub(crate) use self::{
+    alert::Alert, beat::Beat, forget::Forget, prune::Prune, settle::Settle, watched::Watched,
+};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

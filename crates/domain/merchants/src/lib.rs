@@ -28,7 +28,8 @@ pub use error::{DirectoryError, StoreUnavailable};
 pub use limit::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
 pub use merchant::{
-    ApiVersion, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant, ReturnUrls,
+    ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
+    ReturnUrls,
 };
 pub use mint::{Issued, MintedKey, MintedSecret, Minter};
 pub use onboarding::Onboarding;

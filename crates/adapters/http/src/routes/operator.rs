@@ -89,6 +89,10 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("addBeneficiary", "Save a beneficiary of partner payouts").takes("BeneficiaryCreate").shows(Data("Beneficiary")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
     row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff)))
         .doc(op("listBeneficiaries", "Saved beneficiaries, newest first").asks(PAGE).shows(List("Beneficiary")).refuses(NOT_FOUND)),
+    row("POST", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::create, call, staff)))
+        .doc(op("createMerchantWebhook", "Make a webhook for a merchant; its secret is shown once").takes("WebhookOperatorCreate").shows(Data("WebhookCreated")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
+    row("GET", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::list, call, staff)))
+        .doc(op("listMerchantWebhooks", "The webhooks of a merchant, newest first").asks(&["Limit", "Offset", "SourceFilter", "EnvironmentOfStaff"]).shows(List("Webhook")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff)))
         .doc(op("adjustBalance", "Pre-fund or correct a balance").takes("AdjustmentCreate").asks(&["IdempotencyKey"]).shows(Data("Adjustment"))
             .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InsufficientBalance, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),

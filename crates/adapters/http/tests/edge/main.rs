@@ -3,6 +3,7 @@
 mod books;
 mod directory;
 mod errors;
+mod hooks;
 mod limits;
 mod money;
 mod operator;

@@ -15,7 +15,7 @@ use actix_web::{
 };
 use async_trait::async_trait;
 use quipu_http::{
-    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, configure,
+    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, Webhooks, configure,
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
@@ -27,11 +27,13 @@ use quipu_payments::{
     Rails, RefundPayment, ResolveReceipt,
 };
 use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
+use quipu_webhooks::CreateEndpoint;
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
     directory::FakeDirectory,
+    hooks::FakeHooks,
     money::NoMoney,
     pages::FakePages,
 };
@@ -173,7 +175,18 @@ impl World {
             scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), clock.clone(), entropy.clone())),
             viewers: Arc::new(Viewers::default()),
         };
+        let hooks = Arc::new(FakeHooks::default());
+        let endpoints =
+            CreateEndpoint::new(hooks.clone(), keyring.clone(), clock.clone(), entropy.clone());
+        let webhooks = Webhooks {
+            create: Arc::new(endpoints),
+            endpoints: hooks.clone(),
+            log: hooks.clone(),
+            courier: hooks.clone(),
+            wake: hooks,
+        };
         let services = Services {
+            webhooks,
             decide: Arc::new(decide),
             refund: Arc::new(refund),
             resolve: Arc::new(resolve),

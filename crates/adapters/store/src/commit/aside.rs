@@ -155,7 +155,7 @@ async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
             may_end = timeout(LINGER, aside.arrived.notified()).await.is_err();
             continue;
         }
-        let work = AssertUnwindSafe(batch::settle(&mut lease, &origin, jobs, false));
+        let work = AssertUnwindSafe(batch::settle(&mut lease, &origin, &hub, jobs, false));
         let Ok(settled) = work.catch_unwind().await else {
             tracing::error!("work aside of a lane panicked");
             continue;

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, Writes, judge};
 use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::Owed;
 use tokio::time::timeout;
 
 use super::{
+    fan_out::{Audience, FanOut, Hearers},
     job::{Job, Outcome},
     load,
     mark::Mark,
@@ -15,6 +17,7 @@ use super::{
 use crate::{
     connection::Connection,
     error::Fault,
+    hub::Hub,
     lease::{Lease, Origin},
     transaction,
 };
@@ -52,7 +55,13 @@ struct Part {
 /// connection that fails, halves would fare no better, and everybody is told that nothing happened. Where somebody else's
 /// lock is in the way, the batch is split by merchants, until only they are left whose rows are locked: they go aside if
 /// `others_wait`, and otherwise wait once more.
-pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, others_wait: bool) -> Settled {
+pub(crate) async fn settle(
+    lease: &mut Lease,
+    origin: &Origin,
+    hub: &Hub,
+    jobs: Vec<Job>,
+    others_wait: bool,
+) -> Settled {
     let mut settled = Settled::default();
     let (mut splits, mut failures) = (0, 0);
     let mut parts = vec![Part { jobs, tries: 0 }];
@@ -61,9 +70,9 @@ pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, o
         if jobs.is_empty() {
             continue;
         }
-        let fault = match transact(lease, origin, &mut jobs).await {
-            Turn::Judged(verdicts) => {
-                settled.news.join(answer_all(jobs, verdicts));
+        let fault = match transact(lease, origin, hub, &mut jobs).await {
+            Turn::Judged(judged) => {
+                settled.news.join(answer_all(hub, jobs, judged));
                 continue;
             }
             Turn::Unlearnt(verdicts, fault) => {
@@ -125,10 +134,13 @@ fn halves_by_merchant(jobs: Vec<Job>) -> [Vec<Job>; 2] {
     [second, first]
 }
 
+/// What a transaction came to: a verdict for each change, and the deliveries that are owed from now on.
+type Judged = (Vec<Verdict>, Vec<Owed>);
+
 /// What became of one transaction.
 enum Turn {
     /// It is committed, and each job was judged so.
-    Judged(Vec<Verdict>),
+    Judged(Judged),
     /// Nothing of it happened.
     Failed(Fault),
     /// Each job was judged so, and nobody knows whether it is committed.
@@ -136,16 +148,16 @@ enum Turn {
 }
 
 /// One transaction over all of `jobs`, rolled back unless it commits.
-async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Turn {
+async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job]) -> Turn {
     let conn = match lease.connection(origin).await {
         Ok(conn) => conn,
         Err(fault) => return Turn::Failed(fault),
     };
-    let applied = timeout(origin.times().attempt, apply(conn, jobs)).await.unwrap_or(Err(Fault::Silent));
+    let applied = timeout(origin.times().attempt, apply(conn, hub, jobs)).await.unwrap_or(Err(Fault::Silent));
     match applied {
-        Ok((verdicts, mark)) => match transaction::commit(lease, origin, mark).await {
-            Ok(()) => Turn::Judged(verdicts),
-            Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(verdicts, fault),
+        Ok((judged, mark)) => match transaction::commit(lease, origin, mark).await {
+            Ok(()) => Turn::Judged(judged),
+            Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged.0, fault),
             Err(fault) => Turn::Failed(fault),
         },
         Err(fault) => {
@@ -155,11 +167,19 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Turn 
     }
 }
 
-async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<(Vec<Verdict>, Option<Mark>), Fault> {
+async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<(Judged, Option<Mark>), Fault> {
     let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
-    let mark = if writes.is_empty() { None } else { Some(put(conn, jobs, &writes).await?) };
-    Ok((verdicts, mark))
+    let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
+    if writes.is_empty() {
+        return Ok(((verdicts, Vec::new()), None));
+    }
+    let audience = Audience::load(conn, &Hearers::of(jobs)).await?;
+    let fan_out = FanOut::of(jobs, &mut writes, audience);
+    let mark = put(conn, jobs, &writes).await?;
+    let node = hub.delivering_node();
+    fan_out.write(conn, node).await?;
+    let owed = if node.is_some() { fan_out.owed } else { Vec::new() };
+    Ok(((verdicts, owed), Some(mark)))
 }
 
 /// Writes, and learns on the way by what the transaction can be asked for.
@@ -173,8 +193,8 @@ async fn put(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<Mar
     Ok(Mark { number, server, witness })
 }
 
-/// Answers everybody, and says what was committed.
-fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
+/// Answers everybody, hands over what is owed, and says what was committed.
+fn answer_all(hub: &Hub, jobs: Vec<Job>, (verdicts, owed): Judged) -> News {
     let mut news = News::default();
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
         let Job { changes, reply, .. } = job;
@@ -189,6 +209,7 @@ fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
         // Nobody waits if the caller has gone; the change stands all the same.
         let _gone = reply.send(outcome);
     }
+    hub.hand_over(owed);
     news
 }
 

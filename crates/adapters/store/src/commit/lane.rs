@@ -72,7 +72,7 @@ async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
     let others_wait = asides.are_possible();
-    let settled = guarded(batch::settle(lease, origin, jobs, others_wait)).await.unwrap_or_default();
+    let settled = guarded(batch::settle(lease, origin, hub, jobs, others_wait)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
     hub.tell(settled.news);
     if !settled.aside.is_empty() {

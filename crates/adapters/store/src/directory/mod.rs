@@ -7,7 +7,7 @@ pub(crate) mod audit;
 mod beneficiaries;
 mod credentials;
 mod keys;
-mod merchants;
+pub(crate) mod merchants;
 mod operators;
 mod pages;
 mod port;

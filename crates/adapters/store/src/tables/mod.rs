@@ -22,6 +22,8 @@ mod callbacks;
 mod columns;
 pub(crate) mod counters;
 mod customers;
+pub(crate) mod deliveries;
+pub(crate) mod endpoints;
 pub(crate) mod entries;
 mod events;
 pub(crate) mod kept_answers;
@@ -134,6 +136,7 @@ pub(crate) static TABLES: &[&dyn Table] = &[
     &events::Events,
     &audit_log::AuditLog,
     &payment_pages::PaymentPages,
+    &deliveries::Outcomes,
 ];
 
 /// Those of them that are written again. They are locked in this order.

@@ -158,6 +158,7 @@ pub(crate) fn event(payment: &Payment, name: EventName, previous: Option<Status>
             version: payment.state().version,
         }),
         payload: format!("{{\"type\":\"{}\"}}", name.as_str()),
+        named: None,
     }
 }
 

@@ -1,0 +1,8 @@
+//! Webhooks: the endpoints, the log of what each was told, and the queue of what is owed.
+
+mod endpoints;
+mod log;
+mod prune;
+mod queue;
+pub(crate) mod row;
+mod settle;
