@@ -30,6 +30,8 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "url",
         ],
     ),
+    // uuid only writes and reads text here; the random bytes come from the Entropy port.
+    ("quipu-tickets", &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "async-trait", "uuid"]),
 ];
 
 /// What every domain crate may use.
