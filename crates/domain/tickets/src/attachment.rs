@@ -42,8 +42,6 @@ pub struct Arrival {
     pub object: String,
     /// Its size in bytes.
     pub size: u64,
-    /// When.
-    pub at: Timestamp,
 }
 
 impl Upload {

@@ -93,7 +93,7 @@ pub(crate) fn named(upload: &Upload) -> NamedUpload {
 }
 
 pub(crate) fn settled(upload: Upload) -> SettledUpload {
-    let arrival = Arrival { object: "o/1".to_owned(), size: 5, at: at(10) };
+    let arrival = Arrival { object: "o/1".to_owned(), size: 5 };
     SettledUpload { filename: "renamed.png".to_owned(), upload, arrival }
 }
 
