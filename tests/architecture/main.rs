@@ -31,7 +31,10 @@ const DOMAIN: &[(&str, &[&str])] = &[
         ],
     ),
     // uuid only writes and reads text here; the random bytes come from the Entropy port.
-    ("quipu-tickets", &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "async-trait", "uuid"]),
+    (
+        "quipu-tickets",
+        &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "quipu-commit", "async-trait", "uuid"],
+    ),
 ];
 
 /// What every domain crate may use.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use quipu_http::{HttpSettings, KeyUses, Services};
+use quipu_http::{HttpSettings, KeyUses, Services, Stop};
 use quipu_merchants::RateLimiter;
 
 use crate::{
@@ -103,7 +103,8 @@ async fn serve(
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), shared_limiter);
-    let services = services(&foundation, use_cases, limiter, readiness, &key_uses);
+    let stop = Stop::on(workers.told_to_stop());
+    let services = services(&foundation, use_cases, limiter, readiness, &key_uses, stop);
     let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
@@ -165,6 +166,7 @@ fn services(
     limiter: Arc<dyn RateLimiter>,
     readiness: Parts,
     key_uses: &Arc<KeyUses>,
+    stop: Stop,
 ) -> Services {
     Services {
         create: use_cases.create,
@@ -181,6 +183,7 @@ fn services(
         clock: Arc::clone(&foundation.clock),
         readiness: Arc::new(readiness),
         key_uses: Arc::clone(key_uses),
+        stop,
     }
 }
 

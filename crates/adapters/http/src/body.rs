@@ -1,75 +1,144 @@
-//! Reading request bodies.
+//! Reading request bodies: whole, or in pieces as they come.
 
 use std::time::Duration;
 
 use actix_web::{
     HttpRequest,
-    http::{StatusCode, header},
-    web,
+    dev::Payload,
+    http::{Method, header},
+    web::{Bytes, BytesMut},
 };
 use futures_util::StreamExt;
 use quipu_kernel::Problems;
 use serde_json::Value;
-use web::{Bytes, BytesMut};
 
-use crate::error::ApiError;
+use crate::{code::ErrorCode, error::ApiError};
 
-/// The most a JSON body may have (decisions, section 3).
-const MAX_BYTES: usize = 1024 * 1024;
+/// The most a JSON body may have.
+pub(crate) const MAX_JSON: usize = 1024 * 1024;
+/// The most a form may have.
+const MAX_FORM: usize = 64 * 1024;
 /// What is still read and thrown away of a longer body, so that the client gets to read its answer instead of a reset.
 const MAX_DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads the whole body, up to 1 MiB.
+/// How the body of a route's requests is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intake {
+    /// Not at all.
+    Nothing,
+    /// Whole, up to 1 MiB; one that says it is anything but JSON is refused.
+    Json,
+    /// Whole, up to 64 KiB, as a browser sends a form.
+    Form,
+    /// Whole, up to so many bytes, of whatever type.
+    Whole(usize),
+    /// By the handler, piece by piece, up to so many bytes in all.
+    Stream(u64),
+}
+
+impl Intake {
+    /// How bodies of this method are read unless the route says otherwise.
+    pub(crate) const fn of_method(method: &str) -> Self {
+        match method.as_bytes() {
+            b"GET" => Self::Nothing,
+            _ => Self::Json,
+        }
+    }
+
+    /// The most bytes that are taken.
+    pub(crate) const fn at_most(self) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Json => MAX_JSON as u64,
+            Self::Form => MAX_FORM as u64,
+            Self::Whole(bytes) => bytes as u64,
+            Self::Stream(bytes) => bytes,
+        }
+    }
+
+    /// Refuses a body of another type. A body that does not say what it is counts as the right one.
+    pub(crate) fn judge_type(self, request: &HttpRequest, body: &[u8]) -> Result<(), ApiError> {
+        let expected = match self {
+            Self::Json => "application/json",
+            Self::Form => "application/x-www-form-urlencoded",
+            Self::Nothing | Self::Whole(_) | Self::Stream(_) => return Ok(()),
+        };
+        let is = |name: header::HeaderName, expected: &str| {
+            request.headers().get(name).is_none_or(|value| {
+                let value = value.to_str().unwrap_or_default();
+                value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
+            })
+        };
+        if body.is_empty() || is(header::CONTENT_TYPE, expected) && is(header::CONTENT_ENCODING, "identity") {
+            return Ok(());
+        }
+        let message = format!("the body must be {expected}, not encoded");
+        Err(ApiError::refused(ErrorCode::UnsupportedMediaType, message))
+    }
+}
+
+/// Whether a request of this method has a body that anybody reads.
+pub(crate) fn has_body(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// Reads the whole body, up to so many bytes.
 pub(crate) async fn read(
-    request: &HttpRequest,
-    payload: &mut web::Payload,
+    payload: &mut Payload,
+    at_most: usize,
     timeout: Duration,
 ) -> Result<Bytes, ApiError> {
-    if declared_length(request).is_some_and(|length| length > MAX_BYTES) {
-        drain(payload, timeout).await;
-        return Err(too_large());
-    }
-    match tokio::time::timeout(timeout, collect(payload)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(Unread::TooLarge)) => {
-            drain(payload, timeout).await;
-            Err(too_large())
-        }
-        Ok(Err(Unread::Broken)) => Err(ApiError::validation("body", "ended before its time")),
-        Err(_) => Err(ApiError::business(
-            StatusCode::REQUEST_TIMEOUT,
-            "BODY_TIMEOUT",
-            "the body did not arrive in time",
-        )),
-    }
+    tokio::time::timeout(timeout, collect(payload, at_most)).await.unwrap_or_else(|_| Err(too_slow()))
 }
 
-enum Unread {
-    TooLarge,
-    Broken,
-}
-
-async fn collect(payload: &mut web::Payload) -> Result<Bytes, Unread> {
+async fn collect(payload: &mut Payload, at_most: usize) -> Result<Bytes, ApiError> {
     let Some(first) = payload.next().await else { return Ok(Bytes::new()) };
-    let first = first.map_err(|_| Unread::Broken)?;
+    let first = first.map_err(|_| broken())?;
     // Most bodies come in one piece, which is then the body, without a copy.
     let Some(second) = payload.next().await else {
-        return if first.len() <= MAX_BYTES { Ok(first) } else { Err(Unread::TooLarge) };
+        return if first.len() <= at_most { Ok(first) } else { Err(too_large(at_most as u64)) };
     };
     let mut body = BytesMut::from(&first[..]);
     let mut next = Some(second);
     while let Some(chunk) = next {
-        body.extend_from_slice(&chunk.map_err(|_| Unread::Broken)?);
-        if body.len() > MAX_BYTES {
-            return Err(Unread::TooLarge);
+        body.extend_from_slice(&chunk.map_err(|_| broken())?);
+        if body.len() > at_most {
+            return Err(too_large(at_most as u64));
         }
         next = payload.next().await;
     }
     Ok(body.freeze())
 }
 
+/// A body that its handler reads piece by piece. It never gives more than the route allows.
+pub(crate) struct Upload {
+    payload: Payload,
+    at_most: u64,
+    taken: u64,
+    patience: Duration,
+}
+
+impl Upload {
+    /// Each piece must come within `patience`.
+    pub(crate) const fn new(payload: Payload, at_most: u64, patience: Duration) -> Self {
+        Self { payload, at_most, taken: 0, patience }
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
+        let next = tokio::time::timeout(self.patience, self.payload.next()).await.map_err(|_| too_slow())?;
+        let Some(piece) = next else { return Ok(None) };
+        let piece = piece.map_err(|_| broken())?;
+        self.taken += piece.len() as u64;
+        if self.taken > self.at_most {
+            return Err(too_large(self.at_most));
+        }
+        Ok(Some(piece))
+    }
+}
+
 /// Reads what is left of a body that nobody wants, within bounds of size and time.
-pub(crate) async fn drain(payload: &mut web::Payload, timeout: Duration) {
+pub(crate) async fn drain(payload: &mut Payload, timeout: Duration) {
     let read_on = async {
         let mut drained = 0;
         while let Some(Ok(chunk)) = payload.next().await {
@@ -89,28 +158,27 @@ pub(crate) fn is_announced(request: &HttpRequest) -> bool {
         || declared_length(request).is_some_and(|length| length > 0)
 }
 
-fn declared_length(request: &HttpRequest) -> Option<usize> {
+/// The length that the head of the request announces.
+pub(crate) fn declared_length(request: &HttpRequest) -> Option<u64> {
     request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn too_large() -> ApiError {
-    ApiError::business(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "the body must be at most 1 MiB")
+pub(crate) fn too_large(at_most: u64) -> ApiError {
+    const MIB: u64 = 1024 * 1024;
+    let bound = if at_most.is_multiple_of(MIB) {
+        format!("{} MiB", at_most / MIB)
+    } else {
+        format!("{at_most} bytes")
+    };
+    ApiError::refused(ErrorCode::BodyTooLarge, format!("the body must be at most {bound}"))
 }
 
-/// Refuses a body that says it is anything but plain JSON. A body that does not say what it is counts as JSON.
-pub(crate) fn require_json(request: &HttpRequest, body: &[u8]) -> Result<(), ApiError> {
-    let is = |name: header::HeaderName, expected: &str| {
-        request.headers().get(name).is_none_or(|value| {
-            let value = value.to_str().unwrap_or_default();
-            value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
-        })
-    };
-    let json = is(header::CONTENT_TYPE, "application/json") && is(header::CONTENT_ENCODING, "identity");
-    if body.is_empty() || json {
-        return Ok(());
-    }
-    let message = "the body must be application/json, not encoded";
-    Err(ApiError::business(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
+fn too_slow() -> ApiError {
+    ApiError::refused(ErrorCode::BodyTimeout, "the body did not arrive in time")
+}
+
+fn broken() -> ApiError {
+    ApiError::validation("body", "ended before its time")
 }
 
 /// The body as JSON. What is wrong with its syntax is one problem, without the parser's words: they may quote the body.

@@ -6,7 +6,12 @@ use actix_web::{HttpRequest, HttpResponse, web::Bytes};
 use quipu_kernel::{MerchantId, Problems, Timestamp};
 use serde_json::Value;
 
-use crate::{body, error::ApiError, query::Query, state::AppState};
+use crate::{
+    body::{self, Upload},
+    error::ApiError,
+    query::Query,
+    state::AppState,
+};
 
 /// What a handler answers.
 pub(crate) type Outcome = Result<HttpResponse, ApiError>;
@@ -17,7 +22,10 @@ pub(crate) type Running = Pin<Box<dyn Future<Output = Outcome>>>;
 pub(crate) struct Call {
     pub(crate) state: Arc<AppState>,
     pub(crate) request: HttpRequest,
+    /// The whole body, if the route has it read.
     pub(crate) body: Bytes,
+    /// The body on its way, if the route leaves it to the handler.
+    pub(crate) upload: Option<Upload>,
     pub(crate) now: Timestamp,
 }
 
@@ -29,6 +37,12 @@ impl Call {
 
     pub(crate) fn query(&self) -> Result<Query, ApiError> {
         Query::parse(self.request.query_string())
+    }
+
+    /// The body as the members of a form, read like the parameters of a query.
+    pub(crate) fn form(&self) -> Result<Query, ApiError> {
+        let text = str::from_utf8(&self.body).map_err(|_| ApiError::validation("body", "must be a form"))?;
+        Query::parse(text)
     }
 
     /// The body as JSON.

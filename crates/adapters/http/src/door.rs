@@ -1,11 +1,12 @@
-//! What a route is: a path, a door that asks for credentials, and a handler behind it.
+//! Doors: who may come in, and the handler behind.
 
 use quipu_kernel::Tenant;
 use quipu_merchants::{BudgetKind, Role, Scope};
 
 use crate::{
     call::{Call, Running},
-    caller::{Caller, Signed, Staff},
+    caller::{Caller, Provider, Signed, Staff},
+    error::ApiError,
 };
 
 /// What a merchant's call needs and is charged to.
@@ -18,8 +19,13 @@ pub(crate) struct Needs {
 /// Who may come in, and the handler behind. A handler takes what its door makes, so neither fits another.
 #[derive(Clone, Copy)]
 pub(crate) enum Door {
-    /// Anybody.
+    /// Anybody, uncounted.
     Public(fn(Call) -> Running),
+    /// Anybody, counted by address: hosted pages and transfers of files.
+    Visitor(fn(Call) -> Running),
+    /// A payment provider. The first function judges the signature over the raw body and says which rail it is. What it
+    /// refuses is counted by address, and what it lets in by rail, so that nobody uses up a provider's budget.
+    Callback(fn(&Call) -> Result<Provider, ApiError>, fn(Call, Provider) -> Running),
     /// A merchant by its API key.
     ApiKey(Needs, fn(Call, Caller) -> Running),
     /// A merchant by its API key or a bearer token.
@@ -39,6 +45,8 @@ pub(crate) enum Door {
 pub enum Credentials {
     /// Nothing.
     None,
+    /// A provider's signature over the body.
+    Provider,
     /// `X-API-Key`.
     ApiKey,
     /// `X-API-Key` or a bearer token.
@@ -51,70 +59,43 @@ pub enum Credentials {
     Staff(Role),
 }
 
-/// One route.
-pub struct RouteRow {
-    method: &'static str,
-    path: &'static str,
-    pub(crate) door: Door,
-}
-
-impl RouteRow {
-    pub(crate) const fn new(method: &'static str, path: &'static str, door: Door) -> Self {
-        Self { method, path, door }
-    }
-
-    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
-    pub const fn method(&self) -> &'static str {
-        self.method
-    }
-
-    /// The path, its variable segments in braces: `/api/v1/payments/{id}`.
-    pub const fn path(&self) -> &'static str {
-        self.path
-    }
-
-    /// What it asks of those who call it.
-    pub const fn credentials(&self) -> Credentials {
-        match self.door {
-            Door::Public(_) => Credentials::None,
-            Door::ApiKey(..) => Credentials::ApiKey,
-            Door::KeyOrToken(..) => Credentials::ApiKeyOrToken,
-            Door::Scoped(..) => Credentials::ApiKeyTokenOrStaff,
-            Door::Signed(..) | Door::SignedCreation(..) => Credentials::Signature,
-            Door::Staff(role, _) => Credentials::Staff(role),
-        }
-    }
-
-    /// The scope that a merchant's key must have.
-    pub const fn scope(&self) -> Option<Scope> {
-        match self.needs() {
-            Some(needs) => needs.scope,
-            None => None,
-        }
-    }
-
-    /// The budget that a merchant's call is charged to; none for routes that are not limited by key.
-    pub const fn budget(&self) -> Option<BudgetKind> {
-        match self.needs() {
-            Some(needs) => Some(needs.budget),
-            None => None,
-        }
-    }
-
-    const fn needs(&self) -> Option<Needs> {
-        match self.door {
-            Door::ApiKey(needs, _)
-            | Door::KeyOrToken(needs, _)
-            | Door::Scoped(needs, _)
-            | Door::Signed(needs, _)
-            | Door::SignedCreation(needs, _) => Some(needs),
-            Door::Public(_) | Door::Staff(..) => None,
+impl Credentials {
+    /// How a caller who did not bring them is told of them (RFC 9110, section 11.6.1).
+    pub(crate) const fn challenges(self) -> &'static [&'static str] {
+        const KEY: &str = r#"ApiKey realm="quipu", header="X-API-Key""#;
+        const TOKEN: &str = r#"Bearer realm="quipu""#;
+        match self {
+            Self::None | Self::Provider => &[r#"Signature realm="quipu""#],
+            Self::ApiKey => &[KEY],
+            Self::ApiKeyOrToken | Self::ApiKeyTokenOrStaff => &[KEY, TOKEN],
+            Self::Signature => &[r#"HMAC-SHA256 realm="quipu", headers="X-Signature""#],
+            Self::Staff(_) => &[TOKEN],
         }
     }
 }
 
-impl std::fmt::Debug for RouteRow {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.method, self.path)
+impl Door {
+    pub(crate) const fn credentials(&self) -> Credentials {
+        match self {
+            Self::Public(_) | Self::Visitor(_) => Credentials::None,
+            Self::Callback(..) => Credentials::Provider,
+            Self::ApiKey(..) => Credentials::ApiKey,
+            Self::KeyOrToken(..) => Credentials::ApiKeyOrToken,
+            Self::Scoped(..) => Credentials::ApiKeyTokenOrStaff,
+            Self::Signed(..) | Self::SignedCreation(..) => Credentials::Signature,
+            Self::Staff(role, _) => Credentials::Staff(*role),
+        }
+    }
+
+    /// What a merchant's call needs; none where no merchant's key is asked for.
+    pub(crate) const fn needs(&self) -> Option<Needs> {
+        match self {
+            Self::ApiKey(needs, _)
+            | Self::KeyOrToken(needs, _)
+            | Self::Scoped(needs, _)
+            | Self::Signed(needs, _)
+            | Self::SignedCreation(needs, _) => Some(*needs),
+            Self::Public(_) | Self::Visitor(_) | Self::Callback(..) | Self::Staff(..) => None,
+        }
     }
 }

@@ -1,40 +1,37 @@
-//! The one mapping of everything that can go wrong to a status code, a shape and an `error_code` (specification,
-//! "Errors").
+//! The one mapping of everything that can go wrong to an `error_code`, which has its status in [`code`](crate::code) and
+//! its form in [`shape`](crate::shape).
 
-use actix_web::{
-    HttpResponse,
-    http::{StatusCode, header},
-};
+use std::slice;
+
+use actix_web::{HttpResponse, http::header};
 use quipu_kernel::{Problems, Timestamp};
 use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
 use quipu_payments::{AdjustError, Answer, CancelError, CreateError};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
-use serde::Serialize;
 
-use crate::reply;
+use crate::{
+    code::ErrorCode,
+    shape::{self, Family, Shown},
+};
 
 /// How many seconds a caller waits after `OVERLOADED`.
 const OVERLOAD_RETRY_SECONDS: u32 = 1;
 
-/// A refusal, as it will be answered.
+/// A refusal, as it will be answered. Its status is its code's; its shape is that of the route's family.
 #[derive(Debug)]
 pub(crate) enum ApiError {
-    /// 400 in shape 2.
+    /// The request is not what it must be; every problem is named.
     Validation(Problems),
-    /// 401 in shape 3.
-    Unauthorized { code: &'static str, message: String },
-    /// 403 in shape 3.
-    Forbidden { code: &'static str, message: String },
-    /// Anything else in shape 1.
-    Business { status: StatusCode, code: &'static str, message: String, transaction_id: Option<String> },
-    /// 405, with the methods the path has.
+    /// Refused for the reason that the code names.
+    Refused { code: ErrorCode, message: String, transaction_id: Option<String> },
+    /// The path does not have this method; it has these.
     MethodNotAllowed { allow: String },
-    /// 429 in shape 1.
+    /// Too many requests.
     RateLimited(Verdict),
-    /// 503 in shape 1.
+    /// Nothing was written; the same call may be sent again.
     Overloaded,
-    /// 500 in shape 1; the cause goes to the log and nowhere else.
+    /// Our own fault; the cause goes to the log and nowhere else.
     Internal { cause: String },
 }
 
@@ -43,21 +40,13 @@ impl ApiError {
         Self::Validation(Problems::of(field, what))
     }
 
-    pub(crate) fn unauthorized(code: &'static str, message: impl Into<String>) -> Self {
-        Self::Unauthorized { code, message: message.into() }
+    /// Refused for the reason that `code` names, in these words.
+    pub(crate) fn refused(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Refused { code, message: message.into(), transaction_id: None }
     }
 
     pub(crate) fn scope_missing(scope: Scope) -> Self {
-        let message = format!("the scope {} is required", scope.as_str());
-        Self::Forbidden { code: "SCOPE_MISSING", message }
-    }
-
-    pub(crate) fn business(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self::Business { status, code, message: message.into(), transaction_id: None }
-    }
-
-    pub(crate) fn not_found(code: &'static str, message: &str) -> Self {
-        Self::business(StatusCode::NOT_FOUND, code, message)
+        Self::refused(ErrorCode::ScopeMissing, format!("the scope {} is required", scope.as_str()))
     }
 
     pub(crate) fn idempotency_key_in_use() -> Self {
@@ -65,11 +54,11 @@ impl ApiError {
     }
 
     pub(crate) fn payment_not_found() -> Self {
-        Self::not_found("PAYMENT_NOT_FOUND", "there is no such payment")
+        Self::refused(ErrorCode::PaymentNotFound, "there is no such payment")
     }
 
     pub(crate) fn merchant_not_found() -> Self {
-        Self::not_found("MERCHANT_NOT_FOUND", "there is no such merchant")
+        Self::refused(ErrorCode::MerchantNotFound, "there is no such merchant")
     }
 
     /// What was being done, and why it failed, for the log.
@@ -77,56 +66,45 @@ impl ApiError {
         Self::Internal { cause: format!("{doing}: {error}") }
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
+    pub(crate) fn code(&self) -> ErrorCode {
         match self {
-            Self::Validation(_) => StatusCode::BAD_REQUEST,
-            Self::Unauthorized { .. } => StatusCode::UNAUTHORIZED,
-            Self::Forbidden { .. } => StatusCode::FORBIDDEN,
-            Self::Business { status, .. } => *status,
-            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
-            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Validation(_) => ErrorCode::ValidationFailed,
+            Self::Refused { code, .. } => *code,
+            Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
+            Self::RateLimited(_) => ErrorCode::RateLimited,
+            Self::Overloaded => ErrorCode::Overloaded,
+            Self::Internal { .. } => ErrorCode::InternalError,
         }
     }
 
-    /// The body, in the shape that its kind of error has.
-    pub(crate) fn body(&self, now: Timestamp) -> Vec<u8> {
-        let status = self.status().as_u16();
-        match self {
-            Self::Validation(problems) => written(&ValidationShape {
-                status_code: status,
-                message: problems.messages(),
-                error: "Bad Request",
-                error_code: "VALIDATION_FAILED",
-            }),
-            Self::Unauthorized { code, message } => {
-                written(&AuthShape { status_code: status, message, error: "Unauthorized", error_code: code })
+    /// Whether the caller did not show who it is.
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.code().status() == 401
+    }
+
+    /// Hands what an answer shows to `write`.
+    fn shown<T>(&self, write: impl FnOnce(&Shown<'_>) -> T) -> T {
+        let code = self.code();
+        let fixed = |text: &str| text.to_owned();
+        let text = match self {
+            Self::Validation(problems) => {
+                return write(&Shown { code, messages: problems.messages(), transaction_id: None });
             }
-            Self::Forbidden { code, message } => {
-                written(&AuthShape { status_code: status, message, error: "Forbidden", error_code: code })
+            Self::Refused { message, transaction_id, .. } => {
+                let messages = slice::from_ref(message);
+                return write(&Shown { code, messages, transaction_id: transaction_id.as_deref() });
             }
-            Self::Business { code, message, transaction_id, .. } => written(&BusinessShape {
-                status_code: status,
-                message,
-                error_code: code,
-                timestamp: now,
-                transaction_id: transaction_id.as_deref(),
-            }),
-            Self::MethodNotAllowed { .. } => {
-                plain(status, "METHOD_NOT_ALLOWED", "the path does not have this method", now)
-            }
-            Self::RateLimited(_) => plain(status, "RATE_LIMITED", "too many requests", now),
-            Self::Overloaded => {
-                plain(status, "OVERLOADED", "the service is overloaded; try again in a moment", now)
-            }
-            Self::Internal { .. } => plain(status, "INTERNAL_ERROR", "an internal error occurred", now),
-        }
+            Self::MethodNotAllowed { .. } => fixed("the path does not have this method"),
+            Self::RateLimited(_) => fixed("too many requests"),
+            Self::Overloaded => fixed("the service is overloaded; try again in a moment"),
+            Self::Internal { .. } => fixed("an internal error occurred"),
+        };
+        write(&Shown { code, messages: slice::from_ref(&text), transaction_id: None })
     }
 
     /// The whole answer, but for the headers that every answer has.
-    pub(crate) fn into_response(self, now: Timestamp) -> HttpResponse {
-        let mut response = reply::raw(self.status(), self.body(now));
+    pub(crate) fn into_response(self, family: Family, now: Timestamp) -> HttpResponse {
+        let mut response = self.shown(|shown| family.answer(shown, now));
         let headers = response.headers_mut();
         match self {
             Self::RateLimited(verdict) => {
@@ -147,48 +125,9 @@ impl ApiError {
 
     /// The answer as it is kept under an idempotency key.
     pub(crate) fn to_answer(&self, now: Timestamp) -> Answer {
-        Answer { status: self.status().as_u16(), body: self.body(now) }
+        let body = self.shown(|shown| shape::api_body(shown, now));
+        Answer { status: self.code().status(), body }
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ValidationShape<'a> {
-    status_code: u16,
-    message: &'a [String],
-    error: &'a str,
-    #[serde(rename = "error_code")]
-    error_code: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AuthShape<'a> {
-    status_code: u16,
-    message: &'a str,
-    error: &'a str,
-    #[serde(rename = "error_code")]
-    error_code: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct BusinessShape<'a> {
-    status_code: u16,
-    message: &'a str,
-    #[serde(rename = "error_code")]
-    error_code: &'a str,
-    timestamp: Timestamp,
-    #[serde(rename = "transaction_id", skip_serializing_if = "Option::is_none")]
-    transaction_id: Option<&'a str>,
-}
-
-fn plain(status_code: u16, error_code: &str, message: &str, timestamp: Timestamp) -> Vec<u8> {
-    written(&BusinessShape { status_code, message, error_code, timestamp, transaction_id: None })
-}
-
-fn written(shape: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(shape).unwrap_or_default()
 }
 
 impl From<Problems> for ApiError {
@@ -217,23 +156,24 @@ impl From<LedgerUnavailable> for ApiError {
 
 impl From<&CreateError> for ApiError {
     fn from(error: &CreateError) -> Self {
-        let status = match error {
+        let code = match error {
             CreateError::Invalid(problems) => return Self::Validation(problems.clone()),
-            CreateError::NonceUsed => return Self::unauthorized(error.code(), error.to_string()),
             CreateError::Store(error) => return error.clone().into(),
-            CreateError::DuplicateReference { .. } | CreateError::IdempotencyKeyInUse => StatusCode::CONFLICT,
-            CreateError::IdempotencyKeyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
-            CreateError::CurrencyNotEnabled(_)
-            | CreateError::MethodNotAvailable
-            | CreateError::AmountOutOfRange { .. }
-            | CreateError::PartnerPayoutNotReady
-            | CreateError::InsufficientBalance => StatusCode::BAD_REQUEST,
+            CreateError::NonceUsed => ErrorCode::NonceReused,
+            CreateError::DuplicateReference { .. } => ErrorCode::DuplicateMerchantReference,
+            CreateError::IdempotencyKeyInUse => ErrorCode::IdempotencyKeyInUse,
+            CreateError::IdempotencyKeyMismatch => ErrorCode::IdempotencyKeyMismatch,
+            CreateError::CurrencyNotEnabled(_) => ErrorCode::CurrencyNotEnabled,
+            CreateError::MethodNotAvailable => ErrorCode::MethodNotAvailable,
+            CreateError::AmountOutOfRange { .. } => ErrorCode::AmountOutOfRange,
+            CreateError::PartnerPayoutNotReady => ErrorCode::PartnerPayoutNotReady,
+            CreateError::InsufficientBalance => ErrorCode::InsufficientBalance,
         };
         let transaction_id = match error {
             CreateError::DuplicateReference { holder } => Some(holder.as_str().to_owned()),
             _ => None,
         };
-        Self::Business { status, code: error.code(), message: error.to_string(), transaction_id }
+        Self::Refused { code, message: error.to_string(), transaction_id }
     }
 }
 
@@ -248,7 +188,7 @@ impl From<CancelError> for ApiError {
         match error {
             CancelError::NotFound => Self::payment_not_found(),
             CancelError::AlreadyProcessed(_) => {
-                Self::business(StatusCode::BAD_REQUEST, "PAYMENT_ALREADY_PROCESSED", error.to_string())
+                Self::refused(ErrorCode::PaymentAlreadyProcessed, error.to_string())
             }
             CancelError::Store(error) => error.into(),
         }
@@ -260,11 +200,11 @@ impl From<AdjustError> for ApiError {
         let code = match error {
             AdjustError::Store(error) => return error.into(),
             AdjustError::Zero => return Self::validation("amount", "must not be zero"),
-            AdjustError::InsufficientBalance => "INSUFFICIENT_BALANCE",
-            AdjustError::OutOfRange => "AMOUNT_OUT_OF_RANGE",
+            AdjustError::InsufficientBalance => ErrorCode::InsufficientBalance,
+            AdjustError::OutOfRange => ErrorCode::AmountOutOfRange,
             AdjustError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
         };
-        Self::business(StatusCode::BAD_REQUEST, code, error.to_string())
+        Self::refused(code, error.to_string())
     }
 }
 
@@ -275,30 +215,30 @@ impl From<DirectoryError> for ApiError {
             DirectoryError::Store(error) => return error.into(),
             // Decided anew many times, and always overtaken.
             DirectoryError::Stale => return Self::Overloaded,
-            DirectoryError::LimitReached(_) => "LIMIT_REACHED",
-            DirectoryError::Conflict(_) => "INVALID_STATUS_TRANSITION",
+            DirectoryError::LimitReached(_) => ErrorCode::LimitReached,
+            DirectoryError::Conflict(_) => ErrorCode::InvalidStatusTransition,
         };
-        Self::business(StatusCode::BAD_REQUEST, code, error.to_string())
+        Self::refused(code, error.to_string())
     }
 }
 
 impl From<ApiKeyProblem> for ApiError {
     fn from(problem: ApiKeyProblem) -> Self {
         let code = match problem {
-            ApiKeyProblem::RetiredPrefix => "API_KEY_PREFIX_REJECTED",
-            ApiKeyProblem::Malformed => "API_KEY_INVALID",
+            ApiKeyProblem::RetiredPrefix => ErrorCode::ApiKeyPrefixRejected,
+            ApiKeyProblem::Malformed => ErrorCode::ApiKeyInvalid,
         };
-        Self::unauthorized(code, problem.to_string())
+        Self::refused(code, problem.to_string())
     }
 }
 
 impl From<SignatureProblem> for ApiError {
     fn from(problem: SignatureProblem) -> Self {
         let code = match problem {
-            SignatureProblem::Missing(_) => "SIGNATURE_MISSING",
-            SignatureProblem::Malformed { .. } | SignatureProblem::Mismatch => "SIGNATURE_INVALID",
-            SignatureProblem::TimestampOutOfWindow => "TIMESTAMP_OUT_OF_WINDOW",
+            SignatureProblem::Missing(_) => ErrorCode::SignatureMissing,
+            SignatureProblem::Malformed { .. } | SignatureProblem::Mismatch => ErrorCode::SignatureInvalid,
+            SignatureProblem::TimestampOutOfWindow => ErrorCode::TimestampOutOfWindow,
         };
-        Self::unauthorized(code, problem.to_string())
+        Self::refused(code, problem.to_string())
     }
 }

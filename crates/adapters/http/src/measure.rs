@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use quipu_merchants::Verdict;
 
-use crate::door::RouteRow;
+use crate::row::RouteRow;
 
 /// One answered request of a route.
 pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&Verdict>) {

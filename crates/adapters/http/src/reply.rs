@@ -1,12 +1,50 @@
-//! The bytes of an answer and the headers that every answer has.
+//! The bytes of an answer and the headers that every answer of its kind has.
 
-use actix_web::{HttpResponse, http::StatusCode, http::header};
+use actix_web::{
+    HttpResponse,
+    http::{
+        StatusCode,
+        header::{self, HeaderName, HeaderValue},
+    },
+    web::Bytes,
+};
+use futures_util::{Stream, StreamExt};
+
+use crate::call::Call;
 
 /// A body that is JSON already.
 pub(crate) fn raw(status: StatusCode, body: Vec<u8>) -> HttpResponse {
     // Answers show balances, payments and keys: no cache may keep one.
     HttpResponse::build(status)
-        .insert_header((header::CONTENT_TYPE, header::HeaderValue::from_static("application/json")))
-        .insert_header((header::CACHE_CONTROL, header::HeaderValue::from_static("no-store")))
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json")))
+        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
         .body(body)
+}
+
+/// A page of HTML under the strictest policy. Whoever has something to load adds what the page needs to `policy`.
+pub(crate) fn page(status: StatusCode, policy: &'static str, html: String) -> HttpResponse {
+    HttpResponse::build(status)
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")))
+        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
+        .insert_header((header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)))
+        .insert_header((header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
+        .insert_header((HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex")))
+        .body(html)
+}
+
+/// An answer that comes in pieces, as they arise. It ends with the pieces, or when the process is told to stop.
+pub(crate) fn stream(
+    call: &Call,
+    content_type: &'static str,
+    pieces: impl Stream<Item = Bytes> + 'static,
+) -> HttpResponse {
+    let stop = call.state.services.stop.clone();
+    let pieces = pieces.take_until(stop.given());
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
+        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
+        // A proxy that collects an answer before it passes it on would hold back what is to be seen at once.
+        .insert_header((HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")))
+        .streaming(pieces.map(Ok::<_, std::convert::Infallible>))
 }

@@ -13,8 +13,12 @@ pub struct Limits {
     pub payment_create_per_10s: u32,
     /// Everything else of a key in any minute.
     pub standard_per_minute: u32,
+    /// Callbacks of one rail in any minute.
+    pub callbacks_per_minute: u32,
     /// Failures of authentication from one client address in any minute.
     pub unauthenticated_per_minute: u32,
+    /// Hosted pages and transfers of files from one client address in any minute.
+    pub pages_per_minute: u32,
 }
 
 impl Default for Limits {
@@ -23,7 +27,9 @@ impl Default for Limits {
             payment_create_per_minute: 5000,
             payment_create_per_10s: 500,
             standard_per_minute: 100,
+            callbacks_per_minute: 300,
             unauthenticated_per_minute: 60,
+            pages_per_minute: 300,
         }
     }
 }
@@ -44,9 +50,19 @@ impl Limits {
         }
     }
 
-    /// The budget of a client address that fails to authenticate.
-    pub(crate) const fn of_failures(&self) -> Budget {
-        Budget::single(BudgetKind::Unauthenticated, Window::per_minute(self.unauthenticated_per_minute))
+    /// The budget of a rail whose provider calls back.
+    pub(crate) const fn of_callbacks(&self) -> Budget {
+        Budget::single(BudgetKind::Callbacks, Window::per_minute(self.callbacks_per_minute))
+    }
+
+    /// The budget of a client address: its pages and transfers, or what it could not show to be somebody's.
+    pub(crate) const fn of_address(&self, kind: BudgetKind) -> Budget {
+        let limit = match kind {
+            BudgetKind::Pages => self.pages_per_minute,
+            BudgetKind::UnverifiedCallbacks => self.callbacks_per_minute,
+            _ => self.unauthenticated_per_minute,
+        };
+        Budget::single(kind, Window::per_minute(limit))
     }
 }
 

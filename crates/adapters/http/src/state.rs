@@ -9,7 +9,7 @@ use quipu_merchants::{Directory, Onboarding, RateLimiter};
 use quipu_payments::{AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rails};
 use quipu_signing::Keyring;
 
-use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, tokens::Tokens};
+use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, stop::Stop, tokens::Tokens};
 
 /// Whether what the process depends on is there.
 #[async_trait]
@@ -49,6 +49,8 @@ pub struct Services {
     pub readiness: Arc<dyn Readiness>,
     /// Collects when keys were used; the application flushes it once more when it stops.
     pub key_uses: Arc<KeyUses>,
+    /// Tells long answers that the process is to end.
+    pub stop: Stop,
 }
 
 /// Everything a request may need, made once.

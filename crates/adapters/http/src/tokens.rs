@@ -8,7 +8,7 @@ use quipu_merchants::Scopes;
 use quipu_signing::Keyring;
 use serde::{Deserialize, Serialize};
 
-use crate::error::ApiError;
+use crate::{code::ErrorCode, error::ApiError};
 
 /// What kind of key a token stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,12 +143,12 @@ impl Tokens {
         let claims =
             jsonwebtoken::decode::<Claims>(token, key, &self.validation).map_err(|_| invalid())?.claims;
         if claims.exp <= now.seconds() {
-            return Err(ApiError::unauthorized("TOKEN_EXPIRED", "the access token has expired"));
+            return Err(ApiError::refused(ErrorCode::TokenExpired, "the access token has expired"));
         }
         Ok(claims)
     }
 }
 
 pub(crate) fn invalid() -> ApiError {
-    ApiError::unauthorized("TOKEN_INVALID", "the access token is not valid")
+    ApiError::refused(ErrorCode::TokenInvalid, "the access token is not valid")
 }

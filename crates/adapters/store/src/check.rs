@@ -153,6 +153,9 @@ const COUNTERS: &str = "
     WITH counted AS (
         SELECT merchant_id, environment, status, type, method, currency, COUNT(*) AS count FROM payments
         GROUP BY merchant_id, environment, status, type, method, currency
+    ), kept AS (
+        SELECT merchant_id, environment, key1 AS status, key2 AS type, key3 AS method, key4 AS currency, count
+        FROM counters WHERE name = 'payments'
     )
     SELECT CAST(COALESCE(kept.merchant_id, counted.merchant_id) AS TEXT) || '/'
             || COALESCE(kept.environment, counted.environment) || ' ' || COALESCE(kept.status, counted.status) || ' '
@@ -160,7 +163,7 @@ const COUNTERS: &str = "
             || COALESCE(kept.currency, counted.currency) AS subject,
         'counted ' || CAST(COALESCE(kept.count, 0) AS TEXT) || '; there are '
             || CAST(COALESCE(counted.count, 0) AS TEXT) AS detail
-    FROM payment_counts AS kept FULL JOIN counted ON kept.merchant_id = counted.merchant_id
+    FROM kept FULL JOIN counted ON kept.merchant_id = counted.merchant_id
         AND kept.environment = counted.environment AND kept.status = counted.status AND kept.type = counted.type
         AND kept.method = counted.method AND kept.currency = counted.currency
     WHERE COALESCE(kept.count, 0) <> COALESCE(counted.count, 0)

@@ -4,9 +4,11 @@
 //! arm nothing ever waits: the future that holds it is ready as soon as it is polled, which is what lets a thread of
 //! its own drive it with [`ready`].
 
+use std::{future::poll_fn, task::Poll};
+
 use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleConnection as _};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _, pooled_connection::deadpool::Object};
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::BoxFuture};
 
 use crate::{error::Fault, statement::statement};
 
@@ -129,4 +131,24 @@ impl Connection {
 /// The outcome of a future that never waits, which every future over a SQLite connection is.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().unwrap_or_else(|| unreachable!("nothing in the SQLite arm of a query waits"))
+}
+
+/// Drives all of them, first polled in their order, so that what they send arrives in that order; their outcomes in it too.
+pub(crate) async fn in_order<T: Unpin>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    let mut running: Vec<(BoxFuture<'_, T>, Option<T>)> =
+        futures.into_iter().map(|future| (future, None)).collect();
+    poll_fn(|context| {
+        let mut waiting = false;
+        for (future, outcome) in &mut running {
+            if outcome.is_none() {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(ready) => *outcome = Some(ready),
+                    Poll::Pending => waiting = true,
+                }
+            }
+        }
+        if waiting { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, outcome)| outcome).collect()
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use quipu_kernel::MerchantId;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, Semaphore, mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
 };
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     commit::lane::{self, Work},
     connection::{Connection, ready},
     error::Fault,
+    hub::Hub,
     lease::{Lease, Origin},
     settings::StoreSettings,
 };
@@ -54,13 +55,13 @@ impl Engine {
     pub(crate) fn sqlite(
         settings: &StoreSettings,
         path: &str,
-        due: &Arc<Notify>,
+        hub: &Arc<Hub>,
         runtime: &Handle,
     ) -> std::io::Result<Self> {
         let origin = Origin::Sqlite(path.to_owned());
         let (writer, queue) = mpsc::channel(QUEUE);
         let after_turn = checkpoint::start(path.to_owned())?;
-        let lane = lane::serve(queue, origin.clone(), Arc::clone(due), after_turn);
+        let lane = lane::serve(queue, origin.clone(), Arc::clone(hub), after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane))?;
@@ -78,12 +79,12 @@ impl Engine {
         settings: &StoreSettings,
         lane_origin: &Origin,
         origin: Origin,
-        due: &Arc<Notify>,
+        hub: &Arc<Hub>,
         runtime: &Handle,
     ) -> Self {
         let start = |_| {
             let (lane, queue) = mpsc::channel(QUEUE);
-            runtime.spawn(lane::serve(queue, lane_origin.clone(), Arc::clone(due), || {}));
+            runtime.spawn(lane::serve(queue, lane_origin.clone(), Arc::clone(hub), || {}));
             lane
         };
         let lanes = (0..settings.lanes.max(1)).map(start).collect();

@@ -17,7 +17,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    async fn connect(&self) -> Result<Connection, Fault> {
+    pub(crate) async fn connect(&self) -> Result<Connection, Fault> {
         match self {
             Self::Sqlite(path) => Connection::open_sqlite(path),
             Self::Postgres(pool) => match pool.get().await {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use diesel::Queryable;
 use quipu_kernel::{Amount, CustomerId, MerchantId, Minor, Tenant, Timestamp};
-use quipu_payments::{Customer, Due, DueAction, InRequestWebhook, Payment, State, Terms};
+use quipu_payments::{Customer, InRequestWebhook, Payment, State, Terms};
 
 use crate::{document::Document, error::Fault, stored::parsed};
 
@@ -32,10 +32,9 @@ pub(crate) struct PaymentRow {
     refunded_amount: i64,
     received_amount: Option<i64>,
     late: bool,
-    due_at: Option<i64>,
-    due_action: Option<String>,
     webhook_url: Option<String>,
     document: String,
+    revision: i64,
 }
 
 fn amount(units: i64) -> Result<Amount, Fault> {
@@ -80,7 +79,6 @@ impl PaymentRow {
             return_urls: document.return_urls.into_owned(),
             redirect_scheme: document.redirect_scheme,
         };
-        let action = self.due_action.as_deref().and_then(DueAction::parse);
         let state = State {
             status: parsed("a status", &self.status)?,
             version: self.status_version,
@@ -91,7 +89,7 @@ impl PaymentRow {
             failure: document.failure.map(Cow::into_owned),
             payout: document.payout.map(Cow::into_owned),
             instructions: document.instructions.into_owned(),
-            due: self.due_at.zip(action).map(|(at, action)| Due { at: Timestamp::from_millis(at), action }),
+            revision: self.revision,
             completed_at: self.completed_at.map(Timestamp::from_millis),
             updated_at: Timestamp::from_millis(self.updated_at),
         };

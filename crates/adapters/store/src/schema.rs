@@ -134,23 +134,37 @@ diesel::table! {
         refunded_amount -> BigInt,
         received_amount -> Nullable<BigInt>,
         late -> Bool,
-        due_at -> Nullable<BigInt>,
-        due_action -> Nullable<Text>,
         webhook_url -> Nullable<Text>,
         document -> Text,
+        revision -> BigInt,
     }
 }
 
 diesel::table! {
-    payment_counts (merchant_id, environment, status, kind, method, currency) {
+    counters (merchant_id, environment, name, key1, key2, key3, key4) {
         merchant_id -> BigInt,
         environment -> Text,
-        status -> Text,
-        #[sql_name = "type"]
-        kind -> Text,
-        method -> Text,
-        currency -> Text,
+        name -> Text,
+        key1 -> Text,
+        key2 -> Text,
+        key3 -> Text,
+        key4 -> Text,
         count -> BigInt,
+    }
+}
+
+diesel::table! {
+    work (queue, merchant_id, environment, subject) {
+        queue -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        subject -> Text,
+        action -> Text,
+        due_at -> BigInt,
+        due_since -> BigInt,
+        attempts -> Integer,
+        turn -> BigInt,
+        lease_node -> Nullable<Text>,
     }
 }
 
@@ -208,7 +222,7 @@ diesel::table! {
         body_hash -> Text,
         payment_id -> Nullable<Text>,
         status -> Integer,
-        sealed_body -> Text,
+        body -> Text,
         expires_at -> BigInt,
     }
 }
@@ -223,3 +237,98 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
+
+diesel::table! {
+    tickets (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        title -> Text,
+        description -> Nullable<Text>,
+        category -> Text,
+        sub_category -> Nullable<Text>,
+        payment_id -> Nullable<Text>,
+        transaction_id -> Nullable<Text>,
+        reference -> Nullable<Text>,
+        requires_refund -> Bool,
+        created_at -> BigInt,
+        status -> Text,
+        status_rank -> Integer,
+        queue_rank -> Integer,
+        assignee -> Nullable<Text>,
+        resolution_summary -> Nullable<Text>,
+        updated_at -> BigInt,
+        resolved_at -> Nullable<BigInt>,
+        last_activity_at -> BigInt,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_comments (merchant_id, environment, ticket_id, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        ticket_id -> Text,
+        id -> BigInt,
+        author_type -> Text,
+        author_id -> Nullable<Text>,
+        author_name -> Nullable<Text>,
+        body -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_notes (merchant_id, environment, ticket_id, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        ticket_id -> Text,
+        id -> BigInt,
+        author_id -> Text,
+        author_name -> Text,
+        body -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_uploads (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        ticket_id -> Text,
+        filename -> Text,
+        content_type -> Text,
+        issued_at -> BigInt,
+        expires_at -> BigInt,
+        object -> Nullable<Text>,
+        size -> Nullable<BigInt>,
+        spent -> Bool,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_attachments (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        ticket_id -> Text,
+        comment_id -> BigInt,
+        place -> Integer,
+        name -> Text,
+        content_type -> Text,
+        size -> BigInt,
+        object -> Text,
+    }
+}
+
+diesel::table! {
+    ticket_thumbnails (merchant_id, environment, attachment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        attachment_id -> Text,
+        object -> Text,
+        content_type -> Text,
+    }
+}

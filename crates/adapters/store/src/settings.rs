@@ -9,13 +9,16 @@ pub struct StoreSettings {
     pub lanes: usize,
     /// How many queries are read side by side, each on a connection of its own.
     pub readers: usize,
+    /// What this node is called in leases: unique among all that share the database.
+    pub node: String,
 }
 
 impl StoreSettings {
     /// The defaults for a database: four lanes, four readers of a file (each keeps pages of its own) or eight
     /// connections to a server.
     pub fn new(url: impl Into<String>) -> Self {
-        let mut settings = Self { url: url.into(), lanes: 4, readers: 4 };
+        let mut settings =
+            Self { url: url.into(), lanes: 4, readers: 4, node: uuid::Uuid::new_v4().to_string() };
         if settings.is_postgres() {
             settings.readers = 8;
         }

@@ -3,7 +3,7 @@
 //! Diesel builds and prepares every `UPDATE` and every upsert anew. A statement with a static identity is prepared once
 //! for each connection and found again without building its text.
 
-/// Declares a statement as a struct whose fields are its parameters: text, parameter, text, parameter, …; text. Where it
+/// Declares a statement as a struct whose fields are its parameters: text => parameter, text => parameter, …; text. Where it
 /// returns rows, their type stands after the backend.
 macro_rules! statement {
     ($(#[$doc:meta])* $name:ident on $backend:ty { ; $sql:expr }) => {
@@ -13,7 +13,7 @@ macro_rules! statement {
         $crate::statement::statement! { @impl ($name) ($name) $backend { ; $sql } }
     };
     ($(#[$doc:meta])* $name:ident on $backend:ty $(=> $rows:ty)? {
-        $($before:literal $field:ident: $rust:ty as $sql:ty),+ ; $after:expr
+        $($before:expr => $field:ident: $rust:ty as $sql:ty),+ ; $after:expr
     }) => {
         $(#[$doc])*
         pub(crate) struct $name<'a> {
@@ -21,7 +21,7 @@ macro_rules! statement {
         }
 
         $crate::statement::statement! {
-            @impl ($name<'_>) ($name<'static>) $backend { $($before $field as $sql),+ ; $after }
+            @impl ($name<'_>) ($name<'static>) $backend { $($before => $field as $sql),+ ; $after }
         }
 
         $(
@@ -30,7 +30,7 @@ macro_rules! statement {
             }
         )?
     };
-    (@impl ($name:ty) ($identity:ty) $backend:ty { $($before:literal $field:ident as $sql:ty),* ; $after:expr }) => {
+    (@impl ($name:ty) ($identity:ty) $backend:ty { $($before:expr => $field:ident as $sql:ty),* ; $after:expr }) => {
         impl diesel::query_builder::QueryId for $name {
             type QueryId = $identity;
             const HAS_STATIC_QUERY_ID: bool = true;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
+use quipu_commit::{Changes, Commit, CommitError, Committed};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{Changes, Commit, CommitError, Committed, Payment};
+use quipu_payments::Payment;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, mpsc::error::TrySendError, oneshot},
+    sync::{mpsc::error::TrySendError, oneshot},
 };
 
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     connection::{Connection, execute},
     engine::Engine,
     error::{Fault, OpenError},
+    hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
     pool,
@@ -35,7 +37,7 @@ pub(crate) struct Inner {
     settings: StoreSettings,
     runtime: Handle,
     pub(crate) engine: Engine,
-    pub(crate) due: Arc<Notify>,
+    pub(crate) hub: Arc<Hub>,
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
     pub(crate) cache: Cache,
@@ -48,15 +50,16 @@ impl Store {
     /// Opens a database and starts its workers: threads for SQLite, tasks on `runtime`, which must be multi-threaded, for
     /// PostgreSQL. It does not migrate.
     pub async fn open(settings: StoreSettings, runtime: Handle) -> Result<Self, OpenError> {
-        let due = Arc::new(Notify::new());
+        let hub = Arc::new(Hub::new(settings.node.clone()));
         let engine = if let Some(path) = settings.sqlite_path() {
             check_release()?;
-            Engine::sqlite(&settings, path, &due, &runtime)
+            Engine::sqlite(&settings, path, &hub, &runtime)
                 .map_err(|error| OpenError::Unreachable(error.to_string()))?
         } else if settings.is_postgres() {
             let lanes = pool::for_keys(&settings.url, settings.lanes.max(1) + 4)?;
             let readers = pool::for_queries(&settings.url, settings.readers.max(1))?;
-            Engine::postgres(&settings, &lanes, readers, &due, &runtime)
+            hub.join_others(&settings.url, lanes.clone(), &runtime);
+            Engine::postgres(&settings, &lanes, readers, &hub, &runtime)
         } else {
             return Err(OpenError::UnknownScheme);
         };
@@ -64,7 +67,7 @@ impl Store {
             settings,
             runtime,
             engine,
-            due,
+            hub,
             payments: Points::new(payments::look_up),
             balances: Points::new(balances::look_up),
             cache: Cache::new(),
@@ -106,7 +109,8 @@ impl Commit for Store {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
         let lane = self.inner.engine.lane(changes.tenant.merchant());
         let (reply, outcome) = oneshot::channel();
-        let job = Box::new(Job::new(changes, reply));
+        let job = Job::new(changes, reply);
+        let job = Box::new(job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?);
         lane.try_send(Work::Change(job)).map_err(|error| match error {
             TrySendError::Full(_) => StoreUnavailable::Overloaded,
             TrySendError::Closed(_) => StoreUnavailable::Failed("the store is closed".to_owned()),

@@ -12,7 +12,7 @@ use super::session;
 
 /// Prints every route: method, path, credential, and the scope that a merchant's key must have.
 pub(super) fn print() -> Result<ExitCode> {
-    let rows: Vec<_> = route_table().iter().map(shown).collect();
+    let rows: Vec<_> = route_table().map(shown).collect();
     session::print(&json!({ "routes": rows }))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -20,6 +20,7 @@ pub(super) fn print() -> Result<ExitCode> {
 fn shown(row: &RouteRow) -> Value {
     let credential = match row.credentials() {
         Credentials::None => "none".to_owned(),
+        Credentials::Provider => "provider's signature".to_owned(),
         Credentials::ApiKey => "api_key".to_owned(),
         Credentials::ApiKeyOrToken => "api_key or token".to_owned(),
         Credentials::ApiKeyTokenOrStaff => "api_key, token or staff".to_owned(),

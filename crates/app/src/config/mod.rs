@@ -104,10 +104,12 @@ fn limits(from: &mut Reader) -> Limits {
         payment_create_per_minute: limit("limits.payment_create_per_minute", usual.payment_create_per_minute),
         payment_create_per_10s: limit("limits.payment_create_per_10s", usual.payment_create_per_10s),
         standard_per_minute: limit("limits.standard_per_minute", usual.standard_per_minute),
+        callbacks_per_minute: limit("limits.callbacks_per_minute", usual.callbacks_per_minute),
         unauthenticated_per_minute: limit(
             "limits.unauthenticated_per_minute",
             usual.unauthenticated_per_minute,
         ),
+        pages_per_minute: limit("limits.pages_per_minute", usual.pages_per_minute),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 type Form = fn(&str) -> Result<(), Expected>;
 
 /// Each planned key with the form of its value.
-const PLANNED: [(&str, Form); 16] = [
+const PLANNED: [(&str, Form); 14] = [
     ("upload_url", |text| values::web_url(text).map(drop)),
     ("attachments_url", values::attachments_url),
     ("attachments.upload_expires_in", |text| values::duration(text).map(drop)),
@@ -24,8 +24,6 @@ const PLANNED: [(&str, Form); 16] = [
     ("webhooks.disable_after", |text| values::duration(text).map(drop)),
     ("rails.status_schedule", values::schedule),
     ("redirectpay.alert_after", |text| values::duration(text).map(drop)),
-    ("limits.callbacks_per_minute", |text| values::limit(text).map(drop)),
-    ("limits.pages_per_minute", |text| values::limit(text).map(drop)),
     ("tickets.auto_close_after", |text| values::duration(text).map(drop)),
 ];
 

@@ -41,6 +41,11 @@ impl Workers {
         Self { stop: watch::Sender::new(false), running: JoinSet::new() }
     }
 
+    /// The signal, for parts of the process that end by themselves when it is given.
+    pub(crate) fn told_to_stop(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
     /// Starts one.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
         &mut self,

@@ -66,6 +66,8 @@ pub enum BudgetKind {
     Standard,
     /// Callbacks of a payment provider, per rail.
     Callbacks,
+    /// Callbacks whose signature did not verify, per client address.
+    UnverifiedCallbacks,
     /// Failed authentication, per client address.
     Unauthenticated,
     /// Hosted pages and file transfers, per client address.
@@ -74,8 +76,14 @@ pub enum BudgetKind {
 
 impl BudgetKind {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::PaymentCreation, Self::Standard, Self::Callbacks, Self::Unauthenticated, Self::Pages];
+    pub const ALL: [Self; 6] = [
+        Self::PaymentCreation,
+        Self::Standard,
+        Self::Callbacks,
+        Self::UnverifiedCallbacks,
+        Self::Unauthenticated,
+        Self::Pages,
+    ];
 
     /// A name for keys, logs and metrics.
     pub const fn as_str(self) -> &'static str {
@@ -83,6 +91,7 @@ impl BudgetKind {
             Self::PaymentCreation => "payment_creation",
             Self::Standard => "standard",
             Self::Callbacks => "callbacks",
+            Self::UnverifiedCallbacks => "unverified_callbacks",
             Self::Unauthenticated => "unauthenticated",
             Self::Pages => "pages",
         }

@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
+use quipu_commit::{Changes, Commit, CommitError, IdempotencyRecord, Refusal};
 use quipu_kernel::{Clock, Currency, Minor, Tenant};
 use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 
-use crate::{
-    changes::Changes,
-    error::AdjustError,
-    idempotency::IdempotencyRecord,
-    ports::{Commit, CommitError, Refusal},
-};
+use crate::error::AdjustError;
 
 /// Adjusts balances for the operator.
 pub struct AdjustBalance {
@@ -50,7 +46,7 @@ impl AdjustBalance {
         }
         let mut changes = Changes::new(tenant, self.clock.now());
         changes.transactions.push(Transaction::adjustment(currency, amount));
-        changes.audit = Some(audit);
+        changes.add(audit);
         changes.idempotency = answer;
         match self.commit.commit(changes).await {
             Ok(_) => Ok(()),

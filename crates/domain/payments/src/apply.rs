@@ -1,12 +1,13 @@
 //! What a move of the transition table changes.
 
+use quipu_commit::Changes;
 use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
 use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 use quipu_webhooks::EventName;
 
 use crate::{
-    changes::{Changes, PaymentChange},
+    changes::{self, Standing},
     payload,
     payment::{Due, Failure, Payment, State, Terms},
     status::{Status, Trigger},
@@ -56,18 +57,18 @@ impl Payment {
     /// What `trigger` changes: the payment one version on, its postings and its events.
     pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changes, NotMoved> {
         let from = self.status();
+        let before = Standing::of(&self);
         let next = from.after(self.situation(), trigger);
         let next = next.ok_or(NotMoved::NoSuchMove { status: from, trigger })?;
         let Happening { at, entropy, failure, due, refund } = happening;
         let (terms, mut state) = self.into_parts();
-        let from_version = state.version;
 
         state.refund_by(&terms, trigger, refund)?;
         let postings = postings(&terms, &state, trigger, refund)?;
         state.status = next;
         state.version += 1;
+        state.revision += 1;
         state.updated_at = at;
-        state.due = due;
         state.failure = failure_after(trigger, failure);
         if next == Status::Completed {
             state.completed_at = Some(at);
@@ -77,20 +78,12 @@ impl Payment {
         let payment = Self::restore(terms, state);
         let mut changes = Changes::new(payment.terms().tenant, at);
         changes.transactions.extend(postings);
-        changes.events = payload::events(&payment, Some(from), events_of(&payment), entropy);
-        changes.payment = Some(PaymentChange::Moved { from, from_version, payment: Box::new(payment) });
+        for event in payload::events(&payment, Some(from), events_of(&payment), entropy) {
+            changes.add(event);
+        }
+        changes.work.push(changes::next_work(payment.id(), due));
+        changes::put_moved(&mut changes, before, payment);
         Ok(changes)
-    }
-
-    /// Changes only what is due, which is no change of status and tells nobody anything.
-    pub(crate) fn postpone(self, at: Timestamp, due: Option<Due>) -> Changes {
-        let (from, from_version) = (self.state().status, self.state().version);
-        let (terms, mut state) = self.into_parts();
-        state.due = due;
-        let mut changes = Changes::new(terms.tenant, at);
-        let payment = Box::new(Self::restore(terms, state));
-        changes.payment = Some(PaymentChange::Moved { from, from_version, payment });
-        changes
     }
 }
 

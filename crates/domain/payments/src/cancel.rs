@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quipu_commit::{Commit, CommitError, Refusal};
 use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
@@ -9,7 +10,7 @@ use crate::{
     apply::Happening,
     error::CancelError,
     payment::{Failure, Payment},
-    ports::{Commit, CommitError, PaymentReads, Refusal},
+    ports::PaymentReads,
     status::Trigger,
 };
 
@@ -56,9 +57,8 @@ impl CancelPayment {
             let changes = changes.map_err(|_| CancelError::AlreadyProcessed(status))?;
             match self.commit.commit(changes).await {
                 Ok(committed) => {
-                    let payment =
-                        committed.payment.ok_or_else(|| failed("a cancelled payment is missing"))?;
-                    return Ok(*payment);
+                    let payment = committed.into_saved::<Payment>();
+                    return Ok(*payment.ok_or_else(|| failed("a cancelled payment is missing"))?);
                 }
                 Err(CommitError::Refused(Refusal::Stale)) => {}
                 Err(CommitError::Refused(refusal)) => return Err(failed(&refusal.to_string())),

@@ -1,32 +1,23 @@
-//! What a decision changes: applied by the store whole or not at all.
+//! How a payment goes into a commit: as a saved aggregate with its reference, its customer and its counters.
 
-use quipu_kernel::{CustomerId, Tenant, Timestamp};
-use quipu_ledger::Transaction;
-use quipu_merchants::AuditRecord;
-use quipu_webhooks::Event;
+use std::borrow::Cow;
 
-use crate::{idempotency::IdempotencyRecord, payment::Payment, status::Status};
+use quipu_commit::{
+    Aggregate, Answer, Changes, Expect, Holder, Index, Join, Name, NameChange, Queue, Record, Save, Tally, Work,
+    WorkChange,
+};
+use quipu_kernel::{CustomerId, PaymentId, Timestamp};
 
-/// A payment that is new, or that changes.
-#[derive(Debug, Clone)]
-pub enum PaymentChange {
-    /// A new payment. Refused if its reference is held by another.
-    Created(Box<Payment>),
-    /// A payment whose state changes. Refused as stale unless it still stands at `from` and `from_version`. Where the
-    /// version is the same afterwards, only what carries no version changed (what is due, instructions).
-    Moved {
-        /// The status it had.
-        from: Status,
-        /// The version it had.
-        from_version: i32,
-        /// The payment afterwards.
-        payment: Box<Payment>,
-    },
-}
+use crate::{
+    customer::Customer,
+    payment::{Due, Payment},
+    status::Status,
+    view,
+};
 
 /// How the customer of a new payment is settled inside the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CustomerClaim {
+pub(crate) enum CustomerClaim {
     /// The request named a customer, and it exists.
     Known,
     /// The customer is matched within the tenant by e-mail address, or by telephone number if there is none; if nobody
@@ -34,65 +25,134 @@ pub enum CustomerClaim {
     MatchOrCreate(CustomerId),
 }
 
-/// A number used once, of a verified v2 signature.
+impl Record for Payment {
+    fn settle(&mut self, index: Index, holder: &Holder) {
+        if let (Index::CUSTOMER, Holder::Number(number)) = (index, holder) {
+            self.assign_customer(CustomerId(*number));
+        }
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        Some(view::creation_answer(self))
+    }
+}
+
+/// A customer that a payment makes if none matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nonce {
-    /// The text, 8 to 128 characters, unique within the merchant while it is kept.
-    pub value: String,
-    /// Until when a second use is refused.
-    pub expires_at: Timestamp,
-}
+pub struct NewCustomer(pub Customer);
 
-/// Everything one decision changes, within one tenant.
-#[derive(Debug, Clone)]
-pub struct Changes {
-    /// Whose.
-    pub tenant: Tenant,
-    /// When it was decided.
-    pub at: Timestamp,
-    /// The payment.
-    pub payment: Option<PaymentChange>,
-    /// The customer of a new payment.
-    pub customer: Option<CustomerClaim>,
-    /// Money that moves.
-    pub transactions: Vec<Transaction>,
-    /// Money that will move when a new payment completes. It is not posted; the change is refused if the balance, as the
-    /// transactions leave it, could not bear it.
-    pub foreseen: Option<Transaction>,
-    /// Events to be delivered.
-    pub events: Vec<Event>,
-    /// The answer to be repeated.
-    pub idempotency: Option<IdempotencyRecord>,
-    /// The nonce to be burnt. It is burnt even when the rest is refused, since its signature has verified; only a
-    /// nonce that was used before refuses everything.
-    pub nonce: Option<Nonce>,
-    /// What the audit log says of it.
-    pub audit: Option<AuditRecord>,
-}
-
-impl Changes {
-    /// Nothing yet.
-    pub const fn new(tenant: Tenant, at: Timestamp) -> Self {
-        Self {
-            tenant,
-            at,
-            payment: None,
-            customer: None,
-            transactions: Vec::new(),
-            foreseen: None,
-            events: Vec::new(),
-            idempotency: None,
-            nonce: None,
-            audit: None,
+impl Record for NewCustomer {
+    fn settle(&mut self, index: Index, holder: &Holder) {
+        if let (Index::CUSTOMER, Holder::Number(number)) = (index, holder) {
+            self.0.id = CustomerId(*number);
         }
     }
 }
 
-/// What a commit settled.
-#[derive(Debug, Clone, Default)]
-pub struct Committed {
-    /// The payment as it stands now, its customer named.
-    pub payment: Option<Box<Payment>>,
-    /// The answer that was kept, as it is to be sent.
-    pub answer: Option<crate::idempotency::Answer>,
+/// What a commit must know of a payment as it stood before a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    status: Status,
+    held_reference: bool,
+    revision: i64,
+}
+
+impl Standing {
+    pub(crate) const fn of(payment: &Payment) -> Self {
+        Self {
+            status: payment.status(),
+            held_reference: payment.holds_reference(),
+            revision: payment.state().revision,
+        }
+    }
+}
+
+/// Puts a new payment into `changes`.
+pub(crate) fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, due: Option<Due>) {
+    changes.names.push(NameChange::Take(reference_of(&payment), holder_of(&payment)));
+    if let CustomerClaim::MatchOrCreate(fresh) = claim {
+        changes.joins.push(join_customer(&payment.terms().customer, fresh));
+    }
+    changes.tallies.push(tally(&payment, payment.status(), 1));
+    changes.payment_id = Some(payment.id().clone());
+    changes.work.extend(due.map(|due| WorkChange::Put(settlement(payment.id(), due))));
+    save(changes, None, payment);
+}
+
+/// Puts a payment that stood at `before` into `changes` as it stands now, one revision on.
+pub(crate) fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
+    if before.held_reference && !payment.holds_reference() {
+        changes.names.push(NameChange::Release(reference_of(&payment), holder_of(&payment)));
+    }
+    if before.status != payment.status() {
+        changes.tallies.push(tally(&payment, before.status, -1));
+        changes.tallies.push(tally(&payment, payment.status(), 1));
+    }
+    changes.payment_id = Some(payment.id().clone());
+    save(changes, Some(before.revision), payment);
+}
+
+/// The only change: what is to be done next with a payment that stays as it is.
+pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
+    let mut changes = Changes::new(payment.terms().tenant, at);
+    changes.expects.push(Expect {
+        aggregate: Aggregate::PAYMENT,
+        id: payment.id().as_str().to_owned(),
+        revision: payment.state().revision,
+    });
+    changes.work.push(next_work(payment.id(), due));
+    changes
+}
+
+/// What is to be done next with a payment, or that there is nothing.
+pub(crate) fn next_work(id: &PaymentId, due: Option<Due>) -> WorkChange {
+    match due {
+        Some(due) => WorkChange::Put(settlement(id, due)),
+        None => WorkChange::Drop { queue: Queue::SETTLEMENT, subject: id.as_str().to_owned() },
+    }
+}
+
+fn settlement(id: &PaymentId, due: Due) -> Work {
+    Work { queue: Queue::SETTLEMENT, subject: id.as_str().to_owned(), due: due.at, action: due.action.as_str() }
+}
+
+fn save(changes: &mut Changes, from: Option<i64>, payment: Payment) {
+    changes.saves.push(Save {
+        aggregate: Aggregate::PAYMENT,
+        id: payment.id().as_str().to_owned(),
+        from,
+        to: payment.state().revision,
+        record: Box::new(payment),
+    });
+}
+
+fn reference_of(payment: &Payment) -> Name {
+    Name::new(Index::REFERENCE, payment.terms().merchant_reference.clone())
+}
+
+fn holder_of(payment: &Payment) -> Holder {
+    Holder::Text(payment.id().as_str().to_owned())
+}
+
+/// A customer is looked for by e-mail address, else by telephone number, else not at all.
+fn join_customer(customer: &Customer, fresh: CustomerId) -> Join {
+    let email = customer.email_key().map(|key| Name::new(Index::CUSTOMER_EMAIL, key));
+    let phone = customer.phone_key().map(|key| Name::new(Index::CUSTOMER_PHONE, key));
+    let (by, also) = match (email, phone) {
+        (Some(email), phone) => (Some(email), phone.into_iter().collect()),
+        (None, phone) => (phone, Vec::new()),
+    };
+    let make = Box::new(NewCustomer(Customer { id: fresh, ..customer.clone() }));
+    Join { by, index: Index::CUSTOMER, fresh: Holder::Number(fresh.0), also, make }
+}
+
+fn tally(payment: &Payment, status: Status, by: i64) -> Tally {
+    let terms = payment.terms();
+    let keys = [
+        Cow::Borrowed(status.as_str()),
+        Cow::Borrowed(terms.kind.as_str()),
+        Cow::Borrowed(terms.method.as_str()),
+        Cow::Owned(terms.currency.as_str().to_owned()),
+    ];
+    Tally { name: "payments", keys, by }
 }

@@ -2,18 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use quipu_commit::{Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, Nonce, Refusal};
 use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
 use crate::{
-    changes::{Changes, Nonce, PaymentChange},
     decide::{Bounds, Decider, Decision},
     draft::Draft,
     error::CreateError,
-    idempotency::{Answer, IdempotencyRecord},
     payment::Payment,
-    ports::{Commit, CommitError, PaymentReads, Refusal},
+    ports::PaymentReads,
     rails::Rails,
     running_keys::RunningKeys,
 };
@@ -133,16 +132,17 @@ impl CreatePayment {
         };
         changes.nonce = nonce;
         changes.idempotency = idempotency;
-        if let (Some(record), Some(PaymentChange::Created(payment))) =
-            (&mut changes.idempotency, &changes.payment)
-        {
-            record.payment_id = Some(payment.id().clone());
+        if let Some(record) = &mut changes.idempotency {
+            record.payment_id.clone_from(&changes.payment_id);
         }
         match self.commit.commit(changes).await {
-            Ok(committed) => match committed.payment {
-                Some(payment) => Attempt::Created(payment, committed.answer),
-                None => Attempt::Refused(broken("a creation was committed without its payment"), None),
-            },
+            Ok(mut committed) => {
+                let answer = committed.answer.take();
+                match committed.into_saved::<Payment>() {
+                    Some(payment) => Attempt::Created(payment, answer),
+                    None => Attempt::Refused(broken("a creation was committed without its payment"), None),
+                }
+            }
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Attempt::KeyUsed,
             Err(CommitError::Refused(refusal)) => Attempt::Refused(bounds.explain(refusal), None),
             Err(CommitError::Store(error)) => Attempt::Refused(error.into(), None),
@@ -154,11 +154,17 @@ impl Bounds {
     /// What a merchant is told of a refused commit.
     fn explain(self, refusal: Refusal) -> CreateError {
         match refusal {
-            Refusal::ReferenceTaken { holder } => CreateError::DuplicateReference { holder },
+            Refusal::NameTaken { holder: Holder::Text(id), .. } => match id.parse() {
+                Ok(holder) => CreateError::DuplicateReference { holder },
+                Err(_) => broken("a reference is held by what is no payment"),
+            },
             Refusal::Posting(PostingError::InsufficientFunds) => CreateError::InsufficientBalance,
             Refusal::Posting(PostingError::OutOfRange) => self.exceeded(),
             Refusal::NonceUsed => CreateError::NonceUsed,
-            Refusal::Posting(PostingError::FrozenShort) | Refusal::Stale | Refusal::IdempotencyKeyUsed => {
+            Refusal::Posting(PostingError::FrozenShort)
+            | Refusal::NameTaken { .. }
+            | Refusal::Stale
+            | Refusal::IdempotencyKeyUsed => {
                 broken("a creation was refused for what no creation does")
             }
         }

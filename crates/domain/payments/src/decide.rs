@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use quipu_commit::Changes;
 use quipu_kernel::{
     Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
     Tenant, Timestamp,
@@ -12,7 +13,7 @@ use quipu_webhooks::EventName;
 
 use crate::{
     address::is_https,
-    changes::{Changes, CustomerClaim, PaymentChange},
+    changes::{self, CustomerClaim},
     customer::{Customer, NamedCustomer},
     destination::refuse_unknown_beneficiary,
     draft::Draft,
@@ -103,13 +104,14 @@ impl Decider {
             (id, CustomerClaim::MatchOrCreate(id))
         };
         let making = Making { tenant, now, customer_id, fee, default_return_urls };
-        let payment = self.make(draft, making, route, rail);
+        let (payment, due) = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
-        changes.events = payload::events(&payment, None, created_events(&payment), &*self.entropy);
-        changes.payment = Some(PaymentChange::Created(Box::new(payment)));
-        changes.customer = Some(claim);
+        for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
+            changes.add(event);
+        }
         changes.transactions.extend(held);
         changes.foreseen = Some(completion);
+        changes::put_new(&mut changes, payment, claim, due);
         Ok(Decision { changes, bounds })
     }
 }
@@ -163,8 +165,8 @@ impl Decider {
         Ok(Some(id))
     }
 
-    /// The payment with its rail's instructions.
-    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> Payment {
+    /// The payment with its rail's instructions, and what is to be done with it next.
+    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> (Payment, Option<Due>) {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
@@ -222,15 +224,15 @@ impl Decider {
 }
 
 impl Payment {
-    /// The new payment with what its rail issued.
-    fn with(self, issued: Issued) -> Self {
+    /// The new payment with what its rail issued, and what is to be done with it next.
+    fn with(self, issued: Issued) -> (Self, Option<Due>) {
         let (mut terms, mut state) = self.into_parts();
         terms.expires_at = terms.expires_at.and(issued.expires_at).or(terms.expires_at);
         state.instructions = issued.instructions;
         let expiry = terms.expires_at.map(|at| Due { at, action: DueAction::Expire });
         let has_nowhere_to_go = terms.kind == PaymentType::WithdrawalPp && state.payout.is_none();
-        state.due = if has_nowhere_to_go { expiry } else { Due::earlier(issued.due, expiry) };
-        Self::restore(terms, state)
+        let due = if has_nowhere_to_go { expiry } else { Due::earlier(issued.due, expiry) };
+        (Self::restore(terms, state), due)
     }
 }
 

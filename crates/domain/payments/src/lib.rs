@@ -12,7 +12,6 @@ mod decide;
 mod destination;
 mod draft;
 mod error;
-mod idempotency;
 mod instructions;
 mod kind;
 pub mod methods;
@@ -34,22 +33,21 @@ mod tests;
 pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
 pub use cancel::CancelPayment;
-pub use changes::{Changes, Committed, CustomerClaim, Nonce, PaymentChange};
+pub use changes::NewCustomer;
 pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use destination::{BankBeneficiary, Destination, WalletScheme};
 pub use draft::Draft;
 pub use error::{AdjustError, CancelError, CreateError, SettleError};
-pub use idempotency::{Answer, AnswerForm, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use kind::{PaymentType, RedirectScheme, TrafficType};
-pub use once::{Answered, CreationForm, Once};
+pub use once::{Answered, Once, RefusalForm};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
 pub use ports::{
-    Commit, CommitError, DueQueue, Issued, PaymentFilter, PaymentReads, Rail, RailStatus, Refusal, Submission,
+    Issued, KeptRow, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
 };
 pub use rails::Rails;
 pub use settle::SettlePayment;
 pub use status::{Situation, Status, Trigger};
-pub use view::PaymentRecord;
+pub use view::{PaymentRecord, creation_answer};

@@ -6,26 +6,21 @@
 
 use std::{sync::Arc, time::Duration};
 
+use quipu_commit::{
+    Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
+};
 use quipu_kernel::Tenant;
 
 use crate::{
-    changes::{Changes, Nonce},
     create::{Attempt, CreatePayment, Creation, broken},
     error::CreateError,
-    idempotency::{Answer, AnswerForm, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer},
-    ports::{CommitError, Refusal},
+    view,
 };
 
-/// How an answer to a creation is written, opened and kept: the edge's part in an idempotent creation.
-pub trait CreationForm: AnswerForm {
-    /// The answer to a refusal, as it is sent.
+/// How a refusal of a creation is written: the edge's part in an idempotent creation.
+pub trait RefusalForm: Send + Sync {
+    /// The answer that tells of it. It must hold no secret, because it is kept.
     fn refused(&self, error: &CreateError) -> Answer;
-
-    /// An answer as it was kept, opened again; `None` if the seal is broken.
-    fn open(&self, status: u16, sealed: &str) -> Option<Answer>;
-
-    /// The same form as the store sees it.
-    fn as_answer_form(self: Arc<Self>) -> Arc<dyn AnswerForm>;
 }
 
 /// That a creation is to happen only once, under the merchant's name for it.
@@ -35,8 +30,8 @@ pub struct Once {
     pub key: IdempotencyKey,
     /// Hex of SHA-256 over the request's raw body.
     pub body_hash: String,
-    /// How answers are written and kept.
-    pub form: Arc<dyn CreationForm>,
+    /// How refusals are written.
+    pub form: Arc<dyn RefusalForm>,
 }
 
 /// An answer, first or repeated.
@@ -67,10 +62,10 @@ impl CreatePayment {
             self.burn_left(tenant, creation.nonce).await?;
             return answer;
         }
-        let record = self.record(&once, KeptAnswer::FromPayment(Arc::clone(&once.form).as_answer_form()));
+        let record = self.record(&once, KeptAnswer::OfSaved);
         match self.attempt(creation, Some(record)).await {
             Attempt::Created(payment, kept) => {
-                let answer = kept.unwrap_or_else(|| once.form.created(&payment));
+                let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: false })
             }
             Attempt::KeyUsed => self.repeat_used(tenant, &once).await,
@@ -88,12 +83,11 @@ impl CreatePayment {
     async fn repeat(&self, tenant: Tenant, once: &Once) -> Result<Option<Answered>, CreateError> {
         let now = self.clock.now();
         let kept = self.reads.kept_answer(tenant, Audience::Merchant, &once.key, now).await?;
-        let Some((body_hash, status, sealed)) = kept else { return Ok(None) };
-        if body_hash != once.body_hash {
+        let Some(kept) = kept else { return Ok(None) };
+        if kept.body_hash != once.body_hash {
             return Err(CreateError::IdempotencyKeyMismatch);
         }
-        let opened = once.form.open(status, &sealed);
-        let answer = opened.ok_or_else(|| broken("a kept answer could not be opened"))?;
+        let answer = kept.answer.ok_or_else(|| broken("a kept answer has no body"))?;
         Ok(Some(Answered { answer, replayed: true }))
     }
 
@@ -112,9 +106,8 @@ impl CreatePayment {
         nonce: Option<Nonce>,
     ) -> Result<Answered, CreateError> {
         let answer = once.form.refused(error);
-        let sealed = KeptAnswer::Sealed { status: answer.status, body: once.form.sealed(&answer) };
         let mut changes = Changes::new(tenant, self.clock.now());
-        changes.idempotency = Some(self.record(once, sealed));
+        changes.idempotency = Some(self.record(once, KeptAnswer::Given(answer.clone())));
         changes.nonce = nonce;
         match self.commit.commit(changes).await {
             Ok(_) => Ok(Answered { answer, replayed: false }),

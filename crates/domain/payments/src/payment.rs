@@ -71,7 +71,7 @@ pub struct Due {
 
 impl Due {
     /// Of two things to do, the one that comes first.
-    pub(crate) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+    pub fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),
             (one, other) => one.or(other),
@@ -141,8 +141,8 @@ pub struct State {
     pub payout: Option<Payout>,
     /// What the payer needs.
     pub instructions: Instructions,
-    /// The next thing to do.
-    pub due: Option<Due>,
+    /// How often anything of it was written, the first time included: what a decision refers to that changes it.
+    pub revision: i64,
     /// When it completed.
     pub completed_at: Option<Timestamp>,
     /// When anything of it last changed.
@@ -162,7 +162,7 @@ impl State {
             failure: None,
             payout: None,
             instructions: Instructions::default(),
-            due: None,
+            revision: 1,
             completed_at: None,
             updated_at: at,
         }

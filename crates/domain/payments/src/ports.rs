@@ -1,64 +1,17 @@
 //! What this crate needs of a store and of rails.
 
 use async_trait::async_trait;
+use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{Currency, CustomerId, Page, PaymentId, Tenant, Timestamp};
-use quipu_ledger::PostingError;
 use quipu_merchants::{Method, Route, StoreUnavailable};
 
 use crate::{
-    changes::{Changes, Committed},
     customer::Customer,
-    idempotency::{Audience, IdempotencyKey},
     instructions::Instructions,
     kind::PaymentType,
     payment::{Due, Failure, Payment},
     status::Status,
 };
-
-/// Why a [`Changes`] was not applied. Nothing of it was, except its nonce.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Another payment of the tenant holds the reference.
-    #[error("the reference is held by {holder}")]
-    ReferenceTaken {
-        /// That payment.
-        holder: PaymentId,
-    },
-    /// A balance cannot bear the postings.
-    #[error(transparent)]
-    Posting(#[from] PostingError),
-    /// The payment no longer stands where the decision found it; decide again.
-    #[error("the payment has changed meanwhile")]
-    Stale,
-    /// An answer under this key was kept meanwhile; look it up.
-    #[error("the idempotency key has been used meanwhile")]
-    IdempotencyKeyUsed,
-    /// The nonce was used before.
-    #[error("the nonce has been used")]
-    NonceUsed,
-}
-
-/// Why a commit did not happen.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum CommitError {
-    /// A rule refused it.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The store refused it or failed. After `Failed` the change may have been applied all the same.
-    #[error(transparent)]
-    Store(#[from] StoreUnavailable),
-}
-
-/// The write path.
-#[async_trait]
-pub trait Commit: Send + Sync {
-    /// Applies `changes` whole or not at all, durably: when this answers, the change survives a crash.
-    ///
-    /// Judged in this order, against everything committed before and everything accepted earlier in the same batch:
-    /// nonce, idempotency key, version of the payment, reference, balances as they will be and as they are foreseen.
-    /// Dropping the returned future does not undo anything.
-    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
-}
 
 /// Which payments a list shows; every given member must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,6 +34,17 @@ pub struct PaymentFilter {
     pub created_to: Option<Timestamp>,
 }
 
+/// What is kept under an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRow {
+    /// Hex of SHA-256 over what was asked.
+    pub body_hash: String,
+    /// The payment it stands for.
+    pub payment_id: Option<PaymentId>,
+    /// The answer; none while its outcome is not known.
+    pub answer: Option<Answer>,
+}
+
 /// Reading payments. Reads see every commit that was acknowledged before they began.
 #[async_trait]
 pub trait PaymentReads: Send + Sync {
@@ -98,41 +62,14 @@ pub trait PaymentReads: Send + Sync {
     /// One customer of the tenant.
     async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable>;
 
-    /// The answer kept under a key and not expired at `now`: hex of SHA-256 over the request's body, and the status code
-    /// with the sealed body.
+    /// What is kept under a key and has not expired at `now`.
     async fn kept_answer(
         &self,
         tenant: Tenant,
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<(String, u16, String)>, StoreUnavailable>;
-}
-
-/// Payments that wait for a worker, over all tenants.
-#[async_trait]
-pub trait DueQueue: Send + Sync {
-    /// Takes up to `limit` payments whose time has come at `now`, the longest waiting first, each with the action that is due.
-    /// Until `lease_until` nobody else gets them; then, if nothing was committed for them, they are due again.
-    async fn claim(
-        &self,
-        now: Timestamp,
-        lease_until: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<Payment>, StoreUnavailable>;
-
-    /// When the next payment is due; none if nothing waits.
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreUnavailable>;
-
-    /// The withdrawals whose time had come at `now` and that nobody has taken on: how many, and since when the first of
-    /// them waits.
-    async fn overdue_payouts(&self, now: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable>;
-
-    /// Completes when a commit of this node may have changed what is due next.
-    async fn changed(&self);
-
-    /// Drops nonces and kept answers that expired before `now`, at most `limit` of each; answers how many went.
-    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
+    ) -> Result<Option<KeptRow>, StoreUnavailable>;
 }
 
 /// What a rail gives for a new payment.

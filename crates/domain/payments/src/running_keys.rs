@@ -5,10 +5,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use quipu_commit::{IdempotencyKey, Nonce};
 use quipu_kernel::Tenant;
 use quipu_merchants::StoreUnavailable;
 
-use crate::{changes::Nonce, error::CreateError, idempotency::IdempotencyKey};
+use crate::error::CreateError;
 
 type Entry = (Tenant, IdempotencyKey);
 

@@ -5,15 +5,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Clock, Entropy, Timestamp};
+use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal};
+use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use crate::{
     apply::Happening,
-    changes::Changes,
+    changes,
     error::SettleError,
     payment::{Due, DueAction, Failure, Payment},
-    ports::{Commit, CommitError, PaymentReads, Rail, RailStatus, Refusal, Submission},
+    ports::{PaymentReads, Rail, RailStatus, Submission},
     rails::Rails,
     status::{Status, Trigger},
 };
@@ -27,7 +28,7 @@ pub struct SettlePayment {
     entropy: Arc<dyn Entropy>,
 }
 
-/// When an outcome that the ledger could not take is tried again; the operator has to make room first.
+/// When an outcome that the ledger could not take is asked for again; the operator has to make room first.
 const RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// How often an outcome is decided anew because the payment moved meanwhile.
@@ -76,12 +77,16 @@ impl SettlePayment {
     }
 
     /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing.
-    pub async fn attend(&self, payment: Payment) -> Result<(), SettleError> {
-        match payment.state().due.map(|due| due.action) {
+    pub async fn attend(&self, claimed: &Claimed) -> Result<(), SettleError> {
+        let id = claimed.subject.parse().map_err(|_| failed("work names what is no payment".to_owned()))?;
+        let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
+            return Err(failed("work names a payment that does not exist".to_owned()));
+        };
+        match DueAction::parse(&claimed.action) {
             Some(DueAction::Submit) => self.submit(payment).await,
             Some(DueAction::Ask) => self.ask(payment).await,
-            Some(DueAction::Expire) => self.conclude(payment, Outcome::TimeOver).await,
-            None => Ok(()),
+            Some(DueAction::Expire) => self.conclude(payment, Outcome::TimeOver, DueAction::Expire).await,
+            None => Err(failed("work names no action of settlement".to_owned())),
         }
     }
 
@@ -97,14 +102,12 @@ impl SettlePayment {
             happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
             let (expiry, original) = (expiry(&payment), payment.clone());
             let Ok(changes) = payment.apply(Trigger::Submit, happening) else {
-                return self.commit_unless_stale(original.postpone(now, expiry)).await;
+                return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
             };
             match self.commit.commit(changes).await {
-                Ok(committed) => match committed.payment {
+                Ok(committed) => match committed.into_saved::<Payment>() {
                     Some(payment) => *payment,
-                    None => {
-                        return Err(failed("a submitted payment is missing".to_owned()));
-                    }
+                    None => return Err(failed("a submitted payment is missing".to_owned())),
                 },
                 Err(error) => return stale_is_success(error),
             }
@@ -112,27 +115,36 @@ impl SettlePayment {
         match rail.submit(&payment).await {
             Submission::Taken(ask_at) => {
                 let due = Due { at: ask_at, action: DueAction::Ask };
-                self.commit_unless_stale(payment.postpone(self.clock.now(), Some(due))).await
+                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), Some(due))).await
             }
-            Submission::Rejected(failure) => self.conclude(payment, Outcome::Failed(failure)).await,
+            Submission::Rejected(failure) => {
+                self.conclude(payment, Outcome::Failed(failure), DueAction::Submit).await
+            }
         }
     }
 
     async fn ask(&self, payment: Payment) -> Result<(), SettleError> {
         match self.rail(&payment)?.ask(&payment).await {
-            RailStatus::Completed => self.conclude(payment, Outcome::Arrived).await,
-            RailStatus::Failed(failure) => self.conclude(payment, Outcome::Failed(failure)).await,
+            RailStatus::Completed => self.conclude(payment, Outcome::Arrived, DueAction::Ask).await,
+            RailStatus::Failed(failure) => {
+                self.conclude(payment, Outcome::Failed(failure), DueAction::Ask).await
+            }
             RailStatus::Pending(again) => {
                 let again = again.map(|at| Due { at, action: DueAction::Ask });
                 let due = Due::earlier(again, expiry(&payment));
-                self.commit_unless_stale(payment.postpone(self.clock.now(), due)).await
+                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await
             }
         }
     }
 
     /// Commits an outcome. Where the payment moved meanwhile the outcome is decided anew, so that money that arrived is
     /// never forgotten because an expiry came first.
-    async fn conclude(&self, claimed: Payment, outcome: Outcome) -> Result<(), SettleError> {
+    async fn conclude(
+        &self,
+        claimed: Payment,
+        outcome: Outcome,
+        action: DueAction,
+    ) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
         let mut claimed = Some(claimed);
         for _ in 0..TRIES {
@@ -153,7 +165,7 @@ impl SettlePayment {
             let Ok(changes) = payment.apply(outcome.trigger(&original), happening) else {
                 // The table knows no such move. What was due is done with, unless it is already something else.
                 return if is_claimed {
-                    self.commit_unless_stale(original.postpone(now, None)).await
+                    self.commit_unless_stale(changes::postponed(&original, now, None)).await
                 } else {
                     Ok(())
                 };
@@ -161,20 +173,14 @@ impl SettlePayment {
             match self.commit.commit(changes).await {
                 Err(CommitError::Refused(Refusal::Stale)) => {}
                 Err(CommitError::Refused(Refusal::Posting(error))) => {
-                    self.retry_later(original, now).await?;
+                    let due = Due { at: now.plus(RETRY_AFTER), action };
+                    self.commit_unless_stale(changes::postponed(&original, now, Some(due))).await?;
                     return Err(SettleError::Unbookable(error));
                 }
                 other => return other.map(drop).or_else(stale_is_success),
             }
         }
         Err(SettleError::KeptChanging)
-    }
-
-    /// Asks again later for an outcome that the ledger could not take.
-    async fn retry_later(&self, payment: Payment, now: Timestamp) -> Result<(), SettleError> {
-        let action = payment.state().due.map_or(DueAction::Ask, |due| due.action);
-        let due = Due { at: now.plus(RETRY_AFTER), action };
-        self.commit_unless_stale(payment.postpone(now, Some(due))).await
     }
 
     async fn commit_unless_stale(&self, changes: Changes) -> Result<(), SettleError> {

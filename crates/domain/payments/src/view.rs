@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use quipu_commit::Answer;
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method, ReturnUrls};
 use serde::{Serialize, Serializer};
@@ -26,6 +27,21 @@ impl<'a> PaymentRecord<'a> {
     pub const fn of(payment: &'a Payment) -> Self {
         Self(payment)
     }
+}
+
+/// The answer to a creation: status 200 and the record beside `success: true`. A page URL is no part of it, because what is
+/// kept must hold no secret; whoever sends the answer adds it.
+pub fn creation_answer(payment: &Payment) -> Answer {
+    #[derive(Serialize)]
+    struct Created<'a> {
+        success: bool,
+        #[serde(flatten)]
+        record: PaymentRecord<'a>,
+    }
+    let created = Created { success: true, record: PaymentRecord::of(payment) };
+    let body = serde_json::to_string(&created)
+        .unwrap_or_else(|_| unreachable!("a payment has text keys only, and writing to memory cannot fail"));
+    Answer { status: 200, body }
 }
 
 /// Members that only some payments have are left out of the others; members that every payment has are `null` where

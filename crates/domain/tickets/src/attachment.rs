@@ -33,6 +33,8 @@ pub struct Upload {
     pub arrival: Option<Arrival>,
     /// Whether a comment has named it, or the clean-up has taken it.
     pub spent: bool,
+    /// Grows by one with every change; two changes that were decided on one revision do not both happen.
+    pub revision: i64,
 }
 
 /// A file that arrived whole, of its declared type and within its bounds.
@@ -50,6 +52,21 @@ impl Upload {
         format!("{}/{}/{}/{}", self.tenant.environment(), self.tenant.merchant(), self.ticket, self.id)
     }
 
+    /// The upload with its file.
+    pub(crate) fn arrived(mut self, arrival: Arrival) -> Self {
+        self.arrival = Some(arrival);
+        self.revision += 1;
+        self
+    }
+
+    /// The upload when nobody can use it any more.
+    pub(crate) fn used_up(mut self, arrival: Option<Arrival>) -> Self {
+        self.arrival = arrival.or(self.arrival);
+        self.spent = true;
+        self.revision += 1;
+        self
+    }
+
     /// Whether a comment on `ticket` that names an upload so may use this one.
     pub fn answers_to(&self, ticket: &TicketId, named: &NamedUpload) -> bool {
         self.ticket == *ticket
@@ -58,6 +75,15 @@ impl Upload {
             && self.content_type == named.content_type
             && self.key() == named.key
     }
+}
+
+/// The small picture of an attachment, once it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThumbnailMade {
+    /// Whose.
+    pub attachment: AttachmentId,
+    /// The picture.
+    pub thumbnail: Thumbnail,
 }
 
 /// A file of a public comment.
@@ -83,6 +109,8 @@ pub struct StoredAttachment {
     pub ticket: TicketId,
     /// Of which comment.
     pub comment: CommentId,
+    /// Its place among the comment's files, from 0.
+    pub place: i32,
     /// What merchants see of it.
     pub shown: Attachment,
     /// Its name in the store of files.

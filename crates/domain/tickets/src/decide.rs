@@ -18,14 +18,16 @@ use crate::{
 /// What a decision changes of one ticket, all at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketChange {
-    /// The version it was decided on; none for a new ticket.
-    pub from_version: Option<i64>,
+    /// The ticket it was decided on; none for a new one.
+    pub before: Option<Ticket>,
     /// The ticket afterwards.
     pub ticket: Ticket,
     /// What was said.
     pub comment: Option<Comment>,
-    /// The files of the comment. Each uses up the upload of the same identifier.
+    /// The files of the comment.
     pub attached: Vec<StoredAttachment>,
+    /// The uploads that they were, used up now.
+    pub uploads: Vec<Upload>,
     /// What merchants are told.
     pub events: Vec<Event>,
 }
@@ -57,7 +59,7 @@ impl Desk<'_> {
     pub fn open(&self, tenant: Tenant, draft: TicketDraft) -> TicketChange {
         let ticket = Ticket::open(tenant, TicketId::new(self.at, self.entropy), draft, self.at);
         let event = events::event(&ticket, EventName::TicketCreated, None, self.entropy);
-        TicketChange { from_version: None, ticket, comment: None, attached: Vec::new(), events: vec![event] }
+        TicketChange { events: vec![event], ..TicketChange::of(None, ticket) }
     }
 
     /// The merchant comments, with the files of these uploads. Where support waited for it, its work goes on.
@@ -69,28 +71,32 @@ impl Desk<'_> {
     ) -> Result<TicketChange, NoSuchStep> {
         let mut comment = self.said(Author::Merchant, draft.body.clone());
         let tenant = ticket.terms().tenant;
-        let attached = uploads.into_iter().map(|settled| settled.attached(tenant, ticket.id(), comment.id));
+        let attached = (0..).zip(&uploads);
+        let attached = attached.map(|(place, it)| it.attached(tenant, ticket.id(), comment.id, place));
         let attached: Vec<_> = attached.collect();
         comment.attachments = attached.iter().map(|stored| stored.shown.clone()).collect();
-        self.step(ticket, Step::Comment, Some(comment), attached, None)
+        let mut change = self.step(ticket, Step::Comment, Some(comment), None)?;
+        change.attached = attached;
+        change.uploads = uploads.into_iter().map(|it| it.upload.used_up(Some(it.arrival))).collect();
+        Ok(change)
     }
 
     /// The merchant closes, and may say why.
     pub fn close(&self, ticket: &Ticket, comment: Option<String>) -> Result<TicketChange, NoSuchStep> {
         let comment = comment.map(|body| self.said(Author::Merchant, body));
-        self.step(ticket, Step::Close, comment, Vec::new(), None)
+        self.step(ticket, Step::Close, comment, None)
     }
 
     /// The merchant opens again, and may say why.
     pub fn reopen(&self, ticket: &Ticket, comment: Option<String>) -> Result<TicketChange, NoSuchStep> {
         let comment = comment.map(|body| self.said(Author::Merchant, body));
-        self.step(ticket, Step::Reopen, comment, Vec::new(), None)
+        self.step(ticket, Step::Reopen, comment, None)
     }
 
     /// Support comments in public. That is the one comment that merchants are told of by an event.
     pub fn reply(&self, ticket: &Ticket, actor: Actor, body: String) -> Result<TicketChange, NoSuchStep> {
         let comment = self.said(Author::Support(actor), body);
-        let mut change = self.step(ticket, Step::Reply, Some(comment), Vec::new(), None)?;
+        let mut change = self.step(ticket, Step::Reply, Some(comment), None)?;
         let comment = change.comment.as_ref();
         change.events =
             vec![events::event(&change.ticket, EventName::TicketCommentAdded, comment, self.entropy)];
@@ -99,23 +105,17 @@ impl Desk<'_> {
 
     /// Support moves a ticket, and may say what it found.
     pub fn set_status(&self, ticket: &Ticket, draft: MoveDraft) -> Result<TicketChange, NoSuchStep> {
-        self.step(ticket, Step::Support(draft.status), None, Vec::new(), draft.resolution_summary)
+        self.step(ticket, Step::Support(draft.status), None, draft.resolution_summary)
     }
 
     /// A resolved ticket on which nothing happened for long enough closes by itself.
     pub fn close_by_itself(&self, ticket: &Ticket) -> Result<TicketChange, NoSuchStep> {
-        self.step(ticket, Step::CloseByItself, None, Vec::new(), None)
+        self.step(ticket, Step::CloseByItself, None, None)
     }
 
     /// Support gives a ticket into somebody's hands, or takes it from everybody's. No merchant hears of it.
     pub fn assign(&self, ticket: &Ticket, assignee: Option<String>) -> TicketChange {
-        TicketChange {
-            from_version: Some(ticket.state().version),
-            ticket: ticket.assigned_to(assignee),
-            comment: None,
-            attached: Vec::new(),
-            events: Vec::new(),
-        }
+        TicketChange::of(Some(ticket), ticket.assigned_to(assignee))
     }
 
     /// Support writes a note. The ticket does not change by it.
@@ -135,6 +135,7 @@ impl Desk<'_> {
             expires_at: self.at.plus(expires_in),
             arrival: None,
             spent: false,
+            revision: 1,
         }
     }
 
@@ -143,7 +144,6 @@ impl Desk<'_> {
         ticket: &Ticket,
         step: Step,
         comment: Option<Comment>,
-        attached: Vec<StoredAttachment>,
         summary: Option<String>,
     ) -> Result<TicketChange, NoSuchStep> {
         let after = ticket.after(step, self.at)?.with_summary(summary);
@@ -152,8 +152,7 @@ impl Desk<'_> {
         let moved = after.status() != ticket.status();
         let name = moved.then(|| events::of_move_to(after.status()));
         let events = name.map(|name| events::event(&after, name, None, self.entropy)).into_iter().collect();
-        let from_version = Some(ticket.state().version);
-        Ok(TicketChange { from_version, ticket: after, comment, attached, events })
+        Ok(TicketChange { comment, events, ..TicketChange::of(Some(ticket), after) })
     }
 
     fn said(&self, author: Author, body: String) -> Comment {
@@ -165,15 +164,28 @@ impl Desk<'_> {
     }
 }
 
+impl TicketChange {
+    fn of(before: Option<&Ticket>, ticket: Ticket) -> Self {
+        let before = before.cloned();
+        Self { before, ticket, comment: None, attached: Vec::new(), uploads: Vec::new(), events: Vec::new() }
+    }
+}
+
 impl SettledUpload {
-    fn attached(self, tenant: Tenant, ticket: &TicketId, comment: CommentId) -> StoredAttachment {
+    fn attached(
+        &self,
+        tenant: Tenant,
+        ticket: &TicketId,
+        comment: CommentId,
+        place: i32,
+    ) -> StoredAttachment {
         let shown = Attachment {
-            id: self.upload.id,
-            name: self.filename,
+            id: self.upload.id.clone(),
+            name: self.filename.clone(),
             content_type: self.upload.content_type,
             size: self.arrival.size,
         };
-        let object = self.arrival.object;
-        StoredAttachment { tenant, ticket: ticket.clone(), comment, shown, object, thumbnail: None }
+        let object = self.arrival.object.clone();
+        StoredAttachment { tenant, ticket: ticket.clone(), comment, place, shown, object, thumbnail: None }
     }
 }

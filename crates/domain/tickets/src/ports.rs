@@ -1,7 +1,7 @@
 //! What this crate needs of a store and of a place for files.
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, Tenant, Timestamp};
+use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
@@ -46,13 +46,15 @@ pub trait TicketReads: Send + Sync {
         comment: CommentId,
     ) -> Result<bool, StoreUnavailable>;
 
-    /// One attachment of a ticket's comments.
+    /// One attachment of the tenant's tickets.
     async fn attachment(
         &self,
         tenant: Tenant,
-        ticket: &TicketId,
         id: &AttachmentId,
     ) -> Result<Option<StoredAttachment>, StoreUnavailable>;
+
+    /// Whether the tenant has this payment.
+    async fn has_payment(&self, tenant: Tenant, id: &PaymentId) -> Result<bool, StoreUnavailable>;
 
     /// One upload of the tenant.
     async fn upload(&self, tenant: Tenant, id: &AttachmentId) -> Result<Option<Upload>, StoreUnavailable>;

@@ -1,5 +1,4 @@
 //! Uploads and files that the tests of both stores share.
-#![expect(dead_code, reason = "each test program uses its part")]
 
 use std::sync::Arc;
 
@@ -31,6 +30,7 @@ pub(crate) fn upload(kind: ContentType) -> Upload {
         expires_at: now.plus(std::time::Duration::from_mins(10)),
         arrival: None,
         spent: false,
+        revision: 1,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     identity::{Authority, Caller},
     sent::Sent,
 };
-use crate::{error::ApiError, state::AppState};
+use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -22,7 +22,7 @@ pub(super) async fn authenticate(
 ) -> Result<Caller, ApiError> {
     let key = match Sent::read(request, &X_API_KEY) {
         Sent::Nothing | Sent::Text("") => {
-            return Err(ApiError::unauthorized("API_KEY_MISSING", "header X-API-Key is required"));
+            return Err(ApiError::refused(ErrorCode::ApiKeyMissing, "header X-API-Key is required"));
         }
         Sent::Text(text) => ApiKey::parse(text)?,
         Sent::Unusable => return Err(ApiKeyProblem::Malformed.into()),
@@ -40,14 +40,14 @@ pub(super) async fn authenticate(
 
     if envelope.merchant.api_version != ApiVersion::V1 {
         let message = "the merchant uses version 2, whose requests are signed";
-        return Err(ApiError::unauthorized("API_VERSION_MISMATCH", message));
+        return Err(ApiError::refused(ErrorCode::ApiVersionMismatch, message));
     }
     // Whatever this node's clock says: a revocation is never set for later.
     if envelope.key.revoked_at.is_some() {
-        return Err(ApiError::unauthorized("API_KEY_REVOKED", "the API key was revoked"));
+        return Err(ApiError::refused(ErrorCode::ApiKeyRevoked, "the API key was revoked"));
     }
     if envelope.key.expires_at.is_some_and(|at| at <= now) {
-        return Err(ApiError::unauthorized("API_KEY_EXPIRED", "the API key has expired"));
+        return Err(ApiError::refused(ErrorCode::ApiKeyExpired, "the API key has expired"));
     }
     state.services.key_uses.note(&envelope.key.key_id, now);
     Ok(Caller::new(Authority::Key(envelope)))

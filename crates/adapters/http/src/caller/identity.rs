@@ -8,6 +8,7 @@ use quipu_merchants::{
 };
 
 use crate::{
+    code::ErrorCode,
     error::ApiError,
     tokens::{Bearer, KeyKind},
 };
@@ -85,8 +86,7 @@ impl Caller {
     /// Whether its merchant may act, and it may do what needs this scope.
     pub(crate) fn may(&self, scope: Option<Scope>) -> Result<(), ApiError> {
         if self.merchant().status == MerchantStatus::Suspended {
-            let message = "the merchant is suspended".to_owned();
-            return Err(ApiError::Forbidden { code: "MERCHANT_SUSPENDED", message });
+            return Err(ApiError::refused(ErrorCode::MerchantSuspended, "the merchant is suspended"));
         }
         match scope {
             Some(scope) if !self.grants(scope) => Err(ApiError::scope_missing(scope)),

@@ -1,11 +1,11 @@
-//! Rate limits (specification, "Limits"; decisions, "Rate limits").
+//! What calls are counted against.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use actix_web::HttpRequest;
 use quipu_merchants::{BudgetKind, Verdict};
 
-use super::identity::Caller;
+use super::{Provider, identity::Caller};
 use crate::state::AppState;
 
 /// Counts a call of an authenticated merchant.
@@ -14,11 +14,16 @@ pub(crate) async fn charge_call(state: &AppState, caller: &Caller, kind: BudgetK
     state.services.limiter.take(budget, caller.subject()).await
 }
 
-/// Counts a failure of authentication against the client's address. Successes are neither counted nor refused, so a
-/// good key works from an address that others misuse.
-pub(crate) async fn charge_failure(state: &AppState, request: &HttpRequest) -> Verdict {
+/// Counts a verified callback against its rail.
+pub(crate) async fn charge_callback(state: &AppState, provider: &Provider) -> Verdict {
+    state.services.limiter.take(state.settings.limits.of_callbacks(), provider.rail()).await
+}
+
+/// Counts a call against the client's address. Failures of authentication are counted like this; successes are neither
+/// counted nor refused, so a good key works from an address that others misuse.
+pub(crate) async fn charge_address(state: &AppState, request: &HttpRequest, kind: BudgetKind) -> Verdict {
     let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |peer| network(peer.ip()));
-    state.services.limiter.take(state.settings.limits.of_failures(), &address).await
+    state.services.limiter.take(state.settings.limits.of_address(kind), &address).await
 }
 
 /// An IPv4 address, or the /64 that one IPv6 subscriber usually has to itself.

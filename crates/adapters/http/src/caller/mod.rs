@@ -5,6 +5,7 @@ mod bearer;
 mod identity;
 mod limit;
 mod operator;
+mod provider;
 mod sent;
 mod signature;
 
@@ -12,8 +13,9 @@ use actix_web::{HttpRequest, http::header};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 
 pub(crate) use identity::Caller;
-pub(crate) use limit::{charge_call, charge_failure};
+pub(crate) use limit::{charge_address, charge_call, charge_callback};
 pub(crate) use operator::Staff;
+pub(crate) use provider::Provider;
 use sent::Sent;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_merchants::{Actor, Operator, Role};
 use quipu_signing::OperatorToken;
 
-use crate::{error::ApiError, state::AppState, tokens::invalid};
+use crate::{code::ErrorCode, error::ApiError, state::AppState, tokens::invalid};
 
 /// A member of staff, authenticated.
 pub(crate) struct Staff(Arc<Operator>);
@@ -22,7 +22,7 @@ impl Staff {
             return Ok(());
         }
         let message = format!("the role {} is required", role.as_str());
-        Err(ApiError::Forbidden { code: "SCOPE_MISSING", message })
+        Err(ApiError::refused(ErrorCode::ScopeMissing, message))
     }
 }
 
@@ -31,8 +31,9 @@ pub(super) fn looks_like_one(token: &str) -> bool {
 }
 
 pub(super) async fn authenticate(state: &AppState, token: Option<&str>) -> Result<Staff, ApiError> {
-    let missing =
-        || ApiError::unauthorized("TOKEN_INVALID", "header Authorization with an operator token is required");
+    let missing = || {
+        ApiError::refused(ErrorCode::TokenInvalid, "header Authorization with an operator token is required")
+    };
     let token = OperatorToken::parse(token.ok_or_else(missing)?).map_err(|_| invalid())?;
     for hash in token.hashes(&state.services.keyring) {
         if let Some(operator) = state.services.directory.operator_by_hash(&hash).await? {

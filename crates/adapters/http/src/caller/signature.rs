@@ -12,7 +12,7 @@ use super::{
     identity::{Authority, Caller},
     sent::Sent,
 };
-use crate::{error::ApiError, state::AppState};
+use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
 /// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then a replay is refused for its age. The minute
 /// more is for what was judged in time and waits to be committed.
@@ -94,5 +94,5 @@ async fn refusal(state: &AppState, merchant: Option<MerchantId>, problem: Signat
 
 fn version_mismatch() -> ApiError {
     let message = "the merchant uses version 1, whose requests carry an API key";
-    ApiError::unauthorized("API_VERSION_MISMATCH", message)
+    ApiError::refused(ErrorCode::ApiVersionMismatch, message)
 }

@@ -8,6 +8,7 @@ use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
+    code::ErrorCode,
     envelope,
     error::ApiError,
     v1::auth::read_scopes,
@@ -42,7 +43,7 @@ pub(crate) async fn revoke(call: Call, staff: Staff) -> Outcome {
     let merchant = merchant_of(&call)?;
     let key_id = call.segment("key_id");
     let revoked = call.state.onboarding.revoke_api_key(merchant, key_id, staff.actor()).await;
-    revoked.map_err(of_part("API_KEY_NOT_FOUND", "API key"))?;
+    revoked.map_err(of_part(ErrorCode::ApiKeyNotFound, "API key"))?;
     envelope::one(json!({ "key_id": key_id, "revoked": true }))
 }
 

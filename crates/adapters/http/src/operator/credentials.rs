@@ -7,6 +7,7 @@ use super::{checked, merchant_of, of_part, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
+    code::ErrorCode,
     envelope,
 };
 
@@ -32,6 +33,6 @@ pub(crate) async fn revoke(call: Call, staff: Staff) -> Outcome {
     let merchant = merchant_of(&call)?;
     let credential_id = call.segment("credential_id");
     let revoked = call.state.onboarding.revoke_credential(merchant, credential_id, staff.actor()).await;
-    revoked.map_err(of_part("CREDENTIAL_NOT_FOUND", "HMAC credential"))?;
+    revoked.map_err(of_part(ErrorCode::CredentialNotFound, "HMAC credential"))?;
     envelope::one(json!({ "credential_id": credential_id, "revoked": true }))
 }

@@ -14,7 +14,7 @@ pub(crate) mod routes;
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_merchants::DirectoryError;
 
-use crate::{call::Call, error::ApiError};
+use crate::{call::Call, code::ErrorCode, error::ApiError};
 
 /// The merchant that the path names; one that cannot exist does not.
 fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {
@@ -43,10 +43,10 @@ fn checked<T>(value: Option<T>, problems: Problems) -> Result<T, ApiError> {
 }
 
 /// A refusal about a thing of a merchant rather than about the merchant.
-fn of_part(code: &'static str, what: &str) -> impl FnOnce(DirectoryError) -> ApiError {
+fn of_part(code: ErrorCode, what: &str) -> impl FnOnce(DirectoryError) -> ApiError {
     let message = format!("there is no such {what}");
     move |error| match error {
-        DirectoryError::NotFound => ApiError::not_found(code, &message),
+        DirectoryError::NotFound => ApiError::refused(code, message),
         other => other.into(),
     }
 }

@@ -98,7 +98,7 @@ async fn unknown_paths_and_methods_answer_in_shape() {
     }
     let answer = world.send(request("DELETE", "/api/v1/payments")).await;
     assert_eq!(answer.code(), (405, "METHOD_NOT_ALLOWED"));
-    assert_eq!(answer.header("allow"), Some("POST, GET"));
+    assert_eq!(answer.header("allow"), Some("POST, GET, HEAD, OPTIONS"));
     is_business(&answer);
 }
 

@@ -17,7 +17,7 @@ async fn no_route_opens_without_credentials() {
     for row in route_table() {
         let answer = world.send(request(row.method(), &filled(row.path(), 1))).await;
         let expected = match row.credentials() {
-            Credentials::None => continue,
+            Credentials::None | Credentials::Provider => continue,
             Credentials::Signature => "SIGNATURE_MISSING",
             Credentials::Staff(_) => "TOKEN_INVALID",
             _ => "API_KEY_MISSING",
@@ -32,8 +32,10 @@ async fn a_key_without_the_scope_of_a_route_is_told_which_it_lacks() {
     let world = World::new();
     let merchant = world.merchant(ApiVersion::V1).await;
     for row in route_table() {
-        let needs_key =
-            !matches!(row.credentials(), Credentials::None | Credentials::Signature | Credentials::Staff(_));
+        let needs_key = !matches!(
+            row.credentials(),
+            Credentials::None | Credentials::Provider | Credentials::Signature | Credentials::Staff(_)
+        );
         let (true, Some(scope)) = (needs_key, row.scope()) else { continue };
         let path = filled(row.path(), merchant.0);
         let (_, lacking) = world.key(merchant, without(scope)).await;
@@ -77,7 +79,7 @@ async fn credentials_open_only_the_doors_of_their_kind() {
         let by_staff =
             world.send(request(row.method(), &path).insert_header(("Authorization", staff.as_str()))).await;
         match row.credentials() {
-            Credentials::None => {}
+            Credentials::None | Credentials::Provider => {}
             Credentials::Signature => assert_eq!(by_key.code(), (401, "SIGNATURE_MISSING"), "{row:?}"),
             Credentials::Staff(_) => assert_eq!(by_key.code(), (401, "TOKEN_INVALID"), "{row:?}"),
             Credentials::ApiKey => assert_eq!(by_staff.code(), (401, "API_KEY_MISSING"), "{row:?}"),

@@ -14,7 +14,7 @@ use actix_web::{
     test::{self, TestRequest},
 };
 use async_trait::async_trait;
-use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, configure};
+use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, Stop, configure};
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
@@ -24,7 +24,7 @@ use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     books::{FakeBooks, PatientRail},
     directory::FakeDirectory,
 };
@@ -157,6 +157,7 @@ impl World {
             rails,
             readiness: Arc::new(Ready),
             key_uses: Arc::new(KeyUses::new(directory.clone())),
+            stop: Stop::never(),
         };
         let settings = HttpSettings::new("https://gateway.example");
         Self { directory, books, clock, onboarding, settings, services }

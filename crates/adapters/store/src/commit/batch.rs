@@ -1,15 +1,11 @@
 //! One batch: judged, written and committed together, or else one change at a time.
 
+use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, judge};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{CommitError, Committed, PaymentChange};
 
 use super::{
     job::{Job, Outcome},
-    judge::{Verdict, judge},
-    load,
-    state::Wanted,
-    write_postgres, write_sqlite,
-    writes::Writes,
+    load, write,
 };
 use crate::{
     connection::Connection,
@@ -20,12 +16,12 @@ use crate::{
 /// How often a change is tried that another node keeps overtaking.
 const ATTEMPTS: usize = 8;
 
-/// Settles `jobs` and answers each. The lease is replaced when its connection fails. Whether a payment now waits for a worker.
+/// Settles `jobs` and answers each. The lease is replaced when its connection fails. Answers what was committed.
 ///
 /// If the batch fails as a whole nothing of it has happened, and its changes are tried one at a time, so that only
 /// the one at fault suffers. There are two exceptions: after a commit whose outcome is unknown, trying again could do
 /// everything twice; and where no connection is to be had, each would wait as long for one, and everybody behind them.
-pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, mut jobs: Vec<Job>) -> bool {
+pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, mut jobs: Vec<Job>) -> News {
     match transact(lease, origin, &mut jobs).await {
         Ok(verdicts) => answer_all(jobs, verdicts),
         Err(fault @ (Fault::OutcomeUnknown(_) | Fault::Unconnected(_))) => fail_all(jobs, &fault),
@@ -36,23 +32,23 @@ pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, mut jobs: Vec<Job
     }
 }
 
-async fn settle_each(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>) -> bool {
-    let mut due = false;
+async fn settle_each(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>) -> News {
+    let mut news = News::default();
     let mut rest = jobs.into_iter();
     while let Some(job) = rest.next() {
         let mut alone = vec![job];
         match transact_again(lease, origin, &mut alone).await {
-            Ok(verdicts) => due |= answer_all(alone, verdicts),
+            Ok(verdicts) => news.join(answer_all(alone, verdicts)),
             Err(fault @ Fault::Unconnected(_)) => {
                 fail_all(alone.into_iter().chain(rest).collect(), &fault);
-                return due;
+                return news;
             }
             Err(fault) => {
                 fail_all(alone, &fault);
             }
         }
     }
-    due
+    news
 }
 
 /// One transaction, tried again on fresh state while another node overtakes it.
@@ -67,7 +63,7 @@ async fn transact_again(
             Err(fault) if fault.is_race() && attempt < ATTEMPTS => attempt += 1,
             outcome => return outcome,
         }
-        alone.iter_mut().for_each(Job::renumber_customer);
+        alone.iter_mut().for_each(Job::renumber);
     }
 }
 
@@ -94,45 +90,37 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Resul
 }
 
 async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
-    let state = load::begin(conn, &Wanted::by(jobs)).await?;
-    let (verdicts, writes) = judge(state, jobs);
+    let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let (verdicts, writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
     if !writes.is_empty() {
-        write(conn, jobs, &writes).await?;
+        write::write(conn, jobs, &writes).await?;
     }
     Ok(verdicts)
 }
 
-async fn write(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
-    match conn {
-        Connection::Sqlite(conn) => write_sqlite::write(conn, jobs, writes),
-        Connection::Postgres(conn) => write_postgres::write(conn, jobs, writes).await,
-    }
-}
-
-fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> bool {
-    let mut due = false;
+/// Answers everybody, and says what was committed.
+fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
+    let mut news = News::default();
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
         let Job { changes, reply, .. } = job;
         let outcome: Outcome = match verdict {
             Ok(answer) => {
-                let payment = changes.payment.map(|change| match change {
-                    PaymentChange::Created(payment) | PaymentChange::Moved { payment, .. } => payment,
-                });
-                due |= payment.as_ref().is_some_and(|payment| payment.state().due.is_some());
-                Ok(Committed { payment, answer })
+                news.add(&changes);
+                let saved = changes.saves.into_iter().map(|save| save.record).collect();
+                Ok(Committed { saved, answer })
             }
             Err(refusal) => Err(CommitError::Refused(refusal)),
         };
         // Nobody waits if the caller has gone; the change stands all the same.
         let _gone = reply.send(outcome);
     }
-    due
+    news
 }
 
-fn fail_all(jobs: Vec<Job>, fault: &Fault) -> bool {
+fn fail_all(jobs: Vec<Job>, fault: &Fault) -> News {
     tracing::error!(changes = jobs.len(), %fault, "changes failed");
     for job in jobs {
         let _gone = job.reply.send(Err(StoreUnavailable::Failed(fault.to_string()).into()));
     }
-    false
+    News::default()
 }

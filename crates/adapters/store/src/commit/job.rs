@@ -1,21 +1,30 @@
 //! A change on its way to a lane.
 
-use quipu_kernel::{CustomerId, PaymentId};
-use quipu_payments::{Changes, CommitError, Committed, CustomerClaim, Payment, PaymentChange};
+use quipu_commit::{Changes, CommitError, Committed};
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
-use crate::document::Document;
+use crate::tables::{TABLES, table_of};
 
 /// What a waiting caller is told.
 pub(crate) type Outcome = Result<Committed, CommitError>;
+
+/// Where a record goes, and what was worked out of it before its turn.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// The place of its table in [`TABLES`].
+    pub(crate) table: usize,
+    pub(crate) text: String,
+}
 
 /// A change with all that can be worked out before its turn comes, so that the lane does not have to.
 pub(crate) struct Job {
     /// What is to change.
     pub(crate) changes: Changes,
-    /// The text of the payment's `document`, empty if there is no payment.
-    pub(crate) document: String,
+    /// For each saved record, each joined record and each row, in this order.
+    pub(crate) saves: Vec<Prepared>,
+    pub(crate) joins: Vec<Prepared>,
+    pub(crate) rows: Vec<Prepared>,
     /// An identifier for each transaction.
     pub(crate) transaction_ids: Vec<String>,
     /// Who waits for the outcome. The caller may have gone away, which changes nothing.
@@ -23,36 +32,24 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Prepares `changes`.
-    pub(crate) fn new(changes: Changes, reply: oneshot::Sender<Outcome>) -> Self {
-        let document = payment_of(&changes).map(Document::text_of).unwrap_or_default();
+    /// Prepares `changes`; none if a record of them has no table.
+    pub(crate) fn new(changes: Changes, reply: oneshot::Sender<Outcome>) -> Option<Self> {
+        let prepare = |record: &dyn quipu_commit::Record| {
+            let table = table_of(record)?;
+            Some(Prepared { table, text: TABLES[table].prepare(record) })
+        };
+        let saves = changes.saves.iter().map(|save| prepare(&*save.record)).collect::<Option<_>>()?;
+        let joins = changes.joins.iter().map(|join| prepare(&*join.make)).collect::<Option<_>>()?;
+        let rows = changes.rows.iter().map(|record| prepare(&**record)).collect::<Option<_>>()?;
         let seconds = u64::try_from(changes.at.seconds()).unwrap_or(0);
         let nanos = u32::try_from(changes.at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
         let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
         let transaction_ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string()).collect();
-        Self { changes, document, transaction_ids, reply }
+        Some(Self { changes, saves, joins, rows, transaction_ids, reply })
     }
 
-    /// The payment as it stands afterwards.
-    pub(crate) fn payment(&self) -> Option<&Payment> {
-        payment_of(&self.changes)
-    }
-
-    /// Takes another number for the customer it may make: a customer of another node may have the first.
-    pub(crate) const fn renumber_customer(&mut self) {
-        if let Some(CustomerClaim::MatchOrCreate(CustomerId(number))) = &mut self.changes.customer {
-            *number += 1;
-        }
-    }
-
-    /// The identifier of that payment.
-    pub(crate) fn payment_id(&self) -> Option<&PaymentId> {
-        self.payment().map(Payment::id)
-    }
-}
-
-fn payment_of(changes: &Changes) -> Option<&Payment> {
-    match changes.payment.as_ref()? {
-        PaymentChange::Created(payment) | PaymentChange::Moved { payment, .. } => Some(payment),
+    /// Takes other numbers for what it may make: something of another node may have the first.
+    pub(crate) fn renumber(&mut self) {
+        self.changes.joins.iter_mut().for_each(quipu_commit::Join::renumber);
     }
 }

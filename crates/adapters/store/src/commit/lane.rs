@@ -3,10 +3,13 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use super::{batch, job::Job};
-use crate::lease::{Lease, Origin};
+use crate::{
+    hub::Hub,
+    lease::{Lease, Origin},
+};
 
 /// How many changes are committed together at most.
 const BATCH: usize = 512;
@@ -30,7 +33,7 @@ pub(crate) enum Work {
 pub(crate) async fn serve(
     mut queue: mpsc::Receiver<Work>,
     origin: Origin,
-    due: Arc<Notify>,
+    hub: Arc<Hub>,
     mut after_turn: impl FnMut() + Send,
 ) {
     let mut lease = Lease::none();
@@ -43,34 +46,32 @@ pub(crate) async fn serve(
             match work {
                 Work::Change(job) => jobs.push(*job),
                 Work::Task(task) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &due).await;
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &hub).await;
                     guarded(task(&mut lease, &origin)).await;
                 }
                 Work::Close(done) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &due).await;
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &hub).await;
                     drop(lease);
                     let _gone = done.send(());
                     return;
                 }
             }
         }
-        commit(&mut lease, &origin, jobs, &due).await;
+        commit(&mut lease, &origin, jobs, &hub).await;
         after_turn();
     }
 }
 
-async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, due: &Notify) {
+async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, hub: &Hub) {
     if jobs.is_empty() {
         return;
     }
     #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^52")]
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
-    let due_changed = guarded(batch::settle(lease, origin, jobs)).await.unwrap_or(false);
+    let news = guarded(batch::settle(lease, origin, jobs)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    if due_changed {
-        due.notify_one();
-    }
+    hub.tell(news);
 }
 
 /// A panic in one piece of work must not stop the lane. Those who waited for it see their channel close.

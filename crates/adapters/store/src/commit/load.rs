@@ -1,15 +1,307 @@
 //! Loading the state that a batch depends on.
+//!
+//! SQLite asks by one cached statement for each key, which costs a few microseconds and no round trip. PostgreSQL asks by one
+//! statement a table for all keys, each row told apart by its key's place, and all of it sent at once.
 
-use super::{
-    load_postgres, load_sqlite,
-    state::{State, Wanted},
+use std::collections::BTreeSet;
+
+use diesel::{
+    OptionalExtension as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection,
+    pg::Pg,
+    sql_types::{Array, BigInt, Integer, Nullable, Text},
 };
-use crate::{connection::Connection, error::Fault};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
+use futures_util::future::BoxFuture;
+use quipu_commit::{AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, Wanted};
+use quipu_kernel::{Currency, Tenant, Timestamp};
 
-/// Begins a transaction and loads everything `wanted`. On PostgreSQL the balances and payments stay locked until it ends.
+use crate::{
+    connection::{BeginWriting, Connection, in_order},
+    error::Fault,
+    schema::{balances, kept_answers, nonces},
+    statement::statement,
+    stored::{Totals, balance_from, parsed, totals},
+    tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
+};
+
+/// Begins a transaction and loads everything `wanted`. On PostgreSQL balances and aggregates stay locked until it ends.
 pub(crate) async fn begin(conn: &mut Connection, wanted: &Wanted) -> Result<State, Fault> {
     match conn {
-        Connection::Sqlite(conn) => load_sqlite::begin(conn, wanted),
-        Connection::Postgres(conn) => load_postgres::begin(conn, wanted).await,
+        Connection::Sqlite(conn) => of_file(conn, wanted),
+        Connection::Postgres(conn) => of_server(conn, wanted).await,
     }
+}
+
+type AnswerRow = (i64, Option<String>, i32);
+
+fn known_answer((expires_at, payment_id, status): AnswerRow) -> Result<KnownAnswer, Fault> {
+    let payment_id = payment_id.as_deref().map(|id| parsed("a payment", id)).transpose()?;
+    Ok(KnownAnswer { expires_at: Timestamp::from_millis(expires_at), payment_id, awaited: status == AWAITED })
+}
+
+/// It holds the database's only write lock, so that nothing needs locking. No statement here binds a `LIMIT`: SQLite would
+/// look at its value and prepare the statement anew each time.
+fn of_file(conn: &mut SqliteConnection, wanted: &Wanted) -> Result<State, Fault> {
+    BeginWriting.execute(conn)?;
+    let mut state = State::default();
+    for key in &wanted.nonces {
+        let row = nonces::table.find((key.0, &key.1)).select(nonces::expires_at);
+        if let Some(expires_at) = row.get_result::<i64>(conn).optional()? {
+            state.nonces.insert(key.clone(), Timestamp::from_millis(expires_at));
+        }
+    }
+    for key in &wanted.answers {
+        let (tenant, audience, text) = key;
+        let row = kept_answers::table
+            .find((tenant.merchant().0, tenant.environment().as_str(), audience.as_str(), text))
+            .select((kept_answers::expires_at, kept_answers::payment_id, kept_answers::status));
+        if let Some(row) = row.get_result::<AnswerRow>(conn).optional()? {
+            state.answers.insert(key.clone(), known_answer(row)?);
+        }
+    }
+    for key in &wanted.aggregates {
+        let (aggregate, tenant, id) = key;
+        let table = saved_table(*aggregate).ok_or_else(|| no_table(aggregate.0))?;
+        if let Some(revision) = table.revision_sqlite(conn, *tenant, id)? {
+            state.aggregates.insert(key.clone(), revision);
+        }
+    }
+    for (tenant, name) in &wanted.names {
+        let table = name_table(name.index).ok_or_else(|| no_table(name.index.0))?;
+        if let Some(holder) = table.holder_sqlite(conn, *tenant, &name.value)? {
+            state.names.insert((*tenant, name.clone()), holder);
+        }
+    }
+    for (tenant, currency) in wanted.balances.iter().chain(&wanted.foreseen) {
+        let row = balances::table
+            .find((tenant.merchant().0, tenant.environment().as_str(), currency.as_str()))
+            .select(totals!());
+        if let Some(totals) = row.get_result::<Totals>(conn).optional()? {
+            let balance = balance_from(*currency, totals)?;
+            let known = KnownBalance { balance, stored: true, touched: false };
+            state.balances.insert((*tenant, *currency), known);
+        }
+    }
+    Ok(state)
+}
+
+fn no_table(name: &str) -> Fault {
+    Fault::Corrupt(format!("{name} has no table"))
+}
+
+statement! { FindNonces on Pg => (BigInt, BigInt) {
+    "SELECT wanted.place, found.expires_at FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => values: Vec<&'a str> as Array<Text> ;
+    ") WITH ORDINALITY AS wanted (merchant_id, value, place)
+     JOIN nonces AS found ON found.merchant_id = wanted.merchant_id AND found.value = wanted.value"
+} }
+
+statement! { FindAnswers on Pg => (BigInt, BigInt, Nullable<Text>, Integer) {
+    "SELECT wanted.place, found.expires_at, found.payment_id, found.status FROM UNNEST ("
+    => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => audiences: Vec<&'a str> as Array<Text>,
+    ", " => keys: Vec<&'a str> as Array<Text> ;
+    ") WITH ORDINALITY AS wanted (merchant_id, environment, audience, key, place)
+     JOIN kept_answers AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
+        AND found.audience = wanted.audience AND found.key = wanted.key"
+} }
+
+type BalanceColumns = (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt);
+
+statement! { LockBalances on Pg => BalanceColumns {
+    "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
+        found.adjustment FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => currencies: Vec<&'a str> as Array<Text> ;
+    ") WITH ORDINALITY AS wanted (merchant_id, environment, currency, place)
+     JOIN balances AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
+        AND found.currency = wanted.currency
+     ORDER BY wanted.place FOR UPDATE OF found"
+} }
+
+statement! { ReadBalances on Pg => BalanceColumns {
+    "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
+        found.adjustment FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => currencies: Vec<&'a str> as Array<Text> ;
+    ") WITH ORDINALITY AS wanted (merchant_id, environment, currency, place)
+     JOIN balances AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
+        AND found.currency = wanted.currency"
+} }
+
+/// The two columns that every key of a tenant begins with.
+fn tenants<'a>(all: impl Iterator<Item = &'a Tenant>) -> (Vec<i64>, Vec<&'static str>) {
+    all.map(|tenant| (tenant.merchant().0, tenant.environment().as_str())).unzip()
+}
+
+/// The key at a place that the database counted from 1.
+fn at<K>(keys: &[K], place: i64) -> Result<&K, Fault> {
+    let index = usize::try_from(place - 1).ok();
+    let found = index.and_then(|index| keys.get(index));
+    found.ok_or_else(|| Fault::Corrupt("a place beyond its list".to_owned()))
+}
+
+/// A part of the state that is on its way.
+enum Part {
+    Begun,
+    Nonces(Vec<(i64, i64)>),
+    Answers(Vec<(i64, i64, Option<String>, i32)>),
+    Balances(BalanceSet, Vec<(i64, i64, i64, i64, i64, i64, i64)>),
+    Revisions(usize, Vec<(i64, i64)>),
+    Holders(usize, Vec<(i64, quipu_commit::Holder)>),
+}
+
+/// Which of the wanted balances.
+#[derive(Clone, Copy)]
+enum BalanceSet {
+    Changing,
+    Foreseen,
+}
+
+type Loading<'c> = BoxFuture<'c, diesel::QueryResult<Part>>;
+
+/// The balances are locked first and then the aggregates, each in the order of their keys, as every lane of every node
+/// does it.
+async fn of_server(conn: &AsyncPgConnection, wanted: &Wanted) -> Result<State, Fault> {
+    let revisions = by_table(&wanted.aggregates);
+    let names = by_index(&wanted.names);
+    let mut session = conn;
+    let mut parts: Vec<Loading<'_>> =
+        vec![Box::pin(async move { session.batch_execute("BEGIN").await.map(|()| Part::Begun) })];
+    for set in [BalanceSet::Changing, BalanceSet::Foreseen] {
+        parts.extend(balances_of(conn, wanted, set));
+    }
+    for (place, keys) in revisions.iter().enumerate().filter(|(_, keys)| !keys.is_empty()) {
+        let found = SAVED_TABLES[place].lock_postgres(conn, keys);
+        parts.push(Box::pin(async move { Ok(Part::Revisions(place, found.await?)) }));
+    }
+    parts.extend(nonces_of(conn, wanted));
+    parts.extend(answers_of(conn, wanted));
+    for (place, keys) in names.iter().enumerate().filter(|(_, keys)| !keys.is_empty()) {
+        let found = NAME_TABLES[place].holders_postgres(conn, keys);
+        parts.push(Box::pin(async move { Ok(Part::Holders(place, found.await?)) }));
+    }
+    let mut state = State::default();
+    for part in in_order(parts).await {
+        place(&mut state, wanted, (&revisions, &names), part?)?;
+    }
+    Ok(state)
+}
+
+type Keys<'w> = Vec<Vec<(Tenant, &'w str)>>;
+
+fn by_table(all: &BTreeSet<AggregateKey>) -> Keys<'_> {
+    let of = |table: &&dyn crate::tables::SavedTable| {
+        let aggregate = table.aggregate();
+        let mine = all.iter().filter(|key| key.0 == aggregate);
+        mine.map(|(_, tenant, id)| (*tenant, id.as_str())).collect()
+    };
+    SAVED_TABLES.iter().map(of).collect()
+}
+
+fn by_index(all: &BTreeSet<(Tenant, Name)>) -> Keys<'_> {
+    let of = |table: &&dyn crate::tables::NameTable| {
+        let index = table.index();
+        let mine = all.iter().filter(|(_, name)| name.index == index);
+        mine.map(|(tenant, name)| (*tenant, name.value.as_str())).collect()
+    };
+    NAME_TABLES.iter().map(of).collect()
+}
+
+fn nonces_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Loading<'c>> {
+    let keys = wanted.nonces.iter().map(|(merchant, value)| (*merchant, value.as_str()));
+    let (merchants, values): (Vec<_>, Vec<_>) = keys.unzip();
+    (!values.is_empty()).then(|| -> Loading<'c> {
+        Box::pin(async move {
+            let found = FindNonces { merchants, values };
+            diesel_async::RunQueryDsl::load(found, &mut &*conn).await.map(Part::Nonces)
+        })
+    })
+}
+
+fn answers_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Loading<'c>> {
+    let (merchants, environments) = tenants(wanted.answers.iter().map(|(tenant, ..)| tenant));
+    let audiences: Vec<_> = wanted.answers.iter().map(|(_, audience, _)| audience.as_str()).collect();
+    let keys = wanted.answers.iter().map(|(.., key)| key.as_str()).collect();
+    (!audiences.is_empty()).then(|| -> Loading<'c> {
+        Box::pin(async move {
+            let found = FindAnswers { merchants, environments, audiences, keys };
+            diesel_async::RunQueryDsl::load(found, &mut &*conn).await.map(Part::Answers)
+        })
+    })
+}
+
+fn balances_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted, set: BalanceSet) -> Option<Loading<'c>> {
+    let keys = keys_of(wanted, set);
+    let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
+    let currencies: Vec<&str> = keys.iter().map(|(_, currency)| currency.as_str()).collect();
+    (!currencies.is_empty()).then(|| -> Loading<'c> {
+        Box::pin(async move {
+            let rows = match set {
+                BalanceSet::Changing => {
+                    let found = LockBalances { merchants, environments, currencies };
+                    diesel_async::RunQueryDsl::load(found, &mut &*conn).await
+                }
+                BalanceSet::Foreseen => {
+                    let found = ReadBalances { merchants, environments, currencies };
+                    diesel_async::RunQueryDsl::load(found, &mut &*conn).await
+                }
+            };
+            rows.map(|rows| Part::Balances(set, rows))
+        })
+    })
+}
+
+const fn keys_of(wanted: &Wanted, set: BalanceSet) -> &BTreeSet<(Tenant, Currency)> {
+    match set {
+        BalanceSet::Changing => &wanted.balances,
+        BalanceSet::Foreseen => &wanted.foreseen,
+    }
+}
+
+/// Puts what was found under the keys that it was looked for by.
+fn place(
+    state: &mut State,
+    wanted: &Wanted,
+    (revisions, names): (&Keys<'_>, &Keys<'_>),
+    part: Part,
+) -> Result<(), Fault> {
+    match part {
+        Part::Begun => {}
+        Part::Nonces(rows) => {
+            let keys: Vec<_> = wanted.nonces.iter().collect();
+            for (place, expires_at) in rows {
+                state.nonces.insert((*at(&keys, place)?).clone(), Timestamp::from_millis(expires_at));
+            }
+        }
+        Part::Answers(rows) => {
+            let keys: Vec<&AnswerKey> = wanted.answers.iter().collect();
+            for (place, expires_at, payment_id, status) in rows {
+                let known = known_answer((expires_at, payment_id, status))?;
+                state.answers.insert((*at(&keys, place)?).clone(), known);
+            }
+        }
+        Part::Balances(set, rows) => {
+            let keys: Vec<_> = keys_of(wanted, set).iter().collect();
+            for row in rows {
+                let (tenant, currency) = *at(&keys, row.0)?;
+                let balance = balance_from(*currency, (row.1, row.2, row.3, row.4, row.5, row.6))?;
+                let known = KnownBalance { balance, stored: true, touched: false };
+                state.balances.insert((*tenant, *currency), known);
+            }
+        }
+        Part::Revisions(table, rows) => {
+            let (keys, aggregate) = (&revisions[table], SAVED_TABLES[table].aggregate());
+            for (place, revision) in rows {
+                let (tenant, id) = at(keys, place)?;
+                state.aggregates.insert((aggregate, *tenant, (*id).to_owned()), revision);
+            }
+        }
+        Part::Holders(table, rows) => {
+            let (keys, index) = (&names[table], NAME_TABLES[table].index());
+            for (place, holder) in rows {
+                let (tenant, name) = at(keys, place)?;
+                state.names.insert((*tenant, Name::new(index, *name)), holder);
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,20 +1,12 @@
 //! The write path, in the order in which a change walks it.
 //!
 //! A caller's thread prepares the change ([`job`]) and puts it in the queue of a [`lane`]. The lane takes all that
-//! waits and hands it to [`batch`], which loads what the changes depend on ([`load`]), judges each against it and
-//! against those before it ([`judge`]), writes what was accepted ([`write_sqlite`], [`write_postgres`]), commits once, and
-//! only then answers everybody.
+//! waits and hands it to [`batch`], which loads what the changes depend on ([`load`]), has each judged against it and
+//! against those before it (`quipu_commit::judge`), writes what was accepted ([`write`]), commits once, and only then
+//! answers everybody and tells the hub.
 
 pub(crate) mod batch;
-mod columns;
 pub(crate) mod job;
-mod judge;
 pub(crate) mod lane;
 mod load;
-mod load_postgres;
-mod load_sqlite;
-mod payments_postgres;
-mod state;
-mod write_postgres;
-mod write_sqlite;
-mod writes;
+mod write;

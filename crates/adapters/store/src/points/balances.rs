@@ -21,8 +21,8 @@ use crate::{
 
 statement! { FindBalances on Pg => (BigInt, (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt)) {
     "SELECT wanted.place, found.available, found.frozen, found.deposit, found.withdrawal, found.commission,
-        found.adjustment FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>,
-    ", " environments: Vec<&'a str> as Array<Text>, ", " currencies: Vec<&'a str> as Array<Text> ;
+        found.adjustment FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => currencies: Vec<&'a str> as Array<Text> ;
     ") WITH ORDINALITY AS wanted (merchant_id, environment, currency, place)
      JOIN balances AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
         AND found.currency = wanted.currency"

@@ -16,8 +16,8 @@ use crate::{
 };
 
 statement! { FindPayments on Pg => payments::SqlType {
-    "SELECT found.* FROM UNNEST (" merchants: Vec<i64> as Array<BigInt>, ", " environments: Vec<&'a str> as Array<Text>,
-    ", " ids: Vec<&'a str> as Array<Text> ;
+    "SELECT found.* FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>, ", " => environments: Vec<&'a str> as Array<Text>,
+    ", " => ids: Vec<&'a str> as Array<Text> ;
     ") AS wanted (merchant_id, environment, id)
      JOIN payments AS found ON found.merchant_id = wanted.merchant_id AND found.environment = wanted.environment
         AND found.id = wanted.id"

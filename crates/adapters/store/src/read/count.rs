@@ -11,7 +11,7 @@ use super::narrow::narrowed;
 use crate::{
     connection::{Connection, first},
     error::Fault,
-    schema::{payment_counts as counts, payments},
+    schema::{counters, payments},
 };
 
 /// The number of the tenant's payments that match. What is filtered by status, type, method and currency only is a
@@ -43,22 +43,23 @@ async fn sum_of_counters(
 ) -> Result<i64, Fault> {
     macro_rules! query {
         () => {{
-            let mut query = counts::table
-                .filter(counts::merchant_id.eq(tenant.merchant().0))
-                .filter(counts::environment.eq(tenant.environment().as_str()))
+            let mut query = counters::table
+                .filter(counters::merchant_id.eq(tenant.merchant().0))
+                .filter(counters::environment.eq(tenant.environment().as_str()))
+                .filter(counters::name.eq("payments"))
                 .select(diesel::dsl::sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)"))
                 .into_boxed();
             if let Some(status) = filter.status {
-                query = query.filter(counts::status.eq(status.as_str()));
+                query = query.filter(counters::key1.eq(status.as_str()));
             }
             if let Some(kind) = filter.kind {
-                query = query.filter(counts::kind.eq(kind.as_str()));
+                query = query.filter(counters::key2.eq(kind.as_str()));
             }
             if let Some(method) = filter.method {
-                query = query.filter(counts::method.eq(method.as_str()));
+                query = query.filter(counters::key3.eq(method.as_str()));
             }
             if let Some(currency) = &filter.currency {
-                query = query.filter(counts::currency.eq(currency.as_str()));
+                query = query.filter(counters::key4.eq(currency.as_str()));
             }
             query
         }};

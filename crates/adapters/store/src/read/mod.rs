@@ -5,3 +5,7 @@ mod ledger;
 mod narrow;
 mod payment_list;
 mod payments;
+mod ticket_list;
+mod ticket_queue;
+mod ticket_rows;
+mod tickets;

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{Audience, Customer, IdempotencyKey, Payment, PaymentFilter, PaymentReads};
+use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
 
 use super::payment_list;
 use crate::{
@@ -12,6 +13,8 @@ use crate::{
     error::Fault,
     schema::{customers, kept_answers},
     store::Store,
+    stored::parsed,
+    tables::kept_answers::AWAITED,
 };
 
 #[async_trait]
@@ -52,20 +55,26 @@ impl PaymentReads for Store {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<(String, u16, String)>, StoreUnavailable> {
+    ) -> Result<Option<KeptRow>, StoreUnavailable> {
         let key = key.as_str().to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let found = kept_answers::table
                     .find((tenant.merchant().0, tenant.environment().as_str(), audience.as_str(), &key))
                     .filter(kept_answers::expires_at.gt(now.millis()))
-                    .select((kept_answers::body_hash, kept_answers::status, kept_answers::sealed_body));
-                let Some((hash, status, body)) = first!(conn, (String, i32, String), found)? else {
-                    return Ok(None);
-                };
+                    .select((
+                        kept_answers::body_hash,
+                        kept_answers::payment_id,
+                        kept_answers::status,
+                        kept_answers::body,
+                    ));
+                let row = first!(conn, (String, Option<String>, i32, String), found)?;
+                let Some((body_hash, payment_id, status, body)) = row else { return Ok(None) };
+                let payment_id = payment_id.as_deref().map(|id| parsed("a payment", id)).transpose()?;
                 let status = u16::try_from(status);
                 let status = status.map_err(|_| Fault::Corrupt(format!("a kept status: {status:?}")))?;
-                Ok::<_, Fault>(Some((hash, status, body)))
+                let answer = (i32::from(status) != AWAITED).then_some(Answer { status, body });
+                Ok::<_, Fault>(Some(KeptRow { body_hash, payment_id, answer }))
             })
         });
         Ok(found.await?)

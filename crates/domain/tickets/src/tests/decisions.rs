@@ -23,10 +23,10 @@ fn to(status: Status) -> MoveDraft {
 #[test]
 fn a_new_ticket_is_open_and_told_of() {
     let change = World::new().opened();
+    assert_eq!(names(&change), ["ticket.created"]);
     assert_eq!(change.ticket.status(), Status::Open);
     assert_eq!(change.ticket.priority(), Priority::High);
-    assert_eq!((change.from_version, change.ticket.state().version), (None, 1));
-    assert_eq!(names(&change), ["ticket.created"]);
+    assert_eq!((change.before, change.ticket.state().version), (None, 1));
 }
 
 #[test]
@@ -43,7 +43,8 @@ fn each_move_has_its_one_event() {
         let change = world.desk(90).set_status(&world.ticket_in(from), to(target)).expect("a move");
         assert_eq!(names(&change), [event], "{from:?} to {target:?}");
         assert_eq!(change.ticket.status(), target);
-        assert_eq!(change.from_version.map(|version| version + 1), Some(change.ticket.state().version));
+        let before = change.before.expect("a ticket").state().version;
+        assert_eq!(before + 1, change.ticket.state().version);
     }
     let closed = world.desk(90).close(&world.ticket_in(Status::Open), None).expect("a move");
     assert_eq!(names(&closed), ["ticket.closed"]);
@@ -128,6 +129,7 @@ fn files_come_to_the_comment_and_the_ticket_under_the_name_the_comment_gives() {
     assert_eq!(comment.attachments[0].name, "renamed.png");
     assert_eq!(comment.attachments[0].size, 5);
     assert_eq!((&change.attached[0].object[..], change.attached[0].comment), ("o/1", comment.id));
+    assert!(change.uploads[0].spent && change.uploads[0].revision == 2, "nobody uses it again");
 }
 
 #[test]

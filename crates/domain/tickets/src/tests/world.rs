@@ -80,6 +80,7 @@ pub(crate) fn upload(filename: &str) -> Upload {
         expires_at: at(600),
         arrival: None,
         spent: false,
+        revision: 1,
     }
 }
 

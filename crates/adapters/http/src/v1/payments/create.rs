@@ -8,7 +8,7 @@ use quipu_payments::{Creation, Draft, IdempotencyKey, Nonce, Once};
 use quipu_signing::sha256_hex;
 
 use crate::{
-    body,
+    body::Intake,
     call::{Call, Outcome},
     caller::{Caller, Signed},
     kept_answer::{self, KeptAnswerForm},
@@ -21,7 +21,7 @@ pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
 
 /// A signed request uses its nonce up even if its body is refused: in the payment's own commit, or else by itself.
 pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -> Outcome {
-    if let Err(error) = body::require_json(&call.request, &call.body) {
+    if let Err(error) = Intake::Json.judge_type(&call.request, &call.body) {
         call.state.services.create.burn(caller.tenant(), nonce).await?;
         return Err(error);
     }

@@ -1,0 +1,14 @@
+//! Shows that there is room: a ticket-shaped answer, a page and a stream behind every kind of door, each with every family
+//! of errors, in a table of their own.
+
+#[expect(dead_code, reason = "the room needs a part of the world only")]
+#[path = "../../tests/edge/books.rs"]
+mod books;
+#[path = "../../tests/edge/directory.rs"]
+mod directory;
+mod families;
+mod streams;
+mod table;
+#[expect(dead_code, reason = "the room needs a part of the world only")]
+#[path = "../../tests/edge/world.rs"]
+mod world;

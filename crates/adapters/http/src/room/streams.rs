@@ -1,0 +1,80 @@
+//! Long answers and long bodies.
+
+use std::{pin::pin, time::Duration};
+
+use actix_web::{App, body::MessageBody, test};
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::{
+    table::{DOORS, FAMILIES, HELLO, Room, table},
+    world::request,
+};
+use crate::{server::configure_with, stop::Stop};
+
+/// How long a stream that was told to stop may take at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[actix_web::test]
+async fn a_stream_behind_every_door_goes_on_until_the_process_is_told_to_stop() {
+    let mut room = Room::new().await;
+    let told = watch::Sender::new(false);
+    room.world.services.stop = Stop::on(told.subscribe());
+    let routes = configure_with(room.world.services.clone(), room.world.settings.clone(), table());
+    let app = test::init_service(App::new().configure(routes)).await;
+    let mut open = Vec::new();
+    for door in DOORS {
+        for (family, _) in FAMILIES {
+            let path = room.path(door, "stream", family);
+            let request = room.with_credentials(door, "stream", &path).to_request();
+            let response = test::call_service(&app, request).await;
+            assert_eq!(response.status(), 200, "{path}");
+            assert_eq!(response.headers().get("content-type").expect("a type"), "text/event-stream");
+            let mut body = response.into_body();
+            let first = std::future::poll_fn(|context| pin!(&mut body).poll_next(context)).await;
+            assert_eq!(first.expect("a piece").expect("no error"), HELLO);
+            open.push(body);
+        }
+    }
+    told.send_replace(true);
+    for mut body in open {
+        let end = std::future::poll_fn(|context| pin!(&mut body).poll_next(context));
+        let end = tokio::time::timeout(PATIENCE, end).await.expect("it hears that it is to stop");
+        assert!(end.is_none());
+    }
+}
+
+#[actix_web::test]
+async fn an_upload_is_read_in_pieces_up_to_its_bound() {
+    let room = Room::new().await;
+    let put = |bytes: usize| request("PUT", "/upload").set_payload(vec![7; bytes]);
+    let whole = room.app_send(put(100_000)).await;
+    assert_eq!(whole.body["data"], json!({"bytes": 100_000, "in_pieces": true}));
+    let announced = put(100_001).insert_header(("Content-Length", "100001"));
+    for refused in [put(100_001), announced] {
+        let refused = room.app_send(refused).await;
+        assert_eq!((refused.code(), &refused.body["success"]), ((413, "BODY_TOO_LARGE"), &json!(false)));
+    }
+}
+
+#[actix_web::test]
+async fn a_form_is_read_as_browsers_send_it() {
+    let room = Room::new().await;
+    let post = |kind: &'static str| {
+        request("POST", "/form")
+            .insert_header(("Content-Type", kind))
+            .set_payload("recipient_name=Ana+Mar%C3%ADa&x=1")
+    };
+    let read = room.app_send(post("application/x-www-form-urlencoded")).await;
+    assert_eq!(read.body["data"]["recipient_name"], "Ana María");
+    assert_eq!(room.app_send(post("application/json")).await.code(), (415, "UNSUPPORTED_MEDIA_TYPE"));
+}
+
+#[actix_web::test]
+async fn a_callback_reaches_its_handler_byte_for_byte() {
+    let room = Room::new().await;
+    let raw = "\u{feff} {\"a\" : 1}\r\n";
+    let post = || request("POST", "/raw").insert_header(("Content-Type", "text/plain")).set_payload(raw);
+    assert_eq!(room.app_send(post().insert_header(("X-Secret", "right"))).await.text, raw);
+    assert_eq!(room.app_send(post()).await.code(), (401, "SIGNATURE_INVALID"));
+}

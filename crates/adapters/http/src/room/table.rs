@@ -1,0 +1,198 @@
+//! The table of the room, and how to call it.
+
+use actix_web::{App, HttpResponse, http::StatusCode, test, web::Bytes};
+use futures_util::stream;
+use quipu_merchants::{ApiVersion, BudgetKind, Role, Scope, Scopes};
+use serde_json::{Value, json};
+
+use super::world::{Answer, World, request, signed};
+use crate::{
+    body::Intake,
+    call::{Call, Outcome, Running},
+    caller::Provider,
+    code::ErrorCode,
+    door::{Door, Needs},
+    envelope,
+    error::ApiError,
+    reply,
+    routes::{row, run, scope},
+    row::RouteRow,
+    server::configure_with,
+    shape::Family,
+};
+
+pub(super) const DOORS: [&str; 9] =
+    ["public", "visitor", "callback", "key", "token", "scoped", "signed", "creation", "staff"];
+pub(super) const ANSWERS: [&str; 3] = ["ticket", "page", "stream"];
+pub(super) const FAMILIES: [(&str, Family); 3] =
+    [("api", Family::Api), ("tickets", Family::Ticket), ("pages", Family::Page)];
+pub(super) const HELLO: &str = "hello";
+
+/// A handler's refusal, if the caller asks for one.
+fn asked_for(call: &Call) -> Result<(), ApiError> {
+    match call.request.query_string() {
+        "fail=validation" => Err(ApiError::validation("title", "is required")),
+        "fail=missing" => Err(ApiError::refused(ErrorCode::TicketNotFound, "there is no such ticket")),
+        "fail=overload" => Err(ApiError::Overloaded),
+        _ => Ok(()),
+    }
+}
+
+async fn ticket(call: Call) -> Outcome {
+    asked_for(&call)?;
+    envelope::json(StatusCode::CREATED, &json!({ "success": true, "data": call.optional_json()? }))
+}
+
+async fn page(call: Call) -> Outcome {
+    asked_for(&call)?;
+    Ok(reply::page(StatusCode::OK, "default-src 'none'", "<!doctype html><p>hello</p>".to_owned()))
+}
+
+/// Says hello, and then nothing until the process is told to stop.
+async fn events(call: Call) -> Outcome {
+    use futures_util::StreamExt;
+    asked_for(&call)?;
+    let hello = stream::iter([Bytes::from_static(HELLO.as_bytes())]);
+    Ok(reply::stream(&call, "text/event-stream", hello.chain(stream::pending())))
+}
+
+/// Counts the bytes of an upload.
+async fn upload(mut call: Call) -> Outcome {
+    let mut upload = call.upload.take().expect("the row leaves the body to its handler");
+    let (mut bytes, mut pieces) = (0, 0);
+    while let Some(piece) = upload.next().await? {
+        bytes += piece.len();
+        pieces += 1;
+    }
+    envelope::one(json!({ "bytes": bytes, "in_pieces": pieces > 0 }))
+}
+
+/// Repeats a form.
+async fn form(call: Call) -> Outcome {
+    let mut problems = quipu_kernel::Problems::new();
+    let name = call.form()?.text("recipient_name", &mut problems).map(str::to_owned);
+    envelope::one(json!({ "recipient_name": name }))
+}
+
+fn judge(call: &Call) -> Result<Provider, ApiError> {
+    match call.request.headers().get("x-secret") {
+        Some(secret) if secret == "right" => Ok(Provider::verified("bank".to_owned())),
+        _ => Err(ApiError::refused(ErrorCode::SignatureInvalid, "the signature does not verify")),
+    }
+}
+
+/// Every kind of door before one handler.
+macro_rules! doors {
+    ($handler:ident) => {{
+        let needs = scope(Scope::TicketsCreate);
+        let creation = Needs { scope: Some(Scope::PaymentsCreate), budget: BudgetKind::PaymentCreation };
+        [
+            Door::Public(run!($handler, call)),
+            Door::Visitor(run!($handler, call)),
+            Door::Callback(judge, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::ApiKey(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::KeyOrToken(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::Scoped(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::Signed(needs, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::SignedCreation(creation, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::Staff(Role::Support, |call, _| -> Running { Box::pin($handler(call)) }),
+        ]
+    }};
+}
+
+fn kept(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+/// The rows of the room: every door, answer and family; a second path; a form; an upload.
+pub(super) fn table() -> Vec<&'static RouteRow> {
+    let mut rows = Vec::new();
+    for (answer, doors) in ANSWERS.iter().zip([doors!(ticket), doors!(page), doors!(events)]) {
+        for (door, name) in doors.into_iter().zip(DOORS) {
+            for (family_name, family) in FAMILIES {
+                let path = kept(format!("/{name}/{{id}}/{answer}/{family_name}"));
+                let alias = kept(format!("/also{path}"));
+                let method = if *answer == "ticket" { "POST" } else { "GET" };
+                rows.push(row(method, path, door).family_of(family).also_at(alias));
+            }
+        }
+    }
+    rows.push(row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form));
+    let upload = row("PUT", "/upload", Door::Visitor(run!(upload, call))).family_of(Family::Ticket);
+    rows.push(upload.reads(Intake::Stream(100_000)));
+    let whole = Door::Callback(judge, |call, _| -> Running {
+        Box::pin(async move { Ok(HttpResponse::Ok().body(call.body)) })
+    });
+    rows.push(row("POST", "/raw", whole).reads(Intake::Whole(1000)));
+    rows.into_iter().map(|row| &*Box::leak(Box::new(row))).collect()
+}
+
+/// The room with somebody for each of its doors.
+pub(super) struct Room {
+    pub(super) world: World,
+    merchant: quipu_kernel::MerchantId,
+    key: String,
+    v2: quipu_kernel::MerchantId,
+    secret: quipu_kernel::Secret,
+    staff: String,
+    nonces: std::cell::Cell<u32>,
+}
+
+impl Room {
+    pub(super) async fn new() -> Self {
+        let mut world = World::new();
+        world.settings.limits.unauthenticated_per_minute = 1000;
+        let (merchant, key) = world.merchant_with_key().await;
+        let v2 = world.merchant(ApiVersion::V2).await;
+        let (_, secret) = world.credential(v2).await;
+        let staff = world.operator(Role::Support).await;
+        Self { world, merchant, key, v2, secret, staff, nonces: std::cell::Cell::new(0) }
+    }
+
+    pub(super) fn path(&self, door: &str, answer: &str, family: &str) -> String {
+        format!("/{door}/{}/{answer}/{family}", self.merchant)
+    }
+
+    /// A key without the scope that the room asks for.
+    pub(super) async fn without_scope(&self) -> String {
+        self.world.key(self.merchant, Scopes::default()).await.1
+    }
+
+    pub(super) async fn app_send(&self, request: test::TestRequest) -> Answer {
+        let routes = configure_with(self.world.services.clone(), self.world.settings.clone(), table());
+        let app = test::init_service(App::new().configure(routes)).await;
+        let response = test::call_service(&app, request.to_request()).await;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        assert!(headers.contains_key("x-request-id"), "{status} {text}");
+        Answer { status, headers, text, body }
+    }
+
+    /// A request with what the door asks for.
+    pub(super) fn with_credentials(&self, door: &str, answer: &str, target: &str) -> test::TestRequest {
+        let (method, body) = if answer == "ticket" { ("POST", r#"{"a":1}"#) } else { ("GET", "") };
+        let plain = request(method, target);
+        let plain = if body.is_empty() {
+            plain
+        } else {
+            plain.insert_header(("Content-Type", "application/json")).set_payload(body)
+        };
+        match door {
+            "callback" => plain.insert_header(("X-Secret", "right")),
+            "key" | "token" => plain.insert_header(("X-API-Key", self.key.as_str())),
+            "signed" | "creation" => {
+                self.nonces.set(self.nonces.get() + 1);
+                let nonce = format!("nonce-{:05}", self.nonces.get());
+                signed(self.v2, &self.secret, &nonce, (method, target), body)
+            }
+            "scoped" | "staff" => plain.insert_header(("Authorization", self.staff.as_str())),
+            _ => plain,
+        }
+    }
+
+    /// A request without what the door asks for.
+    pub(super) fn without_credentials(answer: &str, target: &str) -> test::TestRequest {
+        request(if answer == "ticket" { "POST" } else { "GET" }, target)
+    }
+}

@@ -1,0 +1,103 @@
+//! The one table of routes, an area a file: the router is built from it, and whoever is to walk all routes reads it.
+//!
+//! A row says where a route is, who may come in (its door), what a merchant's call needs, and which handler stands
+//! behind. By default a body is JSON and errors have the shapes of the API; a row says where it differs:
+//!
+//! ```text
+//! row("POST", "/api/v1/tickets", Door::KeyOrToken(scope(Scope::TicketsCreate), run!(tickets::create, call, caller)))
+//!     .also_at("/tickets")
+//!     .family_of(Family::Ticket),
+//! row("PUT", "/uploads/{id}", Door::Visitor(run!(uploads::put, call)))
+//!     .reads(Intake::Stream(10_485_760))
+//!     .family_of(Family::Ticket),
+//! ```
+
+use quipu_merchants::{BudgetKind, Scope};
+
+use crate::{
+    door::{Door, Needs},
+    row::RouteRow,
+};
+
+/// An `async fn` as the table holds it.
+macro_rules! run {
+    ($handler:path, $($argument:ident),+) => { |$($argument),+| Box::pin($handler($($argument),+)) };
+}
+
+mod account;
+mod balance;
+mod callbacks;
+mod docs;
+mod health;
+mod operator;
+mod pages;
+mod payments;
+mod tickets;
+mod webhooks;
+
+#[cfg(test)]
+pub(crate) use run;
+
+/// Every area's rows. Of two paths that both match, the earlier counts.
+static AREAS: [&[RouteRow]; 10] = [
+    health::ROWS,
+    docs::ROWS,
+    account::ROWS,
+    payments::ROWS,
+    balance::ROWS,
+    webhooks::ROWS,
+    tickets::ROWS,
+    callbacks::ROWS,
+    pages::ROWS,
+    operator::ROWS,
+];
+
+/// Every route of the interface.
+pub fn route_table() -> impl Iterator<Item = &'static RouteRow> {
+    AREAS.iter().flat_map(|rows| rows.iter())
+}
+
+pub(crate) const fn row(method: &'static str, path: &'static str, door: Door) -> RouteRow {
+    RouteRow::new(method, path, door)
+}
+
+/// A merchant's call that needs this scope.
+pub(crate) const fn scope(scope: Scope) -> Needs {
+    Needs { scope: Some(scope), budget: BudgetKind::Standard }
+}
+
+const ANY_SCOPE: Needs = Needs { scope: None, budget: BudgetKind::Standard };
+const CREATION: Needs = Needs { scope: Some(Scope::PaymentsCreate), budget: BudgetKind::PaymentCreation };
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::door::Credentials;
+
+    #[test]
+    fn no_route_stands_twice_in_the_table() {
+        let all: Vec<_> =
+            route_table().flat_map(|row| row.paths().map(move |path| (row.method(), path))).collect();
+        let distinct: BTreeSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[test]
+    fn of_what_asks_for_credentials_only_tokens_ask_for_no_scope() {
+        let unscoped = route_table().filter(|row| row.scope().is_none());
+        let unscoped = unscoped.filter(|row| {
+            !matches!(row.credentials(), Credentials::None | Credentials::Provider | Credentials::Staff(_))
+        });
+        let paths: Vec<_> = unscoped.map(RouteRow::path).collect();
+        assert_eq!(paths, ["/api/v1/auth/token", "/api/v2/auth/token"]);
+    }
+
+    #[test]
+    fn only_health_and_public_keys_are_open_and_uncounted() {
+        let open = route_table().filter(|row| matches!(row.door, Door::Public(_)));
+        let paths: Vec<_> = open.map(RouteRow::path).collect();
+        assert_eq!(paths, ["/healthz", "/readyz", "/.well-known/jwks.json"]);
+    }
+}

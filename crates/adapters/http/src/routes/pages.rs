@@ -1,0 +1,5 @@
+//! Hosted payment pages.
+
+use crate::row::RouteRow;
+
+pub(super) static ROWS: &[RouteRow] = &[];

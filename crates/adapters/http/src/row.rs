@@ -1,0 +1,93 @@
+//! One row of the route table.
+
+use quipu_merchants::{BudgetKind, Scope};
+
+use crate::{
+    body::Intake,
+    door::{Credentials, Door},
+    shape::Family,
+};
+
+/// One route: where it is, who may come in, how its body is read, and how it answers what it refuses.
+pub struct RouteRow {
+    method: &'static str,
+    path: &'static str,
+    alias: Option<&'static str>,
+    family: Family,
+    pub(crate) intake: Intake,
+    pub(crate) door: Door,
+}
+
+impl RouteRow {
+    /// A route of the API family, whose body is JSON unless the method has none.
+    pub(crate) const fn new(method: &'static str, path: &'static str, door: Door) -> Self {
+        Self { method, path, alias: None, family: Family::Api, intake: Intake::of_method(method), door }
+    }
+
+    /// Answers under this path too. Documents show the first one.
+    pub(crate) const fn also_at(self, path: &'static str) -> Self {
+        Self { alias: Some(path), ..self }
+    }
+
+    /// Answers what it refuses in the shapes of this family.
+    pub(crate) const fn family_of(self, family: Family) -> Self {
+        Self { family, ..self }
+    }
+
+    /// Has its body read in this way.
+    pub(crate) const fn reads(self, intake: Intake) -> Self {
+        Self { intake, ..self }
+    }
+
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`. Where there is `GET` there is `HEAD`, and `OPTIONS` is everywhere.
+    pub const fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The path, its variable segments in braces: `/api/v1/payments/{id}`.
+    pub const fn path(&self) -> &'static str {
+        self.path
+    }
+
+    /// Another path under which it answers.
+    pub const fn alias(&self) -> Option<&'static str> {
+        self.alias
+    }
+
+    /// All its paths.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.path).chain(self.alias)
+    }
+
+    /// How it answers what it refuses.
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
+    /// What it asks of those who call it.
+    pub const fn credentials(&self) -> Credentials {
+        self.door.credentials()
+    }
+
+    /// The scope that a merchant's key must have.
+    pub const fn scope(&self) -> Option<Scope> {
+        match self.door.needs() {
+            Some(needs) => needs.scope,
+            None => None,
+        }
+    }
+
+    /// The budget that a merchant's call is charged to; none for routes that are not limited by key.
+    pub const fn budget(&self) -> Option<BudgetKind> {
+        match self.door.needs() {
+            Some(needs) => Some(needs.budget),
+            None => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for RouteRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}

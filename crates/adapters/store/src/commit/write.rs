@@ -1,0 +1,251 @@
+//! Writing what was accepted of a batch, in one order on both databases: what may be used once only, what is newly joined, what
+//! changes, what is new, the totals, and what is only added.
+
+use std::collections::BTreeMap;
+
+use diesel::{QueryResult, RunQueryDsl as _, SqliteConnection};
+use diesel_async::AsyncPgConnection;
+use futures_util::future::BoxFuture;
+use quipu_commit::{Changes, Put, Queue, Work, WorkChange, Writes};
+use quipu_kernel::Tenant;
+
+use super::job::{Job, Prepared};
+use crate::{
+    connection::{Connection, in_order},
+    error::Fault,
+    tables::{
+        Line, TABLES,
+        balances::{self, BalanceLine},
+        counters::{self, CounterLine},
+        entries::{self, EntryLine},
+        kept_answers::{self, AnswerLine},
+        nonces, saved_at,
+        work::{self, Gone, Later, WorkLine},
+    },
+};
+
+/// Writes everything.
+pub(crate) async fn write(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
+    let plan = Plan::of(jobs, writes);
+    match conn {
+        Connection::Sqlite(conn) => to_file(conn, &plan),
+        Connection::Postgres(conn) => to_server(conn, &plan).await,
+    }
+}
+
+/// What is to be written, table by table.
+struct Plan<'a> {
+    nonces: Vec<&'a Changes>,
+    answers: Vec<AnswerLine<'a>>,
+    /// For each table the rows that change, and the rows that are new.
+    moved: Vec<Vec<Line<'a>>>,
+    made: Vec<Vec<Line<'a>>>,
+    counters: Vec<CounterLine<'a>>,
+    /// Balances that have a row, and those that have none yet.
+    balances: (Vec<&'a BalanceLine>, Vec<&'a BalanceLine>),
+    entries: Vec<EntryLine<'a>>,
+    work: BTreeMap<(Queue, Tenant, &'a str), Option<&'a Work>>,
+    put: Vec<WorkLine<'a>>,
+    gone: Vec<Gone<'a>>,
+    later: Vec<Later<'a>>,
+    /// The earliest time at which any of these was decided. What had not expired by then may be in use still; whether it is
+    /// for the one change concerned shows when that is tried alone.
+    earliest: i64,
+}
+
+impl<'a> Plan<'a> {
+    fn of(jobs: &'a [Job], writes: &'a Writes) -> Self {
+        let answers = writes.answers.iter().filter_map(|row| {
+            let changes = &jobs[row.change].changes;
+            let record = changes.idempotency.as_ref()?;
+            Some(AnswerLine { tenant: changes.tenant, record, answer: row.answer.as_ref() })
+        });
+        let tallies = writes.tallies.iter();
+        let mut plan = Self {
+            nonces: writes.nonces.iter().map(|index| &jobs[*index].changes).collect(),
+            answers: answers.collect(),
+            moved: TABLES.iter().map(|_| Vec::new()).collect(),
+            made: TABLES.iter().map(|_| Vec::new()).collect(),
+            counters: tallies
+                .map(|((tenant, name, keys), by)| CounterLine { tenant: *tenant, name, keys, by: *by })
+                .collect(),
+            balances: writes.balances.iter().partition(|(.., known)| known.stored),
+            entries: Vec::new(),
+            work: BTreeMap::new(),
+            put: Vec::new(),
+            gone: Vec::new(),
+            later: Vec::new(),
+            earliest: jobs.iter().map(|job| job.changes.at.millis()).min().unwrap_or(i64::MIN),
+        };
+        for (index, place) in &writes.made {
+            let job = &jobs[*index];
+            let record = &*job.changes.joins[*place].make;
+            plan.made[job.joins[*place].table].push(line(job, record, &job.joins[*place]));
+        }
+        for (put, lines) in [(Put::Update, &mut plan.moved), (Put::Insert, &mut plan.made)] {
+            for (index, place) in writes.saves_to(put) {
+                let job = &jobs[index];
+                let record = &*job.changes.saves[place].record;
+                lines[job.saves[place].table].push(line(job, record, &job.saves[place]));
+            }
+        }
+        for index in &writes.accepted {
+            plan.add(&jobs[*index]);
+        }
+        plan.put = plan.settle_work();
+        plan
+    }
+
+    /// What is only added, and what is to be done.
+    fn add(&mut self, job: &'a Job) {
+        let changes = &job.changes;
+        for (record, prepared) in changes.rows.iter().zip(&job.rows) {
+            self.made[prepared.table].push(line(job, &**record, prepared));
+        }
+        for (transaction, id) in changes.transactions.iter().zip(&job.transaction_ids) {
+            self.entries.extend((1..).zip(transaction.entries()).map(|(number, entry)| EntryLine {
+                tenant: changes.tenant,
+                at: changes.at,
+                payment_id: changes.payment_id.as_ref(),
+                transaction,
+                transaction_id: id,
+                number,
+                entry: *entry,
+            }));
+        }
+        for change in &changes.work {
+            self.add_work(changes.tenant, change);
+        }
+    }
+
+    fn add_work(&mut self, tenant: Tenant, change: &'a WorkChange) {
+        match change {
+            // Of several in one batch the last counts: it is what there is to do afterwards.
+            WorkChange::Put(put) => {
+                self.work.insert((put.queue, tenant, &put.subject), Some(put));
+            }
+            WorkChange::Drop { queue, subject } => {
+                self.work.insert((*queue, tenant, subject), None);
+            }
+            WorkChange::PutOff { claim, due, action } => {
+                self.later.push(Later { claim, due: due.millis(), action });
+            }
+            WorkChange::Done(claim) => {
+                let (queue, tenant, subject) = (claim.queue, claim.tenant, claim.subject.as_str());
+                self.gone.push(Gone { queue, tenant, subject, turn: Some(claim.turn) });
+            }
+        }
+    }
+
+    /// Work to be put, and with `gone` what is no more.
+    fn settle_work(&mut self) -> Vec<WorkLine<'a>> {
+        let mut put = Vec::with_capacity(self.work.len());
+        for ((queue, tenant, subject), work) in std::mem::take(&mut self.work) {
+            match work {
+                Some(work) => put.push((tenant, work)),
+                None => self.gone.push(Gone { queue, tenant, subject, turn: None }),
+            }
+        }
+        put
+    }
+}
+
+fn line<'a>(job: &'a Job, record: &'a dyn quipu_commit::Record, prepared: &'a Prepared) -> Line<'a> {
+    Line { tenant: job.changes.tenant, at: job.changes.at, record, prepared: &prepared.text }
+}
+
+fn to_file(conn: &mut SqliteConnection, plan: &Plan<'_>) -> Result<(), Fault> {
+    // Another process that was first leaves its row standing.
+    for changes in &plan.nonces {
+        once(nonces::rows::One::of(changes, changes.at.millis()).execute(conn)?, 1)?;
+    }
+    for line in &plan.answers {
+        once(kept_answers::rows::One::of(line, plan.earliest).execute(conn)?, 1)?;
+    }
+    for (place, lines) in plan.moved.iter().enumerate() {
+        for line in lines {
+            saved_at(place).map_or(Ok(()), |table| table.update_sqlite(conn, line))?;
+        }
+    }
+    for (table, lines) in TABLES.iter().zip(&plan.made) {
+        for line in lines {
+            table.insert_sqlite(conn, line)?;
+        }
+    }
+    for line in &plan.counters {
+        counters::rows::One::of(line).execute(conn)?;
+    }
+    for line in &plan.balances.0 {
+        balances::moves::One::of(line).execute(conn)?;
+    }
+    for line in &plan.balances.1 {
+        balances::rows::One::of(line).execute(conn)?;
+    }
+    for line in &plan.entries {
+        entries::rows::One::of(line).execute(conn)?;
+    }
+    for gone in &plan.gone {
+        gone.one().execute(conn)?;
+    }
+    for line in &plan.put {
+        work::rows::One::of(line).execute(conn)?;
+    }
+    for later in &plan.later {
+        later.one().execute(conn)?;
+    }
+    Ok(())
+}
+
+fn once(written: usize, wanted: usize) -> Result<(), Fault> {
+    if written == wanted { Ok(()) } else { Err(Fault::Overtaken) }
+}
+
+type Writing<'c> = BoxFuture<'c, Result<(), Fault>>;
+
+/// Sends `$statement` unless there are no `$lines`, and then judges how many rows it wrote.
+macro_rules! send {
+    ($to:ident, $conn:ident, $lines:expr, $statement:expr, $judge:expr) => {
+        if !$lines.is_empty() {
+            let statement = $statement;
+            let wanted = $lines.len();
+            $to.push(Box::pin(async move {
+                let written = diesel_async::RunQueryDsl::execute(statement, &mut &*$conn).await?;
+                $judge(written, wanted)
+            }) as Writing<'_>);
+        }
+    };
+}
+
+/// The statements are sent one behind the other without waiting for each answer, and the server runs them in that order:
+/// payments that free their references before those that take them.
+async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Fault> {
+    let any = |_: usize, _: usize| Ok(());
+    let mut sent: Vec<Writing<'_>> = Vec::new();
+    let at = plan.earliest;
+    send!(sent, conn, plan.nonces, nonces::rows::Many::of(plan.nonces.iter().copied(), at), once);
+    send!(sent, conn, plan.answers, kept_answers::rows::Many::of(plan.answers.iter(), at), once);
+    for (place, lines) in plan.moved.iter().enumerate().filter(|(_, lines)| !lines.is_empty()) {
+        if let Some(table) = saved_at(place) {
+            sent.push(written(table.update_postgres(conn, lines)));
+        }
+    }
+    for (table, lines) in TABLES.iter().zip(&plan.made).filter(|(_, lines)| !lines.is_empty()) {
+        sent.push(written(table.insert_postgres(conn, lines)));
+    }
+    send!(sent, conn, plan.counters, counters::rows::Many::of(plan.counters.iter()), any);
+    let (moved, made) = &plan.balances;
+    send!(sent, conn, moved, balances::moves::Many::of(moved.iter().copied()), any);
+    // A first row is inserted and never merged: should another node have inserted it meanwhile, this batch was judged on a
+    // balance that is no longer so.
+    send!(sent, conn, made, balances::rows::Many::of(made.iter().copied()), any);
+    send!(sent, conn, plan.entries, entries::rows::Many::of(plan.entries.iter()), any);
+    send!(sent, conn, plan.gone, Gone::many(&plan.gone), any);
+    send!(sent, conn, plan.put, work::rows::Many::of(plan.put.iter()), any);
+    send!(sent, conn, plan.later, Later::many(&plan.later), any);
+    // The first error is the one that matters; in an aborted transaction all that follows fails too.
+    in_order(sent).await.into_iter().collect()
+}
+
+fn written<'c>(writing: BoxFuture<'c, QueryResult<()>>) -> Writing<'c> {
+    Box::pin(async move { Ok(writing.await?) })
+}

@@ -1,0 +1,201 @@
+//! Tells what was committed: once for each batch, to whoever listens in this process, and as a hint to the other nodes.
+//!
+//! The hint travels by `NOTIFY`, from a connection of its own and after the commit, because a transaction that notifies
+//! holds a lock on which all others wait. A hint that is lost costs a delay and nothing else: workers look by
+//! themselves every few seconds, and so does whoever heard that something was missed.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use diesel::{
+    pg::Pg,
+    sql_types::{Text, Untyped},
+};
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
+use futures_util::StreamExt as _;
+use quipu_commit::{Aggregate, Heard, Listener, News, NewsDesk, Queue};
+use quipu_kernel::{MerchantId, Tenant};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, broadcast, mpsc},
+};
+
+use crate::{connection::Connection, lease::Origin, statement::statement, store::Store};
+
+/// How many batches a listener may be behind before it is told that it missed some.
+const BEHIND: usize = 1024;
+/// How much may wait to be told to other nodes; more is dropped, as a hint may be.
+const HINTS: usize = 256;
+/// The longest payload of a notification, below the server's bound of 8000 bytes.
+const PAYLOAD: usize = 7_000;
+/// How long to wait before another attempt to hear other nodes.
+const RETRY: Duration = Duration::from_secs(1);
+
+statement! { SendHint on Pg => Untyped {
+    "SELECT pg_notify ('quipu', " => payload: &'a str as Text ; ")"
+} }
+
+/// The hub of one store.
+pub(crate) struct Hub {
+    node: String,
+    batches: broadcast::Sender<Arc<News>>,
+    queues: Vec<(Queue, Notify)>,
+    hints: mpsc::Sender<Arc<News>>,
+    unsent: std::sync::Mutex<Option<mpsc::Receiver<Arc<News>>>>,
+}
+
+impl Hub {
+    pub(crate) fn new(node: String) -> Self {
+        let (hints, unsent) = mpsc::channel(HINTS);
+        Self {
+            node,
+            batches: broadcast::channel(BEHIND).0,
+            queues: Queue::ALL.iter().map(|queue| (*queue, Notify::new())).collect(),
+            hints,
+            unsent: std::sync::Mutex::new(Some(unsent)),
+        }
+    }
+
+    /// Which node this is, in leases and hints.
+    pub(crate) fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Tells of a batch of this node.
+    pub(crate) fn tell(&self, news: News) {
+        if news.is_empty() {
+            return;
+        }
+        let news = Arc::new(news);
+        self.spread(&news);
+        // Full, or nobody to send them: it is only a hint.
+        let _dropped = self.hints.try_send(news);
+    }
+
+    fn spread(&self, news: &Arc<News>) {
+        for (queue, woken) in &self.queues {
+            if news.queues.contains(queue) {
+                woken.notify_one();
+            }
+        }
+        // An error means that nobody listens.
+        let _nobody = self.batches.send(Arc::clone(news));
+    }
+
+    /// Completes when there may be work in the queue.
+    pub(crate) async fn woken(&self, queue: Queue) {
+        match self.queues.iter().find(|(known, _)| *known == queue) {
+            Some((_, woken)) => woken.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Starts to send hints to the other nodes on the same server, and to hear theirs.
+    pub(crate) fn join_others(self: &Arc<Self>, url: &str, origin: Origin, runtime: &Handle) {
+        let unsent = self.unsent.lock().ok().and_then(|mut unsent| unsent.take());
+        if let Some(unsent) = unsent {
+            runtime.spawn(send_hints(self.node.clone(), unsent, origin));
+        }
+        runtime.spawn(hear_others(Arc::downgrade(self), url.to_owned()));
+    }
+}
+
+/// What waited is sent together: at most one notification for each batch, and fewer where batches follow closely.
+async fn send_hints(node: String, mut unsent: mpsc::Receiver<Arc<News>>, origin: Origin) {
+    let mut waiting = Vec::new();
+    while unsent.recv_many(&mut waiting, HINTS).await > 0 {
+        let payload = payload_of(&node, &waiting);
+        waiting.clear();
+        let Ok(Connection::Postgres(mut conn)) = origin.connect().await else { continue };
+        if let Err(error) = (SendHint { payload: &payload }).execute(&mut **conn).await {
+            tracing::debug!(%error, "other nodes were not told of a commit");
+        }
+    }
+}
+
+/// `node|queue,queue|table/merchant/environment/id,…`; where the list would be too long it ends in `*`, which means more.
+fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
+    let mut queues: Vec<&str> =
+        waiting.iter().flat_map(|news| news.queues.iter().map(|queue| queue.0)).collect();
+    queues.sort_unstable();
+    queues.dedup();
+    let mut payload = format!("{node}|{}|", queues.join(","));
+    for (aggregate, tenant, id) in waiting.iter().flat_map(|news| &news.saved) {
+        let item = format!("{}/{}/{}/{id},", aggregate.0, tenant.merchant().0, tenant.environment().as_str());
+        if payload.len() + item.len() > PAYLOAD {
+            payload.push('*');
+            break;
+        }
+        payload.push_str(&item);
+    }
+    payload
+}
+
+/// What another node's payload says; none if it is this node's own.
+fn news_of(node: &str, payload: &str) -> Option<News> {
+    let mut parts = payload.splitn(3, '|');
+    let sender = parts.next().filter(|sender| *sender != node)?;
+    let queues = parts.next()?.split(',').filter_map(Queue::named).collect();
+    let items = parts.next()?;
+    let saved = items.split(',').filter_map(|item| {
+        let mut parts = item.splitn(4, '/');
+        let aggregate = Aggregate::named(parts.next()?)?;
+        let merchant = MerchantId(parts.next()?.parse().ok()?);
+        let tenant = Tenant::new(merchant, parts.next()?.parse().ok()?);
+        Some((aggregate, tenant, parts.next()?.to_owned()))
+    });
+    tracing::trace!(sender, "another node committed");
+    Some(News { saved: saved.collect(), queues, incomplete: items.ends_with('*') })
+}
+
+async fn hear_others(hub: std::sync::Weak<Hub>, url: String) {
+    loop {
+        if let Err(error) = hear(&hub, &url).await {
+            tracing::debug!(error, "other nodes are not heard");
+        }
+        if hub.strong_count() == 0 {
+            return;
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+async fn hear(hub: &std::sync::Weak<Hub>, url: &str) -> Result<(), String> {
+    let mut conn = AsyncPgConnection::establish(url).await.map_err(|error| error.to_string())?;
+    conn.batch_execute("LISTEN quipu").await.map_err(|error| error.to_string())?;
+    let mut notifications = std::pin::pin!(conn.notifications_stream());
+    loop {
+        let next = tokio::time::timeout(Duration::from_secs(30), notifications.next()).await;
+        let Some(hub) = hub.upgrade() else { return Ok(()) };
+        match next {
+            Err(_) => {}
+            Ok(None) => return Err("the connection ended".to_owned()),
+            Ok(Some(Err(error))) => return Err(error.to_string()),
+            Ok(Some(Ok(notification))) => {
+                if let Some(news) = news_of(&hub.node, &notification.payload) {
+                    hub.spread(&Arc::new(news));
+                }
+            }
+        }
+    }
+}
+
+struct Subscription(broadcast::Receiver<Arc<News>>);
+
+#[async_trait]
+impl Listener for Subscription {
+    async fn next(&mut self) -> Heard {
+        match self.0.recv().await {
+            Ok(news) if news.incomplete => Heard::Missed,
+            Ok(news) => Heard::News(news),
+            Err(broadcast::error::RecvError::Lagged(_)) => Heard::Missed,
+            Err(broadcast::error::RecvError::Closed) => Heard::Ended,
+        }
+    }
+}
+
+impl NewsDesk for Store {
+    fn listen(&self) -> Box<dyn Listener> {
+        Box::new(Subscription(self.inner.hub.batches.subscribe()))
+    }
+}

@@ -1,0 +1,262 @@
+//! One description of a table's columns, and the statements of both databases from it.
+//!
+//! SQLite inserts a row at a time by a statement that is prepared once. PostgreSQL takes a whole batch in one statement,
+//! as one array a column; the arrays are unnested in the list of the `SELECT`, which hands their elements on row by row,
+//! where a `FROM` would first copy each into a table of its own.
+
+/// The name of a column, where it differs from the field's.
+macro_rules! column_name {
+    ($col:ident) => {
+        stringify!($col)
+    };
+    ($col:ident $name:literal) => {
+        $name
+    };
+}
+
+/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL. Each column is a field: its name
+/// (`named "…"` where the database's differs), its type here and there, and its value from the source.
+macro_rules! columns {
+    (
+        in $table:literal from ($line:ident: $source:ty) {
+            $( $col:ident $(named $name:literal)? : $rust:ty as $sql:ty = $value:expr );+ $(;)?
+        }
+        $(then $suffix:literal $($bind:ident: $bind_rust:ty as $bind_sql:ty)?)?
+    ) => {
+        pub(crate) mod rows {
+            #[allow(unused_imports, reason = "which of a table's imports its columns use differs")]
+            use super::*;
+            use $crate::tables::columns::column_name;
+            use diesel::{query_builder::{AstPass, QueryFragment, QueryId}, sql_types::Array};
+
+            pub(crate) struct One<'a> {
+                $( $col: $rust, )+
+                $($( $bind: $bind_rust, )?)?
+                _source: std::marker::PhantomData<&'a ()>,
+            }
+
+            impl<'a> One<'a> {
+                pub(crate) fn of($line: &'a $source $($(, $bind: $bind_rust)?)?) -> Self {
+                    Self { $( $col: $value, )+ $($( $bind, )?)? _source: std::marker::PhantomData }
+                }
+            }
+
+            impl QueryId for One<'_> {
+                type QueryId = One<'static>;
+                const HAS_STATIC_QUERY_ID: bool = true;
+            }
+
+            impl QueryFragment<diesel::sqlite::Sqlite> for One<'_> {
+                fn walk_ast<'b>(
+                    &'b self,
+                    mut out: AstPass<'_, 'b, diesel::sqlite::Sqlite>,
+                ) -> diesel::QueryResult<()> {
+                    out.push_sql(concat!("INSERT INTO ", $table));
+                    let mut mark = " (";
+                    $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); mark = ", "; )+
+                    out.push_sql(") VALUES");
+                    let _next = std::mem::replace(&mut mark, " (");
+                    $( out.push_sql(mark); out.push_bind_param::<$sql, _>(&self.$col)?; mark = ", "; )+
+                    let _last = mark;
+                    out.push_sql(")");
+                    $(
+                        out.push_sql(concat!(" ", $suffix));
+                        $( out.push_bind_param::<$bind_sql, _>(&self.$bind)?; )?
+                    )?
+                    Ok(())
+                }
+            }
+
+            impl<Conn> diesel::RunQueryDsl<Conn> for One<'_> {}
+
+            pub(crate) struct Many<'a> {
+                $( $col: Vec<$rust>, )+
+                $($( $bind: $bind_rust, )?)?
+                _source: std::marker::PhantomData<&'a ()>,
+            }
+
+            impl<'a> Many<'a> {
+                pub(crate) fn of(
+                    lines: impl Iterator<Item = &'a $source> + Clone
+                    $($(, $bind: $bind_rust)?)?
+                ) -> Self {
+                    Self {
+                        $( $col: lines.clone().map(|$line| -> $rust { let _ = $line; $value }).collect(), )+
+                        $($( $bind, )?)?
+                        _source: std::marker::PhantomData,
+                    }
+                }
+            }
+
+            impl QueryId for Many<'_> {
+                type QueryId = Many<'static>;
+                const HAS_STATIC_QUERY_ID: bool = true;
+            }
+
+            impl QueryFragment<diesel::pg::Pg> for Many<'_> {
+                fn walk_ast<'b>(
+                    &'b self,
+                    mut out: AstPass<'_, 'b, diesel::pg::Pg>,
+                ) -> diesel::QueryResult<()> {
+                    out.push_sql(concat!("INSERT INTO ", $table));
+                    let mut mark = " (";
+                    $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); mark = ", "; )+
+                    out.push_sql(") SELECT");
+                    let _next = std::mem::replace(&mut mark, " UNNEST (");
+                    $(
+                        out.push_sql(mark);
+                        out.push_bind_param::<Array<$sql>, _>(&self.$col)?;
+                        mark = "), UNNEST (";
+                    )+
+                    let _last = mark;
+                    out.push_sql(")");
+                    $(
+                        out.push_sql(concat!(" ", $suffix));
+                        $( out.push_bind_param::<$bind_sql, _>(&self.$bind)?; )?
+                    )?
+                    Ok(())
+                }
+            }
+
+            impl<Conn> diesel::RunQueryDsl<Conn> for Many<'_> {}
+        }
+    };
+}
+
+/// Like `columns!`, for rows that are written again: a module `moves` beside `rows` updates the `moving` columns of the row
+/// that the `key` finds.
+macro_rules! saved_columns {
+    (
+        in $table:literal from ($line:ident: $source:ty)
+        key { $( $key:ident : $key_rust:ty as $key_sql:ty = $key_value:expr );+ $(;)? }
+        fixed { $( $fix:ident $(named $fix_name:literal)? : $fix_rust:ty as $fix_sql:ty = $fix_value:expr );* $(;)? }
+        moving { $( $col:ident $(named $name:literal)? : $rust:ty as $sql:ty = $value:expr );+ $(;)? }
+    ) => {
+        $crate::tables::columns::columns! {
+            in $table from ($line: $source) {
+                $( $key: $key_rust as $key_sql = $key_value; )+
+                $( $fix $(named $fix_name)?: $fix_rust as $fix_sql = $fix_value; )*
+                $( $col $(named $name)?: $rust as $sql = $value; )+
+            }
+        }
+
+        pub(crate) mod moves {
+            #[allow(unused_imports, reason = "which of a table's imports its columns use differs")]
+            use super::*;
+            use $crate::tables::columns::column_name;
+            use diesel::{query_builder::{AstPass, QueryFragment, QueryId}, sql_types::Array};
+
+            pub(crate) struct One<'a> {
+                $( $key: $key_rust, )+
+                $( $col: $rust, )+
+                _source: std::marker::PhantomData<&'a ()>,
+            }
+
+            impl<'a> One<'a> {
+                pub(crate) fn of($line: &'a $source) -> Self {
+                    Self {
+                        $( $key: $key_value, )+
+                        $( $col: $value, )+
+                        _source: std::marker::PhantomData,
+                    }
+                }
+            }
+
+            impl QueryId for One<'_> {
+                type QueryId = One<'static>;
+                const HAS_STATIC_QUERY_ID: bool = true;
+            }
+
+            impl QueryFragment<diesel::sqlite::Sqlite> for One<'_> {
+                fn walk_ast<'b>(
+                    &'b self,
+                    mut out: AstPass<'_, 'b, diesel::sqlite::Sqlite>,
+                ) -> diesel::QueryResult<()> {
+                    out.push_sql(concat!("UPDATE ", $table));
+                    let mut mark = " SET ";
+                    $(
+                        out.push_sql(mark);
+                        out.push_sql(column_name!($col $($name)?));
+                        out.push_sql(" = ");
+                        out.push_bind_param::<$sql, _>(&self.$col)?;
+                        mark = ", ";
+                    )+
+                    let _next = std::mem::replace(&mut mark, " WHERE ");
+                    $(
+                        out.push_sql(mark);
+                        out.push_sql(concat!(stringify!($key), " = "));
+                        out.push_bind_param::<$key_sql, _>(&self.$key)?;
+                        mark = " AND ";
+                    )+
+                    let _last = mark;
+                    Ok(())
+                }
+            }
+
+            impl<Conn> diesel::RunQueryDsl<Conn> for One<'_> {}
+
+            pub(crate) struct Many<'a> {
+                $( $key: Vec<$key_rust>, )+
+                $( $col: Vec<$rust>, )+
+                _source: std::marker::PhantomData<&'a ()>,
+            }
+
+            impl<'a> Many<'a> {
+                pub(crate) fn of(lines: impl Iterator<Item = &'a $source> + Clone) -> Self {
+                    Self {
+                        $( $key: lines.clone().map(|$line| -> $key_rust { let _ = $line; $key_value }).collect(), )+
+                        $( $col: lines.clone().map(|$line| -> $rust { let _ = $line; $value }).collect(), )+
+                        _source: std::marker::PhantomData,
+                    }
+                }
+            }
+
+            impl QueryId for Many<'_> {
+                type QueryId = Many<'static>;
+                const HAS_STATIC_QUERY_ID: bool = true;
+            }
+
+            impl QueryFragment<diesel::pg::Pg> for Many<'_> {
+                fn walk_ast<'b>(
+                    &'b self,
+                    mut out: AstPass<'_, 'b, diesel::pg::Pg>,
+                ) -> diesel::QueryResult<()> {
+                    out.push_sql(concat!("UPDATE ", $table, " AS old"));
+                    let mut mark = " SET ";
+                    $(
+                        out.push_sql(mark);
+                        out.push_sql(column_name!($col $($name)?));
+                        out.push_sql(" = new.");
+                        out.push_sql(column_name!($col $($name)?));
+                        mark = ", ";
+                    )+
+                    let _next = std::mem::replace(&mut mark, " FROM UNNEST (");
+                    $(
+                        out.push_sql(mark);
+                        out.push_bind_param::<Array<$key_sql>, _>(&self.$key)?;
+                        mark = ", ";
+                    )+
+                    $(
+                        out.push_sql(mark);
+                        out.push_bind_param::<Array<$sql>, _>(&self.$col)?;
+                    )+
+                    let _next = std::mem::replace(&mut mark, ") AS new (");
+                    $( out.push_sql(mark); out.push_sql(stringify!($key)); mark = ", "; )+
+                    $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); )+
+                    let _next = std::mem::replace(&mut mark, ") WHERE ");
+                    $(
+                        out.push_sql(mark);
+                        out.push_sql(concat!("old.", stringify!($key), " = new.", stringify!($key)));
+                        mark = " AND ";
+                    )+
+                    let _last = mark;
+                    Ok(())
+                }
+            }
+
+            impl<Conn> diesel::RunQueryDsl<Conn> for Many<'_> {}
+        }
+    };
+}
+
+pub(crate) use {column_name, columns, saved_columns};

@@ -1,0 +1,249 @@
+//! Work that waits: claimed under leases that name their node, given back when the node dies.
+
+use async_trait::async_trait;
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    dsl::{count_star, min},
+    pg::Pg,
+    sql_types::{BigInt, Integer, Text},
+    sqlite::Sqlite,
+};
+use quipu_commit::{Claimed, Queue, QueueState, WorkQueue};
+use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_merchants::StoreUnavailable;
+
+use crate::{
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::work,
+    statement::statement,
+    store::Store,
+    stored::parsed,
+};
+
+/// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds.
+const SILENCE: i64 = 7_000;
+
+type ClaimRow = (i64, String, String, String, i64, i32, i64);
+type ClaimColumns = (BigInt, Text, Text, Text, BigInt, Integer, BigInt);
+
+statement! { ClaimOne on Sqlite => ClaimColumns {
+    "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
+    ", attempts = attempts + 1, turn = turn + 1 WHERE queue = " => queue: &'a str as Text,
+    " AND merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
+    " AND subject = " => subject: &'a str as Text ;
+    " RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
+} }
+
+statement! { ClaimMany on Pg => ClaimColumns {
+    "WITH due AS (SELECT queue, merchant_id, environment, subject FROM work WHERE queue = "
+    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT "
+    => limit: i64 as BigInt, " FOR UPDATE SKIP LOCKED) UPDATE work SET due_at = " => until: i64 as BigInt,
+    ", lease_node = " => node: &'a str as Text ;
+    ", attempts = attempts + 1, turn = turn + 1 FROM due WHERE work.queue = due.queue
+        AND work.merchant_id = due.merchant_id AND work.environment = due.environment AND work.subject = due.subject
+     RETURNING work.merchant_id, work.environment, work.subject, work.action, work.due_since, work.attempts, work.turn"
+} }
+
+statement! { Beat on Sqlite {
+    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
+    ", CAST (unixepoch ('subsec') * 1000 AS INTEGER))
+     ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
+} }
+
+statement! { BeatOnServer on Pg {
+    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
+    ", CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT))
+     ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
+} }
+
+statement! { ReleaseSilent on Sqlite {
+    "UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1 WHERE lease_node IN (SELECT node FROM nodes
+        WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - " => silence: &'a i64 as BigInt ; ")"
+} }
+
+statement! { ForgetSilent on Sqlite {
+    "DELETE FROM nodes WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - "
+    => silence: &'a i64 as BigInt ; ""
+} }
+
+statement! { ReleaseSilentOnServer on Pg {
+    "WITH silent AS (DELETE FROM nodes WHERE beat_at < CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
+    => silence: &'a i64 as BigInt ;
+    " RETURNING node) UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1 FROM silent
+        WHERE work.lease_node = silent.node"
+} }
+
+statement! { PruneNonces on Sqlite {
+    "DELETE FROM nonces WHERE rowid IN (SELECT rowid FROM nonces WHERE expires_at < " => now: i64 as BigInt,
+    " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; ")"
+} }
+
+statement! { PruneAnswers on Sqlite {
+    "DELETE FROM kept_answers WHERE rowid IN (SELECT rowid FROM kept_answers WHERE expires_at < "
+    => now: i64 as BigInt, " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; ")"
+} }
+
+statement! { PruneNoncesOnServer on Pg {
+    "DELETE FROM nonces WHERE ctid = ANY (ARRAY (SELECT ctid FROM nonces WHERE expires_at < "
+    => now: i64 as BigInt, " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+} }
+
+statement! { PruneAnswersOnServer on Pg {
+    "DELETE FROM kept_answers WHERE ctid = ANY (ARRAY (SELECT ctid FROM kept_answers WHERE expires_at < "
+    => now: i64 as BigInt, " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+} }
+
+#[async_trait]
+impl WorkQueue for Store {
+    async fn claim(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+        // A look at the index costs no turn in the writer's queue when there is nothing to do.
+        if self.next_due(queue).await?.is_none_or(|due| due > now) {
+            return Ok(Vec::new());
+        }
+        let node = self.inner.hub.node().to_owned();
+        let (now, until, limit) = (now.millis(), lease_until.millis(), i64::from(limit));
+        let claimed = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let mut rows = match conn {
+                    Connection::Sqlite(conn) => claim_in_file(conn, queue, now, until, &node, limit)?,
+                    Connection::Postgres(conn) => {
+                        let claim = ClaimMany { queue: queue.0, now, limit, until, node: &node };
+                        diesel_async::RunQueryDsl::load::<ClaimRow>(claim, &mut ***conn).await?
+                    }
+                };
+                rows.sort_unstable_by_key(|row| row.4);
+                rows.into_iter().map(|row| claimed(queue, row)).collect()
+            })
+        });
+        claimed.await.map_err(|fault: Fault| fault.into())
+    }
+
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
+        let due = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = work::table.filter(work::queue.eq(queue.0)).select(min(work::due_at));
+                let due = first!(conn, Option<i64>, query)?.flatten();
+                Ok::<_, Fault>(due.map(Timestamp::from_millis))
+            })
+        });
+        Ok(due.await?)
+    }
+
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
+        let states = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = work::table
+                    .filter(work::due_at.le(now.millis()))
+                    .group_by((work::queue, work::action))
+                    .select((work::queue, work::action, count_star(), min(work::due_at)));
+                let rows = load!(conn, (String, String, i64, Option<i64>), query)?;
+                let states = rows.into_iter().filter_map(|(queue, action, count, oldest)| {
+                    let oldest = oldest.map(Timestamp::from_millis);
+                    let overdue = u64::try_from(count).unwrap_or(0);
+                    Some(QueueState { queue: Queue::named(&queue)?, action, overdue, oldest })
+                });
+                Ok::<_, Fault>(states.collect())
+            })
+        });
+        Ok(states.await?)
+    }
+
+    async fn woken(&self, queue: Queue) {
+        self.inner.hub.woken(queue).await;
+    }
+
+    async fn beat(&self) -> Result<(), StoreUnavailable> {
+        let node = self.inner.hub.node().to_owned();
+        let beaten = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                match conn {
+                    Connection::Sqlite(conn) => {
+                        diesel::RunQueryDsl::execute(Beat { node: &node }, conn)?;
+                        diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
+                        diesel::RunQueryDsl::execute(ForgetSilent { silence: &SILENCE }, conn)?;
+                    }
+                    Connection::Postgres(conn) => {
+                        use diesel_async::RunQueryDsl as _;
+                        BeatOnServer { node: &node }.execute(&mut ***conn).await?;
+                        ReleaseSilentOnServer { silence: &SILENCE }.execute(&mut ***conn).await?;
+                    }
+                }
+                Ok::<_, Fault>(())
+            })
+        });
+        Ok(beaten.await?)
+    }
+
+    async fn release_all(&self) -> Result<(), StoreUnavailable> {
+        let released = self.inner.engine.write(|conn: &mut Connection| {
+            Box::pin(async move {
+                let leased = work::table.filter(work::lease_node.is_not_null());
+                let release = diesel::update(leased).set((
+                    work::due_at.eq(work::due_since),
+                    work::turn.eq(work::turn + 1),
+                    work::lease_node.eq(None::<String>),
+                ));
+                execute!(conn, release)?;
+                Ok::<_, Fault>(())
+            })
+        });
+        Ok(released.await?)
+    }
+
+    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+        let (now, limit) = (now.millis(), i64::from(limit));
+        let pruned = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let count = match conn {
+                    Connection::Sqlite(conn) => {
+                        diesel::RunQueryDsl::execute(PruneNonces { now, limit: &limit }, conn)?
+                            + diesel::RunQueryDsl::execute(PruneAnswers { now, limit: &limit }, conn)?
+                    }
+                    Connection::Postgres(conn) => {
+                        use diesel_async::RunQueryDsl as _;
+                        let nonces = PruneNoncesOnServer { now, limit: &limit }.execute(&mut ***conn).await?;
+                        nonces + PruneAnswersOnServer { now, limit: &limit }.execute(&mut ***conn).await?
+                    }
+                };
+                Ok::<_, Fault>(count as u64)
+            })
+        });
+        Ok(pruned.await?)
+    }
+}
+
+fn claim_in_file(
+    conn: &mut diesel::SqliteConnection,
+    queue: Queue,
+    now: i64,
+    until: i64,
+    node: &str,
+    limit: i64,
+) -> Result<Vec<ClaimRow>, Fault> {
+    let due = work::table
+        .filter(work::queue.eq(queue.0))
+        .filter(work::due_at.le(now))
+        .order(work::due_at.asc())
+        .limit(limit)
+        .select((work::merchant_id, work::environment, work::subject));
+    let due: Vec<(i64, String, String)> = diesel::RunQueryDsl::load(due, conn)?;
+    let mut rows = Vec::with_capacity(due.len());
+    for (merchant, environment, subject) in &due {
+        let claim = ClaimOne { until, node, queue: queue.0, merchant: *merchant, environment, subject };
+        rows.push(diesel::RunQueryDsl::get_result(claim, conn)?);
+    }
+    Ok(rows)
+}
+
+fn claimed(queue: Queue, row: ClaimRow) -> Result<Claimed, Fault> {
+    let (merchant, environment, subject, action, due, attempts, turn) = row;
+    let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+    Ok(Claimed { queue, tenant, subject, action, due: Timestamp::from_millis(due), attempts, turn })
+}

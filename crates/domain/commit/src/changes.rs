@@ -1,0 +1,111 @@
+//! What a decision changes: applied by the store whole or not at all.
+
+use std::any::Any;
+
+use quipu_kernel::{PaymentId, Tenant, Timestamp};
+use quipu_ledger::Transaction;
+
+use crate::{
+    answer::{Answer, IdempotencyRecord},
+    name::{Join, NameChange},
+    record::{Expect, Record, Save},
+    tally::Tally,
+    work::WorkChange,
+};
+
+/// A number used once, of a verified v2 signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nonce {
+    /// The text, 8 to 128 characters, unique within the merchant while it is kept.
+    pub value: String,
+    /// Until when a second use is refused.
+    pub expires_at: Timestamp,
+}
+
+/// Everything one decision changes, within one tenant.
+#[derive(Debug)]
+pub struct Changes {
+    /// Whose.
+    pub tenant: Tenant,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// The nonce to be burnt. It is burnt even when the rest is refused, since its signature has verified; only a
+    /// nonce that was used before refuses everything.
+    pub nonce: Option<Nonce>,
+    /// The answer to be repeated.
+    pub idempotency: Option<IdempotencyRecord>,
+    /// What must still stand as it was when this was decided, though it is not changed.
+    pub expects: Vec<Expect>,
+    /// What is read, changed and written again.
+    pub saves: Vec<Save>,
+    /// Unique names that change hands.
+    pub names: Vec<NameChange>,
+    /// What is found or else made.
+    pub joins: Vec<Join>,
+    /// Money that moves.
+    pub transactions: Vec<Transaction>,
+    /// The payment for which it moves.
+    pub payment_id: Option<PaymentId>,
+    /// Money that will move when a new payment completes. It is not posted; the change is refused if the balance, as the
+    /// transactions leave it, could not bear it.
+    pub foreseen: Option<Transaction>,
+    /// Counters that change.
+    pub tallies: Vec<Tally>,
+    /// What is only added: events, audit lines.
+    pub rows: Vec<Box<dyn Record>>,
+    /// What must happen later.
+    pub work: Vec<WorkChange>,
+}
+
+impl Changes {
+    /// Nothing yet.
+    pub const fn new(tenant: Tenant, at: Timestamp) -> Self {
+        Self {
+            tenant,
+            at,
+            nonce: None,
+            idempotency: None,
+            expects: Vec::new(),
+            saves: Vec::new(),
+            names: Vec::new(),
+            joins: Vec::new(),
+            transactions: Vec::new(),
+            payment_id: None,
+            foreseen: None,
+            tallies: Vec::new(),
+            rows: Vec::new(),
+            work: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, record: impl Record) {
+        self.rows.push(Box::new(record));
+    }
+
+    /// The first saved record of this type.
+    pub fn saved<T: Record>(&self) -> Option<&T> {
+        self.saves.iter().find_map(|save| (&*save.record as &dyn Any).downcast_ref())
+    }
+
+    /// The rows of this type.
+    pub fn rows_of<T: Record>(&self) -> impl Iterator<Item = &T> {
+        self.rows.iter().filter_map(|record| (&**record as &dyn Any).downcast_ref())
+    }
+}
+
+/// What a commit settled.
+#[derive(Debug, Default)]
+pub struct Committed {
+    /// What was saved, as it stands now.
+    pub saved: Vec<Box<dyn Record>>,
+    /// The answer that was kept, as it is to be sent.
+    pub answer: Option<Answer>,
+}
+
+impl Committed {
+    /// The first saved record of this type.
+    pub fn into_saved<T: Record>(self) -> Option<Box<T>> {
+        self.saved.into_iter().find_map(|record| (record as Box<dyn Any>).downcast().ok())
+    }
+}

@@ -1,0 +1,272 @@
+//! The decision about each change of a batch: a pure function over the state so far.
+
+use std::collections::{BTreeMap, HashMap};
+
+use quipu_kernel::{Currency, Tenant};
+use quipu_ledger::{Balance, PostingError};
+
+use crate::{
+    answer::{Answer, IdempotencyRecord, KeptAnswer},
+    changes::Changes,
+    name::{Holder, Join, Name, NameChange},
+    ports::Refusal,
+    state::{AggregateKey, KnownAnswer, KnownBalance, State},
+    tally::Tally,
+};
+
+/// What became of a change: accepted, perhaps with an answer that was kept, or refused.
+pub type Verdict = Result<Option<Answer>, Refusal>;
+
+/// How an aggregate's row comes to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// It is new.
+    Insert,
+    /// It was there.
+    Update,
+}
+
+/// An answer to be kept, of the change with this index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRow {
+    /// The change.
+    pub change: usize,
+    /// The answer; none if it is still to come.
+    pub answer: Option<Answer>,
+    /// Whether the key has a row already that waits for it.
+    pub awaited: bool,
+}
+
+/// Everything to be written. Rows are named by the index of the change they come from, so that nothing is copied.
+#[derive(Debug, Default)]
+pub struct Writes {
+    /// Changes whose nonces are burnt.
+    pub nonces: Vec<usize>,
+    /// Changes whose rows, entries and work are written.
+    pub accepted: Vec<usize>,
+    /// Joins that make something new, by change and place.
+    pub made: Vec<(usize, usize)>,
+    /// Answers to be kept.
+    pub answers: Vec<KeptRow>,
+    /// For each aggregate the last change that saves it, and the place of the save.
+    pub saves: HashMap<AggregateKey, (Put, usize, usize)>,
+    /// By how much each counter changes.
+    pub tallies: BTreeMap<(Tenant, &'static str, [std::borrow::Cow<'static, str>; 4]), i64>,
+    /// The balances that changed, as they end.
+    pub balances: Vec<(Tenant, Currency, KnownBalance)>,
+}
+
+impl Writes {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.nonces.is_empty() && self.accepted.is_empty()
+    }
+
+    /// The saves of this kind, in the order in which their changes came, each by change and place.
+    pub fn saves_to(&self, put: Put) -> Vec<(usize, usize)> {
+        let of_kind = self.saves.values().filter(|(how, ..)| *how == put);
+        let mut places: Vec<_> = of_kind.map(|(_, change, place)| (*change, *place)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    fn count(&mut self, tenant: Tenant, tally: &Tally) {
+        *self.tallies.entry((tenant, tally.name, tally.keys.clone())).or_default() += tally.by;
+    }
+}
+
+/// What a batch comes to.
+pub type Judged = (Vec<Verdict>, Writes);
+
+/// Judges `changes` in order, each against `state` and what the accepted ones before it made of it. A refused change
+/// leaves nothing behind but its nonce.
+pub fn judge<'c>(mut state: State, changes: impl Iterator<Item = &'c mut Changes>) -> Judged {
+    let mut writes = Writes::default();
+    let verdicts = changes
+        .enumerate()
+        .map(|(index, changes)| one(&mut state, &mut writes, index, changes))
+        .collect();
+    let touched = state.balances.into_iter().filter(|(_, known)| known.touched);
+    writes.balances = touched.map(|((tenant, currency), known)| (tenant, currency, known)).collect();
+    writes.balances.sort_unstable_by_key(|(tenant, currency, _)| (*tenant, *currency));
+    writes.tallies.retain(|_, by| *by != 0);
+    (verdicts, writes)
+}
+
+fn one(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) -> Verdict {
+    burn_nonce(state, writes, index, changes)?;
+    check_key(state, changes)?;
+    check_revisions(state, changes)?;
+    check_names(state, changes)?;
+    let balances = post(state, changes)?;
+
+    // Nothing refuses from here on.
+    for known in balances {
+        state.balances.insert((changes.tenant, known.balance.currency), known);
+    }
+    settle_joins(state, writes, index, changes);
+    move_names(state, changes);
+    place_saves(state, writes, index, changes);
+    for tally in &changes.tallies {
+        writes.count(changes.tenant, tally);
+    }
+    let answer = keep_answer(state, writes, index, changes);
+    writes.accepted.push(index);
+    Ok(answer)
+}
+
+fn burn_nonce(
+    state: &mut State,
+    writes: &mut Writes,
+    index: usize,
+    changes: &Changes,
+) -> Result<(), Refusal> {
+    let Some(nonce) = &changes.nonce else { return Ok(()) };
+    let key = (changes.tenant.merchant().0, nonce.value.clone());
+    if state.nonces.get(&key).is_some_and(|expires_at| *expires_at > changes.at) {
+        return Err(Refusal::NonceUsed);
+    }
+    state.nonces.insert(key, nonce.expires_at);
+    writes.nonces.push(index);
+    Ok(())
+}
+
+/// A key is taken once; the answer that it waits for may be brought once, for the same payment.
+fn check_key(state: &State, changes: &Changes) -> Result<(), Refusal> {
+    let Some(record) = &changes.idempotency else { return Ok(()) };
+    let kept = state.answers.get(&(changes.tenant, record.audience, record.key.as_str().to_owned()));
+    let kept = kept.filter(|kept| kept.expires_at > changes.at);
+    let brings = matches!(record.answer, KeptAnswer::Brought(_));
+    match kept {
+        Some(kept) if brings && kept.awaited && kept.payment_id == record.payment_id => Ok(()),
+        Some(_) => Err(Refusal::IdempotencyKeyUsed),
+        None => Ok(()),
+    }
+}
+
+fn check_revisions(state: &State, changes: &Changes) -> Result<(), Refusal> {
+    let expected = changes.expects.iter().map(|expect| (expect.aggregate, &expect.id, expect.revision));
+    let saved = changes.saves.iter().filter_map(|save| Some((save.aggregate, &save.id, save.from?)));
+    for (aggregate, id, revision) in expected.chain(saved) {
+        if state.aggregates.get(&(aggregate, changes.tenant, id.clone())) != Some(&revision) {
+            return Err(Refusal::Stale);
+        }
+    }
+    Ok(())
+}
+
+fn check_names(state: &State, changes: &Changes) -> Result<(), Refusal> {
+    for change in &changes.names {
+        if let NameChange::Take(name, holder) = change
+            && let Some(other) = state.names.get(&(changes.tenant, name.clone()))
+            && other != holder
+        {
+            return Err(Refusal::NameTaken { name: name.clone(), holder: other.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The balances after the change's transactions, or why they cannot bear them and what is foreseen beyond.
+fn post(state: &State, changes: &Changes) -> Result<Vec<KnownBalance>, PostingError> {
+    let Changes { tenant, transactions, foreseen, .. } = changes;
+    let before = |currency| {
+        let absent = KnownBalance { balance: Balance::zero(currency), stored: false, touched: false };
+        state.balances.get(&(*tenant, currency)).copied().unwrap_or(absent)
+    };
+    let mut after: Vec<KnownBalance> = Vec::new();
+    for transaction in transactions {
+        let currency = transaction.currency();
+        let position = after.iter().position(|known| known.balance.currency == currency);
+        let position = position.unwrap_or_else(|| {
+            after.push(before(currency));
+            after.len() - 1
+        });
+        after[position].balance = after[position].balance.after(transaction)?;
+        after[position].touched = true;
+    }
+    if let Some(foreseen) = foreseen {
+        let currency = foreseen.currency();
+        let posted = after.iter().find(|known| known.balance.currency == currency).copied();
+        posted.unwrap_or_else(|| before(currency)).balance.after(foreseen)?;
+    }
+    Ok(after)
+}
+
+/// Finds or makes what the change joins, and tells every record of it.
+fn settle_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) {
+    let tenant = changes.tenant;
+    for place in 0..changes.joins.len() {
+        let join = &changes.joins[place];
+        let known = join.by.as_ref().and_then(|name| state.names.get(&(tenant, name.clone()))).cloned();
+        if known.is_none() {
+            take_names(state, tenant, join);
+            writes.made.push((index, place));
+        }
+        let (told, holder) = (join.index, known.unwrap_or_else(|| join.fresh.clone()));
+        let Changes { saves, joins, rows, .. } = changes;
+        saves.iter_mut().for_each(|save| save.record.settle(told, &holder));
+        joins[place].make.settle(told, &holder);
+        rows.iter_mut().for_each(|record| record.settle(told, &holder));
+    }
+}
+
+fn take_names(state: &mut State, tenant: Tenant, join: &Join) {
+    for name in join.by.iter().chain(&join.also) {
+        state.names.entry((tenant, name.clone())).or_insert_with(|| join.fresh.clone());
+    }
+}
+
+fn move_names(state: &mut State, changes: &Changes) {
+    for change in &changes.names {
+        match change {
+            NameChange::Take(name, holder) => {
+                state.names.insert((changes.tenant, name.clone()), holder.clone());
+            }
+            NameChange::Release(name, holder) => release(state, changes.tenant, name, holder),
+        }
+    }
+}
+
+fn release(state: &mut State, tenant: Tenant, name: &Name, holder: &Holder) {
+    let key = (tenant, name.clone());
+    if state.names.get(&key) == Some(holder) {
+        state.names.remove(&key);
+    }
+}
+
+fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &Changes) {
+    for (place, save) in changes.saves.iter().enumerate() {
+        let key = (save.aggregate, changes.tenant, save.id.clone());
+        state.aggregates.insert(key.clone(), save.to);
+        let put = if save.from.is_none() { Put::Insert } else { Put::Update };
+        // What this batch makes is inserted once, as its last change leaves it.
+        let entry = writes.saves.entry(key).or_insert((put, index, place));
+        (entry.1, entry.2) = (index, place);
+    }
+}
+
+fn keep_answer(
+    state: &mut State,
+    writes: &mut Writes,
+    index: usize,
+    changes: &Changes,
+) -> Option<Answer> {
+    let record: &IdempotencyRecord = changes.idempotency.as_ref()?;
+    let key = (changes.tenant, record.audience, record.key.as_str().to_owned());
+    let awaited = state.answers.get(&key).is_some_and(|kept| kept.awaited);
+    let answer = match &record.answer {
+        KeptAnswer::Given(answer) | KeptAnswer::Brought(answer) => Some(answer.clone()),
+        KeptAnswer::OfSaved => changes.saves.iter().find_map(|save| save.record.answer()),
+        KeptAnswer::Later => None,
+    };
+    let known = KnownAnswer {
+        expires_at: record.expires_at,
+        payment_id: record.payment_id.clone(),
+        awaited: answer.is_none(),
+    };
+    state.answers.insert(key, known);
+    let brought = matches!(record.answer, KeptAnswer::Brought(_));
+    writes.answers.push(KeptRow { change: index, answer: answer.clone(), awaited: awaited && brought });
+    answer
+}

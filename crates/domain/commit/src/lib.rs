@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod changes;
+mod judge;
+mod name;
+mod news;
+mod ports;
+mod record;
+mod state;
+mod tally;
+mod work;
+
+pub use answer::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
+pub use changes::{Changes, Committed, Nonce};
+pub use judge::{Judged, KeptRow, Put, Verdict, Writes, judge};
+pub use name::{Holder, Index, Join, Name, NameChange};
+pub use news::{Heard, Listener, News, NewsDesk};
+pub use ports::{Commit, CommitError, Refusal, WorkQueue};
+pub use record::{Aggregate, Expect, Record, Save};
+pub use state::{AggregateKey, AnswerKey, KnownAnswer, KnownBalance, State, Wanted};
+pub use tally::Tally;
+pub use work::{Claimed, Queue, QueueState, Work, WorkChange};

@@ -1,0 +1,73 @@
+//! What whoever listens is told of a commit.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{
+    changes::Changes,
+    state::AggregateKey,
+    work::{Queue, WorkChange},
+};
+
+/// What one committed batch changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// What was saved.
+    pub saved: Vec<AggregateKey>,
+    /// The queues that have new work.
+    pub queues: Vec<Queue>,
+    /// Whether more was saved than is listed.
+    pub incomplete: bool,
+}
+
+impl News {
+    /// Whether there is nothing to tell.
+    pub const fn is_empty(&self) -> bool {
+        self.saved.is_empty() && self.queues.is_empty()
+    }
+
+    /// Adds what these changes changed.
+    pub fn add(&mut self, changes: &Changes) {
+        let tenant = changes.tenant;
+        self.saved.extend(changes.saves.iter().map(|save| (save.aggregate, tenant, save.id.clone())));
+        for change in &changes.work {
+            if let WorkChange::Put(put) = change
+                && !self.queues.contains(&put.queue)
+            {
+                self.queues.push(put.queue);
+            }
+        }
+    }
+
+    /// Adds the news of another batch.
+    pub fn join(&mut self, other: Self) {
+        self.saved.extend(other.saved);
+        self.queues.extend(other.queues);
+        self.incomplete |= other.incomplete;
+    }
+}
+
+/// What a listener hears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// This was committed, here or on another node.
+    News(Arc<News>),
+    /// Some news was missed: look for yourself.
+    Missed,
+    /// There will be no more.
+    Ended,
+}
+
+/// One who listens.
+#[async_trait]
+pub trait Listener: Send {
+    /// The next that is heard.
+    async fn next(&mut self) -> Heard;
+}
+
+/// Where to listen. News is a hint: what was committed is to be read from the store.
+pub trait NewsDesk: Send + Sync {
+    /// Listens from now on.
+    fn listen(&self) -> Box<dyn Listener>;
+}

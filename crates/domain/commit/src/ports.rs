@@ -1,0 +1,96 @@
+//! What a store gives to whoever changes something.
+
+use async_trait::async_trait;
+use quipu_kernel::Timestamp;
+use quipu_ledger::PostingError;
+use quipu_merchants::StoreUnavailable;
+
+use crate::{
+    changes::{Changes, Committed},
+    name::{Holder, Name},
+    work::{Claimed, Queue, QueueState},
+};
+
+/// Why a [`Changes`] was not applied. Nothing of it was, except its nonce.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Another holds a name that was to be taken.
+    #[error("the name {name:?} is held by {holder:?}")]
+    NameTaken {
+        /// The name.
+        name: Name,
+        /// Who holds it.
+        holder: Holder,
+    },
+    /// A balance cannot bear the postings.
+    #[error(transparent)]
+    Posting(#[from] PostingError),
+    /// Something no longer stands where the decision found it; decide again.
+    #[error("what was to be changed has changed meanwhile")]
+    Stale,
+    /// An answer under this key was kept meanwhile; look it up.
+    #[error("the idempotency key has been used meanwhile")]
+    IdempotencyKeyUsed,
+    /// The nonce was used before.
+    #[error("the nonce has been used")]
+    NonceUsed,
+}
+
+/// Why a commit did not happen.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CommitError {
+    /// A rule refused it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store refused it or failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// The write path.
+#[async_trait]
+pub trait Commit: Send + Sync {
+    /// Applies `changes` whole or not at all, durably: when this answers, the change survives a crash.
+    ///
+    /// Judged in this order, against everything committed before and everything accepted earlier in the same batch:
+    /// nonce, idempotency key, revisions, names, balances as they will be and as they are foreseen.
+    /// Dropping the returned future does not undo anything.
+    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
+}
+
+/// Work that waits, over all tenants.
+///
+/// A claim is a lease of this node: nobody else gets the work while the node lives and the lease lasts. A node that has
+/// died loses its claims within ten seconds; one that only paused finds them gone, and what it then puts off or
+/// reports as done changes nothing.
+#[async_trait]
+pub trait WorkQueue: Send + Sync {
+    /// Takes up to `limit` pieces of work of a queue whose time has come at `now`, the longest waiting first, until
+    /// `lease_until`. If nothing was committed for them by then they are due again.
+    async fn claim(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, StoreUnavailable>;
+
+    /// When the next work of a queue is due; none if nothing waits.
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable>;
+
+    /// What waits in all queues at `now` and nobody has claimed, by queue and action; those without such work are left out.
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable>;
+
+    /// Completes when there may be new work in this queue: after a commit of this node that put some, or when another
+    /// node has said so.
+    async fn woken(&self, queue: Queue);
+
+    /// Says that this node lives, and gives the work of nodes that have died back. Called every two seconds.
+    async fn beat(&self) -> Result<(), StoreUnavailable>;
+
+    /// Gives back what every node has claimed: for a database that one process alone serves, when it starts.
+    async fn release_all(&self) -> Result<(), StoreUnavailable>;
+
+    /// Drops nonces and kept answers that expired before `now`, at most `limit` of each; answers how many went.
+    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
+}

@@ -1,0 +1,14 @@
+//! Counters kept in the commits of what they count, so that a list knows its exact total without counting.
+
+use std::borrow::Cow;
+
+/// Moves one counter of a tenant. A counter is found by its name and up to four keys, the rest being empty.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tally {
+    /// What is counted: `payments`, `deliveries`.
+    pub name: &'static str,
+    /// By what: for payments status, type, method and currency.
+    pub keys: [Cow<'static, str>; 4],
+    /// By how much it changes.
+    pub by: i64,
+}
