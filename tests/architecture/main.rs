@@ -41,7 +41,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
 const DOMAIN_COMMON: &[&str] = &["mockall", "proptest", "serde", "serde_json", "thiserror", "time"];
 
 /// Implementations of the domain's ports. None of them sees another.
-const ADAPTERS: &[&str] = &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits"];
+const ADAPTERS: &[&str] = &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits", "quipu-attachments"];
 
 /// Names that have no business in a domain crate's source.
 const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop};
 use quipu_merchants::RateLimiter;
+use quipu_tickets::{TICKET_QUEUES, TicketOffice};
 
 use crate::{
     config::{LogFormat, Settings},
@@ -21,12 +22,13 @@ use crate::{
     signals::Signals,
     standard_output,
     wire::{self, Foundation, UseCases},
-    workers::{Prune, Settle, Workers},
+    workers::{Prune, Settle, Tend, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
+const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
@@ -98,14 +100,16 @@ async fn serve(
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
     let use_cases = UseCases::over(&foundation, settings, &public_url);
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
+    let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
-    let mut workers = start_workers(&foundation, &use_cases, metrics);
+    let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics);
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
-    let readiness = Parts::new(foundation.store.clone(), shared_limiter);
+    let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
-    let services = services(&foundation, use_cases, limiter, readiness, &key_uses, stop);
-    let edge = HttpSettings { limits: settings.limits, ..HttpSettings::new(public_url.clone()) };
+    let services = services(&foundation, use_cases, tickets, limiter, readiness, &key_uses, stop);
+    let upload_url = settings.upload_url.clone().unwrap_or_else(|| public_url.clone());
+    let edge = HttpSettings { limits: settings.limits, upload_url, ..HttpSettings::new(public_url.clone()) };
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
@@ -145,13 +149,23 @@ async fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<Metrics>) -> Workers {
+fn start_workers(
+    foundation: &Foundation,
+    use_cases: &UseCases,
+    tickets: &Arc<TicketOffice>,
+    metrics: Option<Metrics>,
+) -> Workers {
     let mut workers = Workers::new();
     let queue = foundation.queue();
     let clock = || Arc::clone(&foundation.clock);
     let settle =
         Settle { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.settle), clock: clock() };
     workers.start(|stop| settle.run(stop));
+    for kind in TICKET_QUEUES {
+        let (queue, office) = (Arc::clone(&queue), Arc::clone(tickets));
+        let tend = Tend { kind, queue, office, clock: clock() };
+        workers.start(|stop| tend.run(stop));
+    }
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
     if let Some(metrics) = metrics {
@@ -163,6 +177,7 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
 fn services(
     foundation: &Foundation,
     use_cases: UseCases,
+    tickets: Arc<TicketOffice>,
     limiter: Arc<dyn RateLimiter>,
     readiness: Parts,
     key_uses: &Arc<KeyUses>,
@@ -174,6 +189,9 @@ fn services(
         adjust: use_cases.adjust,
         rails: use_cases.rails,
         payments: foundation.payments(),
+        tickets,
+        ticket_reads: Arc::new(foundation.store.clone()),
+        support_reads: Arc::new(foundation.store.clone()),
         ledger: Arc::new(foundation.store.clone()),
         directory: foundation.directory(),
         commit: foundation.commit(),

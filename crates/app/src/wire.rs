@@ -3,6 +3,7 @@
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
+use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
 use quipu_http::KeyringMinter;
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
@@ -13,8 +14,9 @@ use quipu_payments::{
 use quipu_rails::{Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
+use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 
-use crate::config::Settings;
+use crate::config::{FilesAt, Settings};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -157,6 +159,41 @@ impl UseCases {
             adjust: Arc::new(foundation.adjust()),
         }
     }
+}
+
+/// Where attachments are kept, by the configuration.
+fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileStore>> {
+    let entropy = Arc::clone(&foundation.entropy);
+    Ok(match &settings.attachments.at {
+        FilesAt::Folder(folder) => {
+            let opened = LocalFiles::open(folder.clone(), entropy);
+            Arc::new(opened.with_context(|| format!("attachments_url: {}", folder.display()))?)
+        }
+        FilesAt::Bucket { bucket, prefix } => {
+            let settings = settings.attachments.s3(bucket, prefix);
+            Arc::new(S3Files::connect(&settings, entropy).context("attachments_url")?)
+        }
+    })
+}
+
+/// Where tickets are worked on.
+pub(crate) fn ticket_office(foundation: &Foundation, settings: &Settings) -> Result<Arc<TicketOffice>> {
+    let program = std::env::current_exe().context("the program does not know where it is")?;
+    let ports = TicketPorts {
+        commit: foundation.commit(),
+        reads: Arc::new(foundation.store.clone()),
+        support: Arc::new(foundation.store.clone()),
+        files: files(foundation, settings)?,
+        thumbnails: Arc::new(ChildThumbnails::new(program)),
+        clock: Arc::clone(&foundation.clock),
+        entropy: Arc::clone(&foundation.entropy),
+    };
+    let periods = TicketPeriods {
+        close_after: settings.tickets_auto_close_after,
+        upload_expires_in: settings.attachments.upload_expires_in,
+        download_expires_in: settings.attachments.download_expires_in,
+    };
+    Ok(Arc::new(TicketOffice::new(ports, periods)))
 }
 
 /// Limits in memory, or in Redis where one is configured.

@@ -8,6 +8,7 @@ use quipu_ledger::LedgerReads;
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
 use quipu_payments::{AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rails};
 use quipu_signing::Keyring;
+use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
 
 use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, stop::Stop, tokens::Tokens};
 
@@ -29,6 +30,12 @@ pub struct Services {
     pub adjust: Arc<AdjustBalance>,
     /// Reads payments.
     pub payments: Arc<dyn PaymentReads>,
+    /// Works on tickets.
+    pub tickets: Arc<TicketOffice>,
+    /// Reads tickets for their merchants.
+    pub ticket_reads: Arc<dyn TicketReads>,
+    /// Reads tickets for support.
+    pub support_reads: Arc<dyn SupportReads>,
     /// Reads balances.
     pub ledger: Arc<dyn LedgerReads>,
     /// Merchants, keys, routes and staff.

@@ -1,6 +1,7 @@
 //! What an operator can set: one `quipu.toml` and the environment, which wins. Every key has a default, and whatever
 //! is not a key or not a value stops the start with its name.
 
+mod attachments;
 mod planned;
 mod reader;
 mod values;
@@ -15,6 +16,7 @@ use anyhow::Result;
 use quipu_http::Limits;
 use quipu_kernel::Secret;
 
+pub(crate) use self::attachments::{Attachments, FilesAt};
 use self::reader::Reader;
 
 /// How log lines are written.
@@ -34,6 +36,10 @@ pub(crate) struct Settings {
     pub(crate) data_dir: PathBuf,
     /// It may hold a password, so it is never shown.
     pub(crate) database_url: Secret,
+    /// Where files are sent and fetched, without a trailing slash; `None` means the public address.
+    pub(crate) upload_url: Option<String>,
+    pub(crate) attachments: Attachments,
+    pub(crate) tickets_auto_close_after: Duration,
     /// Where rate limits are shared between nodes; it may hold a password.
     pub(crate) redis_url: Option<Secret>,
     pub(crate) master_key: Option<Secret>,
@@ -78,6 +84,11 @@ impl Settings {
                 .take("metrics_listen", values::address)
                 .unwrap_or(([127, 0, 0, 1], 9090).into()),
             public_url: from.take("public_url", values::web_url),
+            upload_url: from.take("upload_url", values::web_url),
+            attachments: Attachments::read(from, &data_dir),
+            tickets_auto_close_after: from
+                .take("tickets.auto_close_after", values::duration)
+                .unwrap_or(Duration::from_hours(7 * 24)),
             data_dir,
             database_url,
             redis_url: from.take("redis_url", values::redis_url),
@@ -177,8 +188,8 @@ mod tests {
     fn keys_of_planned_features_are_judged_and_named() {
         let environment =
             [("QUIPU__WEBHOOKS__ALLOW_PRIVATE", "true"), ("QUIPU__WEBHOOKS__RETRY_SCHEDULE", "1s,2s")];
-        let settings = read("[tickets]\nauto_close_after = '7d'", &environment).expect("valid");
-        let named = ["webhooks.allow_private", "webhooks.retry_schedule", "tickets.auto_close_after"];
+        let settings = read("[redirectpay]\nalert_after = '6h'", &environment).expect("valid");
+        let named = ["webhooks.allow_private", "webhooks.retry_schedule", "redirectpay.alert_after"];
         assert_eq!(settings.without_effect, named);
         assert!(
             problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")])

@@ -10,21 +10,12 @@ use super::{
 type Form = fn(&str) -> Result<(), Expected>;
 
 /// Each planned key with the form of its value.
-const PLANNED: [(&str, Form); 14] = [
-    ("upload_url", |text| values::web_url(text).map(drop)),
-    ("attachments_url", values::attachments_url),
-    ("attachments.upload_expires_in", |text| values::duration(text).map(drop)),
-    ("attachments.download_expires_in", |text| values::duration(text).map(drop)),
-    ("attachments.s3.endpoint", |text| values::web_url(text).map(drop)),
-    ("attachments.s3.region", values::word),
-    ("attachments.s3.access_key_id", values::word),
-    ("attachments.s3.secret_access_key", values::word),
+const PLANNED: [(&str, Form); 5] = [
     ("webhooks.allow_private", values::flag),
     ("webhooks.retry_schedule", values::schedule),
     ("webhooks.disable_after", |text| values::duration(text).map(drop)),
     ("rails.status_schedule", values::schedule),
     ("redirectpay.alert_after", |text| values::duration(text).map(drop)),
-    ("tickets.auto_close_after", |text| values::duration(text).map(drop)),
 ];
 
 /// The planned keys that are set.

@@ -3,6 +3,7 @@
 
 mod prune;
 mod settle;
+mod tend;
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{prune::Prune, settle::Settle};
+pub(crate) use self::{prune::Prune, settle::Settle, tend::Tend};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

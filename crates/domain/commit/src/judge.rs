@@ -82,10 +82,8 @@ pub type Judged = (Vec<Verdict>, Writes);
 /// leaves nothing behind but its nonce.
 pub fn judge<'c>(mut state: State, changes: impl Iterator<Item = &'c mut Changes>) -> Judged {
     let mut writes = Writes::default();
-    let verdicts = changes
-        .enumerate()
-        .map(|(index, changes)| one(&mut state, &mut writes, index, changes))
-        .collect();
+    let verdicts =
+        changes.enumerate().map(|(index, changes)| one(&mut state, &mut writes, index, changes)).collect();
     let touched = state.balances.into_iter().filter(|(_, known)| known.touched);
     writes.balances = touched.map(|((tenant, currency), known)| (tenant, currency, known)).collect();
     writes.balances.sort_unstable_by_key(|(tenant, currency, _)| (*tenant, *currency));
@@ -246,12 +244,7 @@ fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &C
     }
 }
 
-fn keep_answer(
-    state: &mut State,
-    writes: &mut Writes,
-    index: usize,
-    changes: &Changes,
-) -> Option<Answer> {
+fn keep_answer(state: &mut State, writes: &mut Writes, index: usize, changes: &Changes) -> Option<Answer> {
     let record: &IdempotencyRecord = changes.idempotency.as_ref()?;
     let key = (changes.tenant, record.audience, record.key.as_str().to_owned());
     let awaited = state.answers.get(&key).is_some_and(|kept| kept.awaited);

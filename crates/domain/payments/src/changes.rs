@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use quipu_commit::{
-    Aggregate, Answer, Changes, Expect, Holder, Index, Join, Name, NameChange, Queue, Record, Save, Tally, Work,
-    WorkChange,
+    Aggregate, Answer, Changes, Expect, Holder, Index, Join, Name, NameChange, Queue, Record, Save, Tally,
+    Work, WorkChange,
 };
 use quipu_kernel::{CustomerId, PaymentId, Timestamp};
 
@@ -113,7 +113,12 @@ pub(crate) fn next_work(id: &PaymentId, due: Option<Due>) -> WorkChange {
 }
 
 fn settlement(id: &PaymentId, due: Due) -> Work {
-    Work { queue: Queue::SETTLEMENT, subject: id.as_str().to_owned(), due: due.at, action: due.action.as_str() }
+    Work {
+        queue: Queue::SETTLEMENT,
+        subject: id.as_str().to_owned(),
+        due: due.at,
+        action: due.action.as_str(),
+    }
 }
 
 fn save(changes: &mut Changes, from: Option<i64>, payment: Payment) {

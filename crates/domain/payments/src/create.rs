@@ -164,9 +164,7 @@ impl Bounds {
             Refusal::Posting(PostingError::FrozenShort)
             | Refusal::NameTaken { .. }
             | Refusal::Stale
-            | Refusal::IdempotencyKeyUsed => {
-                broken("a creation was refused for what no creation does")
-            }
+            | Refusal::IdempotencyKeyUsed => broken("a creation was refused for what no creation does"),
         }
     }
 }

@@ -166,7 +166,13 @@ impl Decider {
     }
 
     /// The payment with its rail's instructions, and what is to be done with it next.
-    fn make(&self, draft: Draft, making: Making, route: &Route, rail: &Arc<dyn Rail>) -> (Payment, Option<Due>) {
+    fn make(
+        &self,
+        draft: Draft,
+        making: Making,
+        route: &Route,
+        rail: &Arc<dyn Rail>,
+    ) -> (Payment, Option<Due>) {
         let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {

@@ -44,9 +44,7 @@ pub use kind::{PaymentType, RedirectScheme, TrafficType};
 pub use once::{Answered, Once, RefusalForm};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
-pub use ports::{
-    Issued, KeptRow, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
-};
+pub use ports::{Issued, KeptRow, PaymentFilter, PaymentReads, Rail, RailStatus, Submission};
 pub use rails::Rails;
 pub use settle::SettlePayment;
 pub use status::{Situation, Status, Trigger};

@@ -10,6 +10,7 @@ pub(crate) mod ledger;
 pub(crate) mod merchants;
 mod once;
 pub(crate) mod routes;
+pub(crate) mod tickets;
 
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
 use quipu_merchants::DirectoryError;

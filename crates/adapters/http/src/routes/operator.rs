@@ -23,6 +23,12 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::add, call, staff))),
     row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff))),
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff))),
+    row("GET", "/operator/v1/tickets", Door::Staff(Role::Support, run!(operator::tickets::queue, call, staff))),
+    row("GET", "/operator/v1/tickets/{id}", Door::Staff(Role::Support, run!(operator::tickets::get, call, staff))),
+    row("POST", "/operator/v1/tickets/{id}/assign", Door::Staff(Role::Support, run!(operator::tickets::assign, call, staff))),
+    row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff))),
+    row("GET", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::comments, call, staff))),
+    row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff))),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff))),
     row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff))),
 ];

@@ -22,10 +22,12 @@ use quipu_merchants::{
 };
 use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
+use quipu_tickets::{TicketOffice, TicketPeriods, TicketPorts};
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
+    desk::EmptyDesk,
     directory::FakeDirectory,
 };
 
@@ -142,7 +144,20 @@ impl World {
             entropy.clone(),
         );
         let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
+        let desk = Arc::new(EmptyDesk);
+        let ports = TicketPorts {
+            commit: books.clone(),
+            reads: desk.clone(),
+            support: desk.clone(),
+            files: desk.clone(),
+            thumbnails: desk.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        };
         let services = Services {
+            tickets: Arc::new(TicketOffice::new(ports, TicketPeriods::default())),
+            ticket_reads: desk.clone(),
+            support_reads: desk,
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
