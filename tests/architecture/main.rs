@@ -18,6 +18,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
     ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
     ("quipu-webhooks", &["quipu-kernel"]),
+    ("quipu-commit", &["quipu-kernel", "quipu-merchants", "quipu-ledger", "quipu-webhooks", "async-trait"]),
     (
         "quipu-payments",
         &[
@@ -26,6 +27,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "quipu-merchants",
             "quipu-ledger",
             "quipu-webhooks",
+            "quipu-commit",
             "async-trait",
             "url",
         ],

@@ -11,12 +11,10 @@ use std::{
 
 use async_trait::async_trait;
 use hdrhistogram::Histogram;
+use quipu_commit::{Changes, Commit, CommitError, Committed, Record};
 use quipu_kernel::{Clock, Entropy, SystemClock, Tenant};
 use quipu_merchants::{Directory, ReturnUrls};
-use quipu_payments::{
-    Changes, Commit, CommitError, Committed, CreatePayment, Creation, Draft, PaymentChange, PaymentReads,
-    Rail, Rails,
-};
+use quipu_payments::{CreatePayment, Creation, Draft, Payment, PaymentReads, Rail, Rails};
 use quipu_rails::Simulator;
 use quipu_signing::SystemEntropy;
 use quipu_store::Store;
@@ -32,12 +30,10 @@ struct Recorder(Mutex<Option<Changes>>);
 #[async_trait]
 impl Commit for Recorder {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
-        let payment = match &changes.payment {
-            Some(PaymentChange::Created(payment)) => Some(payment.clone()),
-            _ => None,
-        };
+        let payment = changes.saved::<Payment>().cloned();
+        let saved = payment.into_iter().map(|payment| Box::new(payment) as Box<dyn Record>).collect();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(changes);
-        Ok(Committed { payment, ..Committed::default() })
+        Ok(Committed { saved, answer: None })
     }
 }
 

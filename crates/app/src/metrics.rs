@@ -4,8 +4,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, anyhow};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use quipu_kernel::Clock;
-use quipu_payments::DueQueue;
+use quipu_commit::{Queue, QueueState, WorkQueue};
+use quipu_kernel::{Clock, Timestamp};
+use quipu_payments::DueAction;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -34,8 +35,10 @@ const COUNTERS: [(&str, &str); 3] = [
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 4] = [
+const GAUGES: [(&str, &str); 6] = [
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
+    (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
+    (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
     (PAYOUTS_OLDEST, "Seconds that the longest waiting of these withdrawals has waited"),
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
@@ -48,6 +51,8 @@ const HISTOGRAMS: [(&str, &str); 4] = [
     ("quipu_due_delay_seconds", "How late due payments were taken on"),
 ];
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
+const WORK_WAITING: &str = "quipu_work_waiting";
+const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
 const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
 const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 
@@ -96,7 +101,7 @@ fn install() -> Result<PrometheusHandle> {
 pub(crate) struct Metrics {
     listener: TcpListener,
     collected: Collected,
-    queue: Arc<dyn DueQueue>,
+    queue: Arc<dyn WorkQueue>,
     clock: Arc<dyn Clock>,
 }
 
@@ -104,7 +109,7 @@ impl Metrics {
     pub(crate) async fn bind(
         address: SocketAddr,
         collected: Collected,
-        queue: Arc<dyn DueQueue>,
+        queue: Arc<dyn WorkQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let listener = TcpListener::bind(address).await;
@@ -134,18 +139,12 @@ impl Metrics {
     }
 
     /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
-    async fn look_at_payouts(&self) {
+    async fn look_at_work(&self) {
         let now = self.clock.now();
-        let overdue = tokio::time::timeout(GLANCE, self.queue.overdue_payouts(now)).await;
-        match overdue {
-            Ok(Ok((waiting, first))) => {
-                #[expect(clippy::cast_precision_loss, reason = "there are far fewer payments than 2^52")]
-                metrics::gauge!(PAYOUTS_WAITING).set(waiting as f64);
-                let oldest = first.map_or(Duration::ZERO, |first| now.since(first));
-                metrics::gauge!(PAYOUTS_OLDEST).set(oldest.as_secs_f64());
-            }
-            Ok(Err(error)) => tracing::debug!(%error, "waiting payouts could not be counted"),
-            Err(_) => tracing::debug!("waiting payouts could not be counted in time"),
+        match tokio::time::timeout(GLANCE, self.queue.queues(now)).await {
+            Ok(Ok(waiting)) => show(&waiting, now),
+            Ok(Err(error)) => tracing::debug!(%error, "waiting work could not be counted"),
+            Err(_) => tracing::debug!("waiting work could not be counted in time"),
         }
     }
 
@@ -159,7 +158,7 @@ impl Metrics {
         let request = read_head(&mut connection).await?;
         let (status, body) = if request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?")
         {
-            self.look_at_payouts().await;
+            self.look_at_work().await;
             ("200 OK", self.collected.render())
         } else {
             ("404 Not Found", "metrics are at /metrics\n".to_owned())
@@ -173,6 +172,28 @@ impl Metrics {
         connection.write_all(body.as_bytes()).await?;
         connection.shutdown().await
     }
+}
+
+/// Shows how much of each kind of work is overdue, a queue without any as well.
+fn show(waiting: &[QueueState], now: Timestamp) {
+    let of = |wanted: &dyn Fn(&QueueState) -> bool| {
+        let found = waiting.iter().filter(|state| wanted(state));
+        let (count, oldest) = found.fold((0, None), |(count, oldest): (u64, Option<Timestamp>), state| {
+            (count + state.overdue, oldest.into_iter().chain(state.oldest).min())
+        });
+        #[expect(clippy::cast_precision_loss, reason = "there is far less work than 2^52")]
+        let count = count as f64;
+        (count, oldest.map_or(Duration::ZERO, |oldest| now.since(oldest)).as_secs_f64())
+    };
+    for queue in Queue::ALL {
+        let (count, oldest) = of(&|state| state.queue == *queue);
+        metrics::gauge!(WORK_WAITING, "queue" => queue.0).set(count);
+        metrics::gauge!(WORK_OLDEST, "queue" => queue.0).set(oldest);
+    }
+    let submit = DueAction::Submit.as_str();
+    let (count, oldest) = of(&|state| state.queue == Queue::SETTLEMENT && state.action == submit);
+    metrics::gauge!(PAYOUTS_WAITING).set(count);
+    metrics::gauge!(PAYOUTS_OLDEST).set(oldest);
 }
 
 /// Reads up to the empty line that ends a request's head.

@@ -22,7 +22,7 @@ use crate::{
     signals::Signals,
     standard_output,
     wire::{self, Foundation, UseCases},
-    workers::{Prune, Settle, Tend, Workers},
+    workers::{Beat, Prune, Settle, Tend, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
@@ -49,6 +49,10 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let foundation = Foundation::lay(settings, keyring).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
         wire::verify_master_key(&foundation).await?;
+        if embedded.is_some() {
+            // Nobody else serves this database, so what was claimed was claimed by a process that is no more.
+            foundation.queue().release_all().await.context("claimed work cannot be given back")?;
+        }
         let metrics = bind_metrics(settings, &foundation, collected, dev).await?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
@@ -166,6 +170,8 @@ fn start_workers(
         let tend = Tend { kind, queue, office, clock: clock() };
         workers.start(|stop| tend.run(stop));
     }
+    let beat = Beat { queue: Arc::clone(&queue) };
+    workers.start(|stop| beat.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
     if let Some(metrics) = metrics {

@@ -4,13 +4,12 @@ use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
+use quipu_commit::{Commit, WorkQueue};
 use quipu_http::KeyringMinter;
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
-use quipu_payments::{
-    AdjustBalance, CancelPayment, Commit, CreatePayment, DueQueue, PaymentReads, Rail, Rails, SettlePayment,
-};
+use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rail, Rails, SettlePayment};
 use quipu_rails::{Manual, Simulator};
 use quipu_signing::{Keyring, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
@@ -50,7 +49,7 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
-    pub(crate) fn queue(&self) -> Arc<dyn DueQueue> {
+    pub(crate) fn queue(&self) -> Arc<dyn WorkQueue> {
         Arc::new(self.store.clone())
     }
 

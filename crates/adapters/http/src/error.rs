@@ -4,10 +4,11 @@
 use std::slice;
 
 use actix_web::{HttpResponse, http::header};
+use quipu_commit::Answer;
 use quipu_kernel::{Problems, Timestamp};
 use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
-use quipu_payments::{AdjustError, Answer, CancelError, CreateError};
+use quipu_payments::{AdjustError, CancelError, CreateError};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
 
@@ -135,6 +136,7 @@ impl ApiError {
     /// The answer as it is kept under an idempotency key.
     pub(crate) fn to_answer(&self, now: Timestamp) -> Answer {
         let body = self.shown(|shown| shape::api_body(shown, now));
+        let body = String::from_utf8(body).unwrap_or_default();
         Answer { status: self.code().status(), body }
     }
 }

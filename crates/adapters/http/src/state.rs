@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
-use quipu_payments::{AdjustBalance, CancelPayment, Commit, CreatePayment, PaymentReads, Rails};
+use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rails};
 use quipu_signing::Keyring;
 use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
 

@@ -1,6 +1,7 @@
 //! What a serving process does until it is told to end: answering calls, and what runs beside them. A worker survives
 //! every error, and stops between two pieces of work.
 
+mod beat;
 mod prune;
 mod settle;
 mod tend;
@@ -12,7 +13,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{prune::Prune, settle::Settle, tend::Tend};
+pub(crate) use self::{beat::Beat, prune::Prune, settle::Settle, tend::Tend};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

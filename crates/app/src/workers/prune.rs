@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use quipu_commit::WorkQueue;
 use quipu_kernel::Clock;
-use quipu_payments::DueQueue;
 
 use super::StopSignal;
 
@@ -17,7 +17,7 @@ const AT_ONCE: u32 = 2_000;
 
 /// The worker that prunes.
 pub(crate) struct Prune {
-    pub(crate) queue: Arc<dyn DueQueue>,
+    pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -45,9 +45,9 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
+    use quipu_commit::{Claimed, Queue, QueueState};
     use quipu_kernel::Timestamp;
     use quipu_merchants::StoreUnavailable;
-    use quipu_payments::Payment;
 
     use super::{super::Workers, *};
 
@@ -65,21 +65,35 @@ mod tests {
     struct Asked(Mutex<Option<tokio::sync::oneshot::Sender<Timestamp>>>);
 
     #[async_trait]
-    impl DueQueue for Asked {
-        async fn claim(&self, _: Timestamp, _: Timestamp, _: u32) -> Result<Vec<Payment>, StoreUnavailable> {
+    impl WorkQueue for Asked {
+        async fn claim(
+            &self,
+            _: Queue,
+            _: Timestamp,
+            _: Timestamp,
+            _: u32,
+        ) -> Result<Vec<Claimed>, StoreUnavailable> {
             unreachable!("this worker claims nothing")
         }
 
-        async fn next_due(&self) -> Result<Option<Timestamp>, StoreUnavailable> {
+        async fn next_due(&self, _: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
             unreachable!("this worker does not ask what is due")
         }
 
-        async fn overdue_payouts(&self, _: Timestamp) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+        async fn queues(&self, _: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
             unreachable!("this worker does not ask what is overdue")
         }
 
-        async fn changed(&self) {
+        async fn woken(&self, _: Queue) {
             unreachable!("this worker does not wait for commits")
+        }
+
+        async fn beat(&self) -> Result<(), StoreUnavailable> {
+            unreachable!("this worker does not beat")
+        }
+
+        async fn release_all(&self) -> Result<(), StoreUnavailable> {
+            unreachable!("this worker gives nothing back")
         }
 
         async fn prune(&self, expired: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use quipu_commit::{Claimed, Queue, WorkQueue};
 use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{DueQueue, Payment, SettlePayment};
+use quipu_payments::SettlePayment;
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{StopSignal, back_off, log_panic};
@@ -28,7 +29,7 @@ const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
 /// The worker that settles.
 pub(crate) struct Settle {
-    pub(crate) queue: Arc<dyn DueQueue>,
+    pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) use_case: Arc<SettlePayment>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -48,7 +49,7 @@ impl Settle {
                     failures = 0;
                     tokio::select! {
                         () = stop.given() => {}
-                        () = self.queue.changed() => {}
+                        () = self.queue.woken(Queue::SETTLEMENT) => {}
                         () = tokio::time::sleep(pause) => {}
                     }
                 }
@@ -76,7 +77,7 @@ impl Settle {
             return Ok(Duration::ZERO);
         }
         let now = self.clock.now();
-        let Some(next) = self.queue.next_due().await? else { return Ok(LONGEST_SLEEP) };
+        let Some(next) = self.queue.next_due(Queue::SETTLEMENT).await? else { return Ok(LONGEST_SLEEP) };
         if next > now {
             return Ok(next.since(now).min(LONGEST_SLEEP));
         }
@@ -86,32 +87,30 @@ impl Settle {
         if claimed.is_empty() {
             return Ok(CLAIMED_ELSEWHERE);
         }
-        for payment in claimed {
-            if let Some(due) = payment.state().due {
-                metrics::histogram!("quipu_due_delay_seconds").record(now.since(due.at).as_secs_f64());
-            }
-            attending.spawn(attend(Arc::clone(&self.use_case), payment, until));
+        for work in claimed {
+            metrics::histogram!("quipu_due_delay_seconds").record(now.since(work.due).as_secs_f64());
+            attending.spawn(attend(Arc::clone(&self.use_case), work, until));
         }
         Ok(Duration::ZERO)
     }
 
-    async fn claim(&self, now: Timestamp) -> Result<Vec<Payment>, StoreUnavailable> {
+    async fn claim(&self, now: Timestamp) -> Result<Vec<Claimed>, StoreUnavailable> {
         let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);
-        self.queue.claim(now, now.plus(LEASE), limit).await
+        self.queue.claim(Queue::SETTLEMENT, now, now.plus(LEASE), limit).await
     }
 }
 
 /// What fails here stays claimed until its lease ends, and is then due again.
-async fn attend(settle: Arc<SettlePayment>, payment: Payment, until: Instant) {
-    let id = payment.id().clone();
+async fn attend(settle: Arc<SettlePayment>, work: Claimed, until: Instant) {
+    let id = &work.subject;
     if Instant::now() >= until {
-        tracing::warn!(payment = %id, "a due payment was claimed too slowly");
+        tracing::warn!(payment = id, "a due payment was claimed too slowly");
         return;
     }
     // Boxed, because it is large and a task of its own.
-    match tokio::time::timeout_at(until, Box::pin(settle.attend(payment))).await {
+    match tokio::time::timeout_at(until, Box::pin(settle.attend(&work))).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(payment = %id, %error, "a due payment was not taken on"),
-        Err(_) => tracing::warn!(payment = %id, "a due payment took too long"),
+        Ok(Err(error)) => tracing::warn!(payment = id, %error, "a due payment was not taken on"),
+        Err(_) => tracing::warn!(payment = id, "a due payment took too long"),
     }
 }

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use actix_web::{HttpRequest, http::header::HeaderName};
+use quipu_commit::Nonce;
 use quipu_kernel::{MerchantId, Timestamp};
 use quipu_merchants::{ApiVersion, HmacCredential};
-use quipu_payments::Nonce;
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
 use super::{

@@ -1,8 +1,9 @@
 //! Pre-funding and corrections of balances.
 
+use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::{Currency, Fields, MerchantId, Minor, Problems, Tenant};
 use quipu_merchants::AuditRecord;
-use quipu_payments::{AdjustError, Answer, Answered, IdempotencyRecord};
+use quipu_payments::{AdjustError, Answered};
 use serde_json::{Value, json};
 
 use super::{checked, existing_merchant, once::OperatorOnce, tenant_of};
@@ -62,7 +63,7 @@ fn prepare(call: &Call, staff: &Staff, adjustment: &Adjustment) -> Result<(Answe
         "reason": reason,
         "created_at": call.now,
     });
-    let body = serde_json::to_vec(&json!({ "success": true, "data": data }));
+    let body = serde_json::to_string(&json!({ "success": true, "data": data }));
     let body = body.map_err(|error| ApiError::internal("writing an answer", &error))?;
     Ok((Answer { status: 200, body }, audit))
 }

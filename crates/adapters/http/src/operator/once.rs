@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::{Tenant, Timestamp};
-use quipu_payments::{
-    Answer, Answered, Audience, Changes, CommitError, CreateError, IdempotencyKey, IdempotencyRecord,
-    KeptAnswer, Refusal,
+use quipu_commit::{
+    Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Refusal,
 };
+use quipu_kernel::{Tenant, Timestamp};
+use quipu_payments::{Answered, CreateError};
 use quipu_signing::sha256_hex;
 
 use crate::{call::Call, error::ApiError, state::AppState};
@@ -20,15 +20,15 @@ pub(super) struct OperatorOnce {
     tenant: Tenant,
     key: IdempotencyKey,
     body_hash: String,
-    context: String,
     now: Timestamp,
 }
 
 impl OperatorOnce {
     pub(super) fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Self {
-        let context = format!("operator-answer/{tenant}/{}", key.as_str());
-        let body_hash = sha256_hex(&call.body);
-        Self { state: Arc::clone(&call.state), tenant, key, body_hash, context, now: call.now }
+        let (method, path) = (call.request.method(), call.request.path());
+        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body].concat();
+        let body_hash = sha256_hex(&asked);
+        Self { state: Arc::clone(&call.state), tenant, key, body_hash, now: call.now }
     }
 
     /// The answer that was given before, if there was one.
@@ -36,25 +36,23 @@ impl OperatorOnce {
         let services = &self.state.services;
         let kept =
             services.payments.kept_answer(self.tenant, Audience::Operator, &self.key, self.now).await?;
-        let Some((body_hash, status, sealed)) = kept else { return Ok(None) };
-        if body_hash != self.body_hash {
+        let Some(kept) = kept else { return Ok(None) };
+        if kept.body_hash != self.body_hash {
             return Err(CreateError::IdempotencyKeyMismatch.into());
         }
-        let opened = services.keyring.open(&self.context, &sealed);
-        let body = opened.map_err(|problem| ApiError::internal("opening a kept answer", &problem))?;
-        Ok(Some(Answered { answer: Answer { status, body }, replayed: true }))
+        let missing = || ApiError::internal("reading a kept answer", &"it has no body");
+        let answer = kept.answer.ok_or_else(missing)?;
+        Ok(Some(Answered { answer, replayed: true }))
     }
 
     /// What a commit keeps of an answer.
     pub(super) fn record(&self, answer: &Answer) -> IdempotencyRecord {
-        let services = &self.state.services;
-        let body = services.keyring.seal(services.entropy.as_ref(), &self.context, &answer.body);
         IdempotencyRecord {
             audience: Audience::Operator,
             key: self.key.clone(),
             body_hash: self.body_hash.clone(),
             payment_id: None,
-            answer: KeptAnswer::Sealed { status: answer.status, body },
+            answer: KeptAnswer::Given(answer.clone()),
             expires_at: self.now.plus(KEPT_FOR),
         }
     }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use actix_web::http::StatusCode;
+use quipu_commit::{IdempotencyKey, Nonce};
 use quipu_kernel::Problems;
-use quipu_payments::{Creation, Draft, IdempotencyKey, Nonce, Once};
+use quipu_payments::{Creation, Draft, Once};
 use quipu_signing::sha256_hex;
 
 use crate::{
     body::Intake,
     call::{Call, Outcome},
     caller::{Caller, Signed},
-    kept_answer::{self, KeptAnswerForm},
-    reply,
+    kept_answer::{self, WrittenRefusal},
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
@@ -48,9 +47,9 @@ async fn create(call: Call, caller: Caller, nonce: Option<Nonce>) -> Outcome {
     let create = &call.state.services.create;
     let Some(key) = key else {
         let payment = create.run(creation).await?;
-        return Ok(reply::raw(StatusCode::OK, kept_answer::created(&payment)?));
+        return kept_answer::send_first(quipu_payments::creation_answer(&payment));
     };
-    let form = Arc::new(KeptAnswerForm::new(Arc::clone(&call.state), tenant, key.as_str()));
+    let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
     let once = Once { key, body_hash: sha256_hex(&call.body), form };
     let answered = create.run_once(creation, once).await?;
     kept_answer::send(answered)

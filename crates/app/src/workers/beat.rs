@@ -1,0 +1,27 @@
+//! Says every two seconds that this node lives, and gives the work of nodes that have died to those that live.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_commit::WorkQueue;
+
+use super::StopSignal;
+
+/// Between two beats. A node that is not heard of for several of them is taken for dead.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The worker that beats.
+pub(crate) struct Beat {
+    pub(crate) queue: Arc<dyn WorkQueue>,
+}
+
+impl Beat {
+    /// Works until it is told to stop.
+    pub(crate) async fn run(self, mut stop: StopSignal) {
+        while !stop.is_given() {
+            if let Err(error) = self.queue.beat().await {
+                tracing::warn!(%error, "this node could not say that it lives");
+            }
+            let _ = tokio::time::timeout(PAUSE, stop.given()).await;
+        }
+    }
+}
