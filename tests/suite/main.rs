@@ -18,3 +18,4 @@ mod resets;
 mod running;
 mod shell;
 mod simulator;
+mod tickets;
