@@ -33,6 +33,7 @@ impl Setup {
             .set("LIMITS__PAYMENT_CREATE_PER_10S", plenty)
             .set("LIMITS__STANDARD_PER_MINUTE", plenty)
             .set("LIMITS__UNAUTHENTICATED_PER_MINUTE", plenty)
+            .set("LIMITS__PAGES_PER_MINUTE", plenty)
     }
 
     /// Sets the configuration key `QUIPU__{key}`, in capitals with double underscores between sections.

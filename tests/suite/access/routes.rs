@@ -61,7 +61,11 @@ pub(super) fn all() -> Vec<Route> {
         (&get, "/api/v1/tickets/{id}/comments", Scope("tickets.read")),
         (&post, "/api/v1/tickets/{id}/upload-url", Scope("tickets.update")),
         (&get, "/api/v1/tickets/{id}/attachments/{attachment_id}", Scope("tickets.read")),
-        (&get, "/api/v1/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}", Scope("tickets.read")),
+        (
+            &get,
+            "/api/v1/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}",
+            Scope("tickets.read"),
+        ),
         (&put, "/uploads/{environment}/{merchant}/{ticket}/{attachment}", Url),
         (&get, "/files/{environment}/{merchant}/{ticket}/{attachment}", Url),
         (&get, "/files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail", Url),
@@ -104,7 +108,10 @@ impl Route {
     pub(super) fn path_with(&self, merchant_id: i64, payment_id: &str) -> String {
         let id =
             if self.path.contains("/merchants/") { merchant_id.to_string() } else { payment_id.to_owned() };
-        self.path.replace("{id}", &id).replace("{key_id}", "none").replace("{credential_id}", "none")
+        self.path
+            .replace("{id}", &id)
+            .replace("{key_id}", "none")
+            .replace("{credential_id}", "none")
             .replace("{comment_id}", "1")
             .replace("{attachment_id}", "none")
     }
@@ -134,7 +141,9 @@ impl Route {
 
     /// A body it can read, where it takes one.
     pub(super) fn body(&self) -> Option<Value> {
-        if self.method != Method::POST || ["/cancel", "/close", "/reopen"].iter().any(|end| self.path.ends_with(end)) {
+        if self.method != Method::POST
+            || ["/cancel", "/close", "/reopen"].iter().any(|end| self.path.ends_with(end))
+        {
             return None;
         }
         Some(match self.path {

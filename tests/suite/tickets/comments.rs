@@ -29,7 +29,8 @@ async fn comments_are_listed_oldest_first(database: Database) {
     let list = merchant.api.get(&comments).await.ok();
     let pagination = json!({ "total": 26, "limit": 20, "offset": 0, "total_pages": 2 });
     assert_eq!((&list["total"], &list["pagination"]), (&json!(26), &pagination));
-    let bodies: Vec<_> = list["data"].as_array().expect("a list").iter().map(|it| it["body"].clone()).collect();
+    let bodies: Vec<_> =
+        list["data"].as_array().expect("a list").iter().map(|it| it["body"].clone()).collect();
     assert_eq!(bodies, (0..20).map(|body| json!(body.to_string())).collect::<Vec<_>>());
     let rest = merchant.api.get(&format!("{comments}?limit=100&offset=24")).await.ok()["data"].clone();
     assert_eq!((&rest[0]["body"], &rest[1]["body"]), (&json!("24"), &json!("reply")));
@@ -37,7 +38,9 @@ async fn comments_are_listed_oldest_first(database: Database) {
     for (query, field) in [("limit=0", "limit"), ("limit=101", "limit"), ("offset=-1", "offset")] {
         invalid(&merchant.api.get(&format!("{comments}?{query}")).await, field);
     }
-    for (body, field) in [(json!({}), "body"), (json!({ "body": " " }), "body"), (json!({ "body": 7 }), "body")] {
+    for (body, field) in
+        [(json!({}), "body"), (json!({ "body": " " }), "body"), (json!({ "body": 7 }), "body")]
+    {
         invalid(&merchant.api.post(&comments, &body).await, field);
     }
 }
@@ -66,5 +69,8 @@ async fn no_query_of_a_merchant_finds_a_note(database: Database) {
     assert!(!events.iter().any(|payload| payload.to_lowercase().contains("zebra")), "{events:?}");
     let whole = operator.get(&staff_path(&id, "")).await.data();
     assert_eq!(whole["assignee"], "Sam Zebra");
-    assert_eq!((&whole["comments"][0]["body"], &whole["comments"][0]["internal"]), (&note["body"], &json!(true)));
+    assert_eq!(
+        (&whole["comments"][0]["body"], &whole["comments"][0]["internal"]),
+        (&note["body"], &json!(true))
+    );
 }

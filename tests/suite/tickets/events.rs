@@ -61,7 +61,8 @@ async fn an_event_carries_the_whole_ticket(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
     let id = plain(&merchant.api).await;
-    let said = gateway.operator().post(&staff_path(&id, "/comments"), &json!({ "body": "look" })).await.data();
+    let said =
+        gateway.operator().post(&staff_path(&id, "/comments"), &json!({ "body": "look" })).await.data();
     let ticket = merchant.api.get(&path(&id, "")).await.data();
     let events = told(&gateway);
     let last = &events[1];

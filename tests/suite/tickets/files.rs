@@ -5,7 +5,8 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::desk::{
-    PIXEL, comment_with, created, fetch, invalid, named, path, plain, put, refused, sent, staff_path, upload_url,
+    PIXEL, comment_with, created, fetch, invalid, named, path, plain, put, refused, sent, staff_path,
+    upload_url,
 };
 
 on_both_databases!(

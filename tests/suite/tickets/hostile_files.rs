@@ -6,9 +6,7 @@ use quipu_tests::{Database, Gateway, Setup, eventually, on_both_databases};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::desk::{
-    PIXEL, comment_with, created, fetch, invalid, named, path, plain, put, sent, upload_url,
-};
+use super::desk::{PIXEL, comment_with, created, fetch, invalid, named, path, plain, put, sent, upload_url};
 
 on_both_databases!(
     a_file_that_breaks_a_rule_is_refused_and_leaves_nothing,
@@ -68,7 +66,8 @@ async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Datab
     let pieces = whole.chunks(64 * 1024).map(|piece| Ok::<_, std::io::Error>(piece.to_vec()));
     let pieces: Vec<_> = pieces.collect();
     let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
-    let request = reqwest::Client::new().put(url.as_str().expect("a URL")).header("content-type", "image/png");
+    let request =
+        reqwest::Client::new().put(url.as_str().expect("a URL")).header("content-type", "image/png");
     // The gateway may close before all is sent.
     if let Ok(answer) = request.body(body).send().await {
         assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
@@ -77,7 +76,11 @@ async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Datab
     eventually("what was half sent to be gone", async || stored(&gateway).is_empty().then_some(())).await;
     whole.truncate(LIMIT);
     let url = upload_url(api, &id, "a.png", "image/png").await;
-    assert_eq!(put(&url["upload_url"], "image/png", &whole).await.0, StatusCode::OK, "the last byte that fits");
+    assert_eq!(
+        put(&url["upload_url"], "image/png", &whole).await.0,
+        StatusCode::OK,
+        "the last byte that fits"
+    );
     let comment = created(&comment_with(api, &id, &[named(&url, "a.png", "image/png")]).await);
     assert_eq!(comment["attachments"][0]["size"], LIMIT);
     gateway.assert_no_panic();
@@ -144,7 +147,10 @@ async fn an_upload_belongs_to_one_ticket_of_one_merchant(database: Database) {
     ] {
         invalid(&comment_with(&owner.api, &id, &[file]).await, field);
     }
-    invalid(&comment_with(&owner.api, &id, &[file.clone(), file.clone()]).await, "attachments.1.attachment_id");
+    invalid(
+        &comment_with(&owner.api, &id, &[file.clone(), file.clone()]).await,
+        "attachments.1.attachment_id",
+    );
     let not_sent = upload_url(&owner.api, &id, "b.png", "image/png").await;
     let not_sent = named(&not_sent, "b.png", "image/png");
     invalid(&comment_with(&owner.api, &id, &[file.clone(), not_sent]).await, "attachments.1");
@@ -214,7 +220,8 @@ async fn pictures_that_would_burst_have_no_small_one(database: Database) {
         sent(api, &id, "e.png", "image/png", PIXEL).await,
     ];
     let comment = created(&comment_with(api, &id, &hostile).await);
-    let ids: Vec<_> = comment["attachments"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect();
+    let ids: Vec<_> =
+        comment["attachments"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect();
     let thumb = async |place: usize| {
         let attachment = ids[place].as_str().expect("an id");
         api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data()["thumb_url"].clone()

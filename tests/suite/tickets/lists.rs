@@ -51,7 +51,14 @@ async fn a_list_shows_summaries_and_exact_totals(database: Database) {
     let whole = merchant.api.get(&path(&opened[0], "")).await.data();
     let mut expected = json!({});
     for name in [
-        "ticket_id", "title", "status", "category", "payment_id", "requires_refund", "created_at", "updated_at",
+        "ticket_id",
+        "title",
+        "status",
+        "category",
+        "payment_id",
+        "requires_refund",
+        "created_at",
+        "updated_at",
         "last_activity_at",
     ] {
         expected[name] = whole[name].clone();
@@ -65,7 +72,8 @@ async fn a_list_is_narrowed_by_every_filter(database: Database) {
     let api = &merchant.api;
     let payment = merchant.create(&draft::deposit_mxn(500)).await;
     let bug = opened(api, json!({ "title": "alpha", "category": "bug", "payment_id": payment })).await;
-    let question = opened(api, json!({ "title": "beta", "category": "question", "description": "ALPHA" })).await;
+    let question =
+        opened(api, json!({ "title": "beta", "category": "question", "description": "ALPHA" })).await;
     let closed = opened(api, json!({ "title": "gamma", "category": "bug" })).await;
     api.post_empty(&path(&closed, "/close")).await.data();
     let (past, future) = ("2020-01-01", instant_in(std::time::Duration::from_hours(24)));
@@ -88,7 +96,10 @@ async fn a_list_is_narrowed_by_every_filter(database: Database) {
     }
     let record = api.get(&path(&bug, "")).await.data();
     let at = record["created_at"].as_str().expect("an instant");
-    assert!(ids(api, &format!("?created_after={at}&created_before={at}")).await.contains(&bug), "ends included");
+    assert!(
+        ids(api, &format!("?created_after={at}&created_before={at}")).await.contains(&bug),
+        "ends included"
+    );
 }
 
 async fn a_list_is_sorted_as_asked(database: Database) {
@@ -118,15 +129,31 @@ async fn a_search_takes_every_character_as_it_stands(database: Database) {
     let (merchant, other) = (gateway.merchant().await, gateway.merchant().await);
     let api = &merchant.api;
     opened(&other.api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end" })).await;
-    let id = opened(api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end", "description": "straße" })).await;
+    let id =
+        opened(api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end", "description": "straße" })).await;
     opened(api, json!({ "title": "1000 others", "description": "orderX7" })).await;
     for found in [
-        "100%25", "%25", "_", "_7", "%25 OF", "ñandú", "ÑANDÚ", "'s", "\"ORDER\"", "\\", "\\ e", "STRASSE", "aß", "of Ñ",
+        "100%25",
+        "%25",
+        "_",
+        "_7",
+        "%25 OF",
+        "ñandú",
+        "ÑANDÚ",
+        "'s",
+        "\"ORDER\"",
+        "\\",
+        "\\ e",
+        "STRASSE",
+        "aß",
+        "of Ñ",
     ] {
         let query = format!("?search={}", found.replace(' ', "+").replace('"', "%22").replace('\\', "%5C"));
         assert_eq!(ids(api, &query).await, [id.clone()], "{found}");
     }
-    for missed in ["100%25%25", "__", "order_7", "n%C3%A1ndu", "end straße", "end%20OR%20100", "*", "ord*", "-100"] {
+    for missed in
+        ["100%25%25", "__", "order_7", "n%C3%A1ndu", "end straße", "end%20OR%20100", "*", "ord*", "-100"]
+    {
         let query = format!("?search={}", missed.replace(' ', "+"));
         assert_eq!(ids(api, &query).await, [""; 0], "{missed}");
     }

@@ -6,6 +6,7 @@ mod events;
 mod files;
 mod hostile_files;
 mod lists;
+mod many_files;
 mod moments;
 mod moves;
 mod opening;

@@ -49,13 +49,18 @@ async fn many_comments_all_arrive(database: Database) {
     let told = running.join_all().await;
     assert!(told.iter().all(|status| *status == 201), "{told:?}");
     let list = merchant.api.get(&path(&id, "/comments?limit=100")).await.data();
-    let bodies: BTreeSet<_> =
-        list.as_array().expect("a list").iter().map(|it| it["body"].as_str().expect("a text").to_owned()).collect();
+    let bodies: BTreeSet<_> = list
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| it["body"].as_str().expect("a text").to_owned())
+        .collect();
     assert_eq!(bodies.len(), 40);
     assert_eq!(merchant.api.get(&path(&id, "")).await.data()["status"], "in_progress");
     let told = gateway.query_sql("SELECT type FROM events WHERE type = 'ticket.updated'");
     assert_eq!(told.len(), 3, "the first comment moved it, and no other");
     set_status(&gateway, &id, "resolved").await;
-    let refused = gateway.operator().post(&staff_path(&id, "/status"), &json!({ "status": "resolved" })).await;
+    let refused =
+        gateway.operator().post(&staff_path(&id, "/status"), &json!({ "status": "resolved" })).await;
     refused.refused(400, "INVALID_STATUS_TRANSITION");
 }

@@ -35,7 +35,9 @@ async fn every_move_from_every_status(database: Database) {
             let id = ticket_in(&gateway, &merchant, from).await;
             let answer = match step.strip_prefix("support: ") {
                 Some("reply") => operator.post(&staff_path(&id, "/comments"), &json!({ "body": "x" })).await,
-                Some(status) => operator.post(&staff_path(&id, "/status"), &json!({ "status": status })).await,
+                Some(status) => {
+                    operator.post(&staff_path(&id, "/status"), &json!({ "status": status })).await
+                }
                 None if step == "comment" => {
                     merchant.api.post(&path(&id, "/comments"), &json!({ "body": "x" })).await
                 }

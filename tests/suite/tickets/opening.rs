@@ -39,7 +39,8 @@ async fn a_ticket_is_shown_with_every_field(database: Database) {
     assert_eq!(ticket, expected);
     assert_eq!(merchant.api.get(&path(&id, "")).await.data(), expected);
 
-    let least = created(&merchant.api.post("/api/v1/tickets", &json!({ "title": "x", "category": null })).await);
+    let least =
+        created(&merchant.api.post("/api/v1/tickets", &json!({ "title": "x", "category": null })).await);
     assert_eq!((&least["category"], &least["requires_refund"]), (&json!("other"), &json!(false)));
     assert_eq!((&least["description"], &least["payment_id"]), (&json!(null), &json!(null)));
 }

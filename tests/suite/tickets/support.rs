@@ -81,11 +81,20 @@ async fn a_ticket_is_shown_with_its_payment_and_all_that_was_said(database: Data
     let whole = operator.get(&staff_path(&id, "")).await.data();
     let said = whole["comments"].as_array().expect("a list").iter();
     let said: Vec<_> = said.map(|it| (it["body"].clone(), it["internal"].clone())).collect();
-    assert_eq!(said, [("question", false), ("note", true), ("answer", false)].map(|(b, i)| (json!(b), json!(i))));
-    assert_eq!((&whole["payment"]["transaction_id"], &whole["merchant_id"]), (&json!(payment), &json!(merchant.id)));
+    assert_eq!(
+        said,
+        [("question", false), ("note", true), ("answer", false)].map(|(b, i)| (json!(b), json!(i)))
+    );
+    assert_eq!(
+        (&whole["payment"]["transaction_id"], &whole["merchant_id"]),
+        (&json!(payment), &json!(merchant.id))
+    );
     let page = operator.get(&staff_path(&id, "/comments?limit=2&offset=1")).await.ok();
     assert_eq!((&page["total"], &page["data"][0]["body"]), (&json!(3), &json!("note")));
-    operator.get(&staff_path("019aa3b5-ec00-7fff-bfff-ffffffffffff", "")).await.refused(404, "TICKET_NOT_FOUND");
+    operator
+        .get(&staff_path("019aa3b5-ec00-7fff-bfff-ffffffffffff", ""))
+        .await
+        .refused(404, "TICKET_NOT_FOUND");
 }
 
 async fn what_support_changes_is_in_the_audit_log(database: Database) {
@@ -104,7 +113,8 @@ async fn what_support_changes_is_in_the_audit_log(database: Database) {
     let about = format!("ticket/{id}");
     let lines: Vec<_> =
         list["data"].as_array().expect("a list").iter().filter(|line| line["subject"] == about).collect();
-    let actions: Vec<_> = lines.iter().rev().map(|line| line["action"].as_str().unwrap_or_default()).collect();
+    let actions: Vec<_> =
+        lines.iter().rev().map(|line| line["action"].as_str().unwrap_or_default()).collect();
     assert_eq!(
         actions,
         ["ticket.assign", "ticket.move", "ticket.comment", "ticket.comment", "ticket.assign"]

@@ -21,7 +21,8 @@ async fn a_resolved_ticket_closes_by_itself(database: Database) {
     let merchant = gateway.merchant().await;
     let (id, waiting) =
         (ticket_in(&gateway, &merchant, "resolved").await, ticket_in(&gateway, &merchant, "on_hold").await);
-    eventually("the ticket to close", async || (status(&merchant, &id).await == "closed").then_some(())).await;
+    eventually("the ticket to close", async || (status(&merchant, &id).await == "closed").then_some(()))
+        .await;
     let told = gateway.query_sql("SELECT type FROM events ORDER BY created_at DESC, id DESC LIMIT 1");
     assert_eq!(told, ["ticket.closed"]);
     assert_eq!(status(&merchant, &waiting).await, "on_hold");
@@ -31,7 +32,8 @@ async fn a_resolved_ticket_closes_by_itself(database: Database) {
     gateway.kill();
     gateway.restart().await;
     let merchant = merchant.moved_to(&gateway);
-    eventually("the late one to close", async || (status(&merchant, &late).await == "closed").then_some(())).await;
+    eventually("the late one to close", async || (status(&merchant, &late).await == "closed").then_some(()))
+        .await;
 }
 
 async fn activity_puts_the_closing_off(database: Database) {
@@ -76,4 +78,3 @@ async fn an_upload_that_nobody_uses_is_deleted(database: Database) {
     let uploads: usize = shelves.map(|shelf| std::fs::read_dir(shelf.path()).expect("a shelf").count()).sum();
     assert_eq!(uploads, 1, "one folder, of the one that is used");
 }
-

@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use quipu_kernel::{Entropy, Timestamp, base32};
 use quipu_tickets::{Arrival, AttachmentId, FileRefused, FileStore, Incoming, Outgoing, Upload};
-use tokio::task::spawn_blocking;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::gauge::Gauge;
 
@@ -22,6 +22,8 @@ use crate::gauge::Gauge;
 const PIECE: usize = 128 * 1024;
 /// How much is read at once.
 const READ_PIECE: usize = 64 * 1024;
+/// How many files are made durable at once. The database flushes to the same disk, and must not wait behind all of them.
+const FLUSHES: usize = 2;
 /// What the name of a small picture ends in.
 pub(crate) const BESIDE: &str = ".thumb";
 
@@ -29,6 +31,7 @@ pub(crate) const BESIDE: &str = ".thumb";
 pub struct LocalFiles {
     root: PathBuf,
     entropy: Arc<dyn Entropy>,
+    flushes: Arc<Semaphore>,
 }
 
 impl LocalFiles {
@@ -37,7 +40,7 @@ impl LocalFiles {
         for folder in ["arriving", "kept"] {
             fs::create_dir_all(root.join(folder))?;
         }
-        Ok(Self { root, entropy })
+        Ok(Self { root, entropy, flushes: Arc::new(Semaphore::new(FLUSHES)) })
     }
 
     /// The folder of an upload's objects.
@@ -100,6 +103,7 @@ struct LocalIncoming {
     gauge: Gauge,
     object: String,
     path: PathBuf,
+    flushes: Arc<Semaphore>,
 }
 
 impl LocalIncoming {
@@ -134,9 +138,11 @@ impl Incoming for LocalIncoming {
 
     async fn finish(mut self: Box<Self>) -> Result<Arrival, FileRefused> {
         self.write_gathered().await?;
-        let Self { temporary, file, gauge, object, path, .. } = *self;
+        let Self { temporary, file, gauge, object, path, flushes, .. } = *self;
         let size = gauge.end()?;
+        let turn = flushes.acquire_owned().await;
         blocking(move || {
+            let _turn = turn;
             if let Some(file) = file {
                 file.sync_all()?;
             }
@@ -209,6 +215,7 @@ impl FileStore for LocalFiles {
             gauge: Gauge::new(upload.content_type),
             object,
             path: final_path,
+            flushes: Arc::clone(&self.flushes),
         }))
     }
 

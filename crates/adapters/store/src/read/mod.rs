@@ -8,4 +8,5 @@ mod payments;
 mod ticket_list;
 mod ticket_queue;
 mod ticket_rows;
+mod ticket_search;
 mod tickets;

@@ -8,12 +8,11 @@ use diesel::{
     sql_types::{BigInt, Bool, Nullable, Text},
 };
 use quipu_kernel::{Page, Tenant};
-use quipu_tickets::{
-    Category, SearchText, SortKey, SortOrder, Status, TicketFilter, TicketSort, TicketSummary,
-};
+use quipu_tickets::{Category, SortKey, SortOrder, Status, TicketFilter, TicketSort, TicketSummary};
 
 use super::{
     ticket_rows::{SummaryRow, selection},
+    ticket_search::{Found, few},
     tickets::whole,
 };
 use crate::{
@@ -22,8 +21,14 @@ use crate::{
     schema::{counters, tickets},
 };
 
-/// The fewest letters that the indexes of texts can look for.
-const INDEXED_LETTERS: usize = 3;
+/// The tickets of a tenant.
+macro_rules! of_tenant {
+    ($query:expr, $tenant:expr) => {
+        $query
+            .filter(tickets::merchant_id.eq($tenant.merchant().0))
+            .filter(tickets::environment.eq($tenant.environment().as_str()))
+    };
+}
 
 /// A page, and the number of all that match; both of one state of the database.
 pub(super) async fn list(
@@ -34,13 +39,16 @@ pub(super) async fn list(
     page: Page,
 ) -> Result<(Vec<TicketSummary>, u64), Fault> {
     conn.begin_snapshot().await?;
-    let total = count(conn, tenant, filter).await?;
-    let ids = if page.offset() < total { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() };
-    let query = tickets::table
-        .filter(tickets::merchant_id.eq(tenant.merchant().0))
-        .filter(tickets::environment.eq(tenant.environment().as_str()))
-        .filter(tickets::id.eq_any(&ids))
-        .select(selection::<SummaryRow>());
+    let (ids, total) = match few(conn, tenant, filter, sort, page)? {
+        Some(found) => found,
+        None => {
+            let total = count(conn, tenant, filter).await?;
+            let some = page.offset() < total;
+            (if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total)
+        }
+    };
+    let query =
+        of_tenant!(tickets::table, tenant).filter(tickets::id.eq_any(&ids)).select(selection::<SummaryRow>());
     let rows = load!(conn, SummaryRow, query)?;
     conn.commit().await?;
     let mut by_id: HashMap<String, SummaryRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
@@ -48,42 +56,10 @@ pub(super) async fn list(
     Ok((in_order.map(SummaryRow::into_summary).collect::<Result<_, _>>()?, total))
 }
 
-/// A search as a condition of this engine.
-struct Found {
-    before: &'static str,
-    text: String,
-    after: &'static str,
-}
-
-impl Found {
-    fn of(conn: &Connection, search: &SearchText) -> Self {
-        let text = search.folded();
-        let has_index = text.chars().count() >= INDEXED_LETTERS;
-        match conn {
-            // The letters stand in quotation marks, in which only the mark itself means anything else.
-            Connection::Sqlite(_) if has_index => Self {
-                before: "tickets.place IN (SELECT rowid FROM ticket_search WHERE ticket_search MATCH ",
-                text: format!("\"{}\"", text.replace('"', "\"\"")),
-                after: ")",
-            },
-            Connection::Sqlite(_) => {
-                Self { before: "instr(tickets.search_text, ", text: text.to_owned(), after: ") > 0" }
-            }
-            Connection::Postgres(_) => Self {
-                before: "tickets.search_text LIKE ",
-                text: format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")),
-                after: "",
-            },
-        }
-    }
-}
-
-/// Narrows a boxed query over `tickets` to a tenant and a filter.
+/// Narrows a boxed query over `tickets` to a filter.
 macro_rules! narrowed {
-    ($query:expr, $tenant:expr, $filter:expr, $found:expr) => {{
-        let mut query = $query
-            .filter(tickets::merchant_id.eq($tenant.merchant().0))
-            .filter(tickets::environment.eq($tenant.environment().as_str()));
+    ($query:expr, $filter:expr, $found:expr) => {{
+        let mut query = $query;
         if !$filter.statuses.is_empty() {
             query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
         }
@@ -108,6 +84,8 @@ macro_rules! narrowed {
     }};
 }
 
+pub(super) use narrowed;
+
 /// What is filtered by status and category only is a sum of the few counters that every commit keeps; the rest is counted.
 async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> Result<u64, Fault> {
     let period = filter.created;
@@ -118,10 +96,10 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
     if is_counted {
         return sum_of_counters(conn, tenant, &filter.statuses, &filter.categories).await;
     }
-    let found = filter.search.as_ref().map(|search| Found::of(conn, search));
+    let found = filter.search.as_ref().map(|search| Found::counted(conn, search));
     macro_rules! query {
         () => {
-            narrowed!(tickets::table.select(count_star()).into_boxed(), tenant, filter, found)
+            of_tenant!(narrowed!(tickets::table.select(count_star()).into_boxed(), filter, found), tenant)
         };
     }
     whole(first!(conn, i64, query!())?.unwrap_or(0))
@@ -161,11 +139,12 @@ async fn ids(
     sort: TicketSort,
     page: Page,
 ) -> Result<Vec<String>, Fault> {
-    let found = filter.search.as_ref().map(|search| Found::of(conn, search));
+    let found = filter.search.as_ref().map(|search| Found::in_order(conn, search));
     let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
     macro_rules! query {
         () => {{
-            let query = narrowed!(tickets::table.select(tickets::id).into_boxed(), tenant, filter, found);
+            let query = narrowed!(tickets::table.select(tickets::id).into_boxed(), filter, found);
+            let query = of_tenant!(query, tenant);
             let query = query.limit(page.limit().into()).offset(offset);
             match (sort.key, sort.order) {
                 (SortKey::CreatedAt, SortOrder::Descending) => {
