@@ -51,7 +51,10 @@ async fn both_paths_lead_to_the_same(database: Database) {
     let ticket = created(&merchant.api.post("/tickets", &json!({ "title": "x" })).await);
     let id = id_of(&ticket);
     for prefix in ["/tickets", "/api/v1/tickets"] {
-        assert_eq!(merchant.api.get(&format!("{prefix}/{id}")).await.data(), ticket);
+        assert_eq!(
+            merchant.api.get(&format!("{prefix}/{id}")).await.data()["ticket_id"],
+            ticket["ticket_id"]
+        );
         assert_eq!(merchant.api.get(prefix).await.ok()["total"], 1);
         assert_eq!(merchant.api.get(&format!("{prefix}/{id}/comments")).await.ok()["total"], 0);
         merchant.api.post_empty(&format!("{prefix}/{id}/close")).await.data();

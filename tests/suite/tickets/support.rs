@@ -27,13 +27,13 @@ async fn the_queue_is_sorted_by_priority_and_age(database: Database) {
     let later = opened(&one.api, json!({ "title": "x", "category": "question" })).await;
     let refund = opened(&one.api, json!({ "title": "x", "category": "refund_request" })).await;
     let (ids, list) = queue(&gateway, "").await;
-    assert_eq!(ids, [&urgent, &refund, &normal, &later]);
+    assert_eq!(ids, [urgent.clone(), refund.clone(), normal.clone(), later.clone()]);
     assert_eq!(list["pagination"]["total"], 4);
     let first = &list["data"][0];
     assert_eq!((&first["priority"], &first["merchant_id"]), (&json!("high"), &json!(two.id)));
     assert_eq!((&first["environment"], &list["data"][3]["priority"]), (&json!("test"), &json!("normal")));
     set_status(&gateway, &urgent, "canceled").await;
-    assert_eq!(queue(&gateway, "").await.0, [&refund, &normal, &later, &urgent], "what is over stands last");
+    assert_eq!(queue(&gateway, "").await.0, [refund, normal, later, urgent], "what is over stands last");
 }
 
 async fn the_queue_is_narrowed(database: Database) {
