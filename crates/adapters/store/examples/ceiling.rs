@@ -11,10 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use quipu_commit::{Changes, Commit as _};
 use quipu_kernel::{Clock as _, PaymentId, SystemClock, Tenant};
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Changes, Commit as _, PaymentReads as _};
+use quipu_payments::{Payment, PaymentReads as _};
 use quipu_store::{Store, StoreSettings};
+use quipu_webhooks::Event;
 
 #[path = "../tests/contract/sample.rs"]
 #[expect(dead_code, reason = "the tests vary their samples in more ways")]
@@ -60,8 +62,11 @@ fn main() {
 fn withdrawal(tenant: Tenant) -> Changes {
     let mut change =
         sample::Sample { at: SystemClock.now(), ..sample::Sample::withdrawal(tenant, 100) }.create();
-    for event in &mut change.events {
+    let mut events: Vec<Event> = change.rows_of().cloned().collect();
+    change.rows.clear();
+    for event in &mut events {
         event.payload = format!("{{\"type\":\"payment.created\",\"padding\":\"{}\"}}", "x".repeat(600));
+        change.add(event.clone());
     }
     change
 }
@@ -81,7 +86,7 @@ async fn commits(store: &Store, callers: usize, merchants: i64, time: Duration) 
                     let committed = store.commit(change).await.expect("committed");
                     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
                     slowest.fetch_max(took, Ordering::Relaxed);
-                    made.push((tenant, committed.payment.expect("a payment").id().clone()));
+                    made.push((tenant, committed.into_saved::<Payment>().expect("a payment").id().clone()));
                 }
                 made
             })

@@ -78,14 +78,16 @@ impl Writes {
 /// What a batch comes to.
 pub type Judged = (Vec<Verdict>, Writes);
 
-/// Judges `changes` in order, each against `state` and what the accepted ones before it made of it. A refused change
-/// leaves nothing behind but its nonce.
-pub fn judge<'c>(mut state: State, changes: impl Iterator<Item = &'c mut Changes>) -> Judged {
+/// Judges `changes` in order, each against `state` and what the accepted ones before it made of it, which is what `state`
+/// says afterwards. A refused change leaves nothing behind but its nonce.
+pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Changes>) -> Judged {
     let mut writes = Writes::default();
     let verdicts =
-        changes.enumerate().map(|(index, changes)| one(&mut state, &mut writes, index, changes)).collect();
-    let touched = state.balances.into_iter().filter(|(_, known)| known.touched);
-    writes.balances = touched.map(|((tenant, currency), known)| (tenant, currency, known)).collect();
+        changes.enumerate().map(|(index, changes)| one(state, &mut writes, index, changes)).collect();
+    for ((tenant, currency), known) in state.balances.iter_mut().filter(|(_, known)| known.touched) {
+        writes.balances.push((*tenant, *currency, *known));
+        (known.stored, known.touched) = (true, false);
+    }
     writes.balances.sort_unstable_by_key(|(tenant, currency, _)| (*tenant, *currency));
     writes.tallies.retain(|_, by| *by != 0);
     (verdicts, writes)

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A value that a commit writes as a row. The store knows the table by the type.
-pub trait Record: Any + Debug + Send + Sync {
+pub trait Record: Any + Debug + Duplicate + Send + Sync {
     /// Told under which number or identifier a [`crate::Join`] of the same change was settled, before it is written.
     fn settle(&mut self, _index: Index, _holder: &Holder) {}
 
@@ -16,6 +16,18 @@ pub trait Record: Any + Debug + Send + Sync {
     /// settled; it must be quick and do no I/O.
     fn answer(&self) -> Option<Answer> {
         None
+    }
+}
+
+/// A copy of a record behind its trait: every record that is `Clone` has it.
+pub trait Duplicate {
+    /// The copy.
+    fn duplicate(&self) -> Box<dyn Record>;
+}
+
+impl<T: Record + Clone> Duplicate for T {
+    fn duplicate(&self) -> Box<dyn Record> {
+        Box::new(self.clone())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 
 /// How the customer of a new payment is settled inside the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CustomerClaim {
+pub enum CustomerClaim {
     /// The request named a customer, and it exists.
     Known,
     /// The customer is matched within the tenant by e-mail address, or by telephone number if there is none; if nobody
@@ -51,14 +51,15 @@ impl Record for NewCustomer {
 
 /// What a commit must know of a payment as it stood before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub struct Standing {
     status: Status,
     held_reference: bool,
     revision: i64,
 }
 
 impl Standing {
-    pub(crate) const fn of(payment: &Payment) -> Self {
+    /// As it stands.
+    pub const fn of(payment: &Payment) -> Self {
         Self {
             status: payment.status(),
             held_reference: payment.holds_reference(),
@@ -68,7 +69,7 @@ impl Standing {
 }
 
 /// Puts a new payment into `changes`.
-pub(crate) fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, due: Option<Due>) {
+pub fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, due: Option<Due>) {
     changes.names.push(NameChange::Take(reference_of(&payment), holder_of(&payment)));
     if let CustomerClaim::MatchOrCreate(fresh) = claim {
         changes.joins.push(join_customer(&payment.terms().customer, fresh));
@@ -80,7 +81,7 @@ pub(crate) fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerCl
 }
 
 /// Puts a payment that stood at `before` into `changes` as it stands now, one revision on.
-pub(crate) fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
+pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
     if before.held_reference && !payment.holds_reference() {
         changes.names.push(NameChange::Release(reference_of(&payment), holder_of(&payment)));
     }

@@ -33,7 +33,7 @@ mod tests;
 pub use adjust::AdjustBalance;
 pub use apply::{Happening, NotMoved};
 pub use cancel::CancelPayment;
-pub use changes::NewCustomer;
+pub use changes::{CustomerClaim, NewCustomer, Standing, put_moved, put_new};
 pub use create::{CreatePayment, Creation};
 pub use customer::Customer;
 pub use destination::{BankBeneficiary, Destination, WalletScheme};

@@ -90,8 +90,8 @@ async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Resul
 }
 
 async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
-    let state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, writes) = judge(state, jobs.iter_mut().map(|job| &mut job.changes));
+    let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let (verdicts, writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     if !writes.is_empty() {
         write::write(conn, jobs, &writes).await?;
     }

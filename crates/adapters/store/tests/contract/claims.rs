@@ -3,7 +3,12 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::{FutureExt as _, future::join_all};
-use quipu_payments::{Commit as _, DueAction, DueQueue as _, PaymentReads as _, Status};
+use quipu_commit::{
+    Aggregate, Changes, Claimed, Commit as _, Heard, NewsDesk as _, Queue, WorkChange, WorkQueue as _,
+};
+use quipu_kernel::Timestamp;
+use quipu_payments::{DueAction, Payment, PaymentReads as _, Status};
+use quipu_store::Store;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases},
@@ -14,68 +19,106 @@ on_both_databases! {
     what_is_due_is_claimed_with_its_action_the_longest_waiting_first,
     what_is_claimed_is_nobody_elses_until_the_lease_ends,
     a_commit_sets_what_is_due_anew,
-    overdue_payouts_are_counted_until_they_are_claimed,
+    a_claim_is_good_until_the_row_is_written_again,
+    what_waits_is_counted_until_it_is_claimed,
     two_nodes_never_claim_the_same,
-    a_payment_that_cannot_be_read_holds_up_no_other,
+    work_of_a_silent_node_is_given_to_others,
+    what_all_nodes_have_claimed_can_be_given_back,
     a_commit_that_makes_work_is_heard_of,
+    a_listener_hears_of_every_batch,
 }
+
+const QUEUE: Queue = Queue::SETTLEMENT;
 
 fn waiting(at: i64, action: DueAction) -> Sample {
     Sample { due: Some(due(after(at), action)), ..Sample::deposit(tenant(1), 5) }
 }
 
+async fn claim(store: &Store, at: i64, until: i64, limit: u32) -> Vec<Claimed> {
+    store.claim(QUEUE, after(at), after(until), limit).await.expect("claimed")
+}
+
+async fn next_due(store: &Store) -> Option<Timestamp> {
+    store.next_due(QUEUE).await.expect("asked")
+}
+
+fn with(work: WorkChange) -> Changes {
+    let mut changes = Changes::new(tenant(1), START);
+    changes.work.push(work);
+    changes
+}
+
 async fn what_is_due_is_claimed_with_its_action_the_longest_waiting_first(fixture: Fixture) {
     let store = fixture.open().await;
-    assert_eq!(store.next_due().await.expect("asked"), None);
+    assert_eq!(next_due(&store).await, None);
     for (at, action) in [(30, DueAction::Ask), (10, DueAction::Submit), (20, DueAction::Expire)] {
         store.commit(waiting(at, action).create()).await.expect("committed");
     }
     store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("nothing due");
-    assert_eq!(store.next_due().await.expect("asked"), Some(after(10)));
-    assert!(store.claim(after(9), after(100), 10).await.expect("claimed").is_empty());
-    let claimed = store.claim(after(20), after(100), 10).await.expect("claimed");
-    let found: Vec<_> = claimed.iter().map(|payment| payment.state().due).collect();
-    assert_eq!(found, [Some(due(after(10), DueAction::Submit)), Some(due(after(20), DueAction::Expire))]);
-    assert_eq!(store.next_due().await.expect("asked"), Some(after(30)));
-    assert_eq!(store.claim(after(50), after(100), 1).await.expect("claimed").len(), 1);
+    assert_eq!(next_due(&store).await, Some(after(10)));
+    assert!(claim(&store, 9, 100, 10).await.is_empty());
+    let claimed = claim(&store, 20, 100, 10).await;
+    let found: Vec<_> = claimed.iter().map(|work| (work.due, work.action.as_str(), work.attempts)).collect();
+    assert_eq!(found, [(after(10), "submit", 1), (after(20), "expire", 1)]);
+    assert_eq!(next_due(&store).await, Some(after(30)));
+    assert_eq!(claim(&store, 50, 100, 1).await.len(), 1);
 }
 
 async fn what_is_claimed_is_nobody_elses_until_the_lease_ends(fixture: Fixture) {
     let store = fixture.open().await;
     store.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
-    assert_eq!(store.claim(after(10), after(60), 10).await.expect("claimed").len(), 1);
-    assert_eq!(store.claim(after(59), after(90), 10).await.expect("claimed").len(), 0);
-    let again = store.claim(after(60), after(90), 10).await.expect("claimed");
-    assert_eq!(again[0].state().due.map(|due| due.action), Some(DueAction::Ask));
+    assert_eq!(claim(&store, 10, 60, 10).await.len(), 1);
+    assert_eq!(claim(&store, 59, 90, 10).await.len(), 0);
+    let again = claim(&store, 60, 90, 10).await;
+    assert_eq!((again[0].action.as_str(), again[0].attempts, again[0].due), ("ask", 2, after(10)));
 }
 
 async fn a_commit_sets_what_is_due_anew(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let sample = Sample { due: Some(due(after(1), DueAction::Submit)), ..Sample::withdrawal(tenant(1), 10) };
-    store.commit(sample.create()).await.expect("committed");
-    let claimed = store.claim(after(1), after(60), 10).await.expect("claimed").remove(0);
-    store
-        .commit(move_to(&claimed, Status::Processing, after(2)))
-        .await
-        .expect("the claimed one stands as it stood");
-    assert_eq!(store.next_due().await.expect("asked"), None);
-    let read = store.payment(tenant(1), claimed.id()).await.expect("read").expect("a payment");
-    assert_eq!(read.state().due, None);
+    let made = store.commit(sample.create()).await.expect("committed");
+    let payment = made.into_saved::<Payment>().expect("a payment");
+    assert_eq!(claim(&store, 1, 60, 10).await.len(), 1);
+    let moved = move_to(&payment, Status::Processing, after(2));
+    store.commit(moved).await.expect("a claim changes nothing of the payment");
+    assert_eq!(next_due(&store).await, None);
+    let read = store.payment(tenant(1), payment.id()).await.expect("read").expect("a payment");
+    assert_eq!(read.status(), Status::Processing);
 }
 
-async fn overdue_payouts_are_counted_until_they_are_claimed(fixture: Fixture) {
+async fn a_claim_is_good_until_the_row_is_written_again(fixture: Fixture) {
+    let store = fixture.open().await;
+    store.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
+    let first = claim(&store, 10, 20, 1).await.remove(0);
+    let put_off = WorkChange::PutOff { claim: first.clone(), due: after(40), action: "expire" };
+    store.commit(with(put_off.clone())).await.expect("put off");
+    assert_eq!(next_due(&store).await, Some(after(40)));
+    // Whoever woke up too late does no harm.
+    store.commit(with(put_off)).await.expect("nothing happens");
+    store.commit(with(WorkChange::Done(first))).await.expect("nothing happens");
+    let second = claim(&store, 40, 90, 1).await.remove(0);
+    assert_eq!((second.action.as_str(), second.due), ("expire", after(40)));
+    store.commit(with(WorkChange::Done(second))).await.expect("done");
+    assert_eq!(next_due(&store).await, None);
+}
+
+async fn what_waits_is_counted_until_it_is_claimed(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     for at in [30, 10, 20] {
         let due = Some(due(after(at), DueAction::Submit));
         store.commit(Sample { due, ..Sample::withdrawal(tenant(1), 10) }.create()).await.expect("committed");
     }
-    store.commit(waiting(5, DueAction::Ask).create()).await.expect("a deposit is no payout");
-    let overdue = async |at| store.overdue_payouts(after(at)).await.expect("counted");
-    assert_eq!(overdue(9).await, (0, None));
-    assert_eq!(overdue(25).await, (2, Some(after(10))));
-    store.claim(after(25), after(100), 10).await.expect("claimed");
-    assert_eq!(overdue(25).await, (0, None));
-    assert_eq!(overdue(99).await, (1, Some(after(30))));
+    store.commit(waiting(5, DueAction::Ask).create()).await.expect("another action");
+    let overdue = async |at| {
+        let states = store.queues(after(at)).await.expect("counted");
+        let submit = states.into_iter().find(|state| state.action == "submit");
+        submit.map(|state| (state.queue, state.overdue, state.oldest))
+    };
+    assert_eq!(overdue(9).await, None);
+    assert_eq!(overdue(25).await, Some((QUEUE, 2, Some(after(10)))));
+    claim(&store, 25, 100, 10).await;
+    assert_eq!(overdue(25).await, None);
+    assert_eq!(overdue(99).await, Some((QUEUE, 1, Some(after(30)))));
 }
 
 async fn two_nodes_never_claim_the_same(fixture: Fixture) {
@@ -83,41 +126,73 @@ async fn two_nodes_never_claim_the_same(fixture: Fixture) {
     join_all((0..100).map(|at| one.commit(waiting(at, DueAction::Ask).create()))).await;
     let claims = (0..20).map(|number| {
         let store = if number % 2 == 0 { &one } else { &other };
-        store.claim(after(1_000), after(60_000), 10)
+        claim(store, 1_000, 60_000, 10)
     });
     let mut seen = BTreeSet::new();
-    for claimed in join_all(claims).await {
-        for payment in claimed.expect("claimed") {
-            assert!(seen.insert(payment.id().clone()), "claimed twice");
-        }
+    for work in join_all(claims).await.into_iter().flatten() {
+        assert!(seen.insert(work.subject), "claimed twice");
     }
-    while let rest @ [_, ..] = one.claim(after(1_000), after(60_000), 50).await.expect("claimed").as_slice() {
-        for payment in rest {
-            assert!(seen.insert(payment.id().clone()), "claimed twice");
+    while let rest @ [_, ..] = claim(&one, 1_000, 60_000, 50).await.as_slice() {
+        for work in rest {
+            assert!(seen.insert(work.subject.clone()), "claimed twice");
         }
     }
     assert_eq!(seen.len(), 100);
 }
 
-async fn a_payment_that_cannot_be_read_holds_up_no_other(fixture: Fixture) {
-    let store = fixture.open().await;
-    store.commit(waiting(1, DueAction::Ask).create()).await.expect("committed");
-    fixture.sql("UPDATE payments SET document = '[]'").await.expect("spoilt");
-    let sound = waiting(2, DueAction::Ask);
-    store.commit(sound.create()).await.expect("committed");
-    let claimed = store.claim(after(2), after(60), 10).await.expect("claimed");
-    assert_eq!(claimed.iter().map(|payment| payment.state().due).collect::<Vec<_>>(), [sound.due]);
-    assert!(store.claim(after(59), after(90), 10).await.expect("claimed").is_empty());
-    assert!(store.claim(after(60), after(90), 1).await.expect("claimed").is_empty());
-    assert_eq!(store.claim(after(60), after(90), 1).await.expect("claimed").len(), 1);
+async fn work_of_a_silent_node_is_given_to_others(fixture: Fixture) {
+    let (silent, alive) = (fixture.open().await, fixture.open().await);
+    silent.beat().await.expect("it lived");
+    silent.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
+    let lost = claim(&silent, 10, 1_000_000, 1).await.remove(0);
+    alive.beat().await.expect("beaten");
+    assert!(claim(&alive, 20, 1_000_000, 1).await.is_empty(), "it was heard of just now");
+    fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
+    alive.beat().await.expect("beaten");
+    assert_eq!(claim(&alive, 20, 1_000_000, 1).await.len(), 1);
+    silent.commit(with(WorkChange::Done(lost))).await.expect("nothing happens");
+    assert_eq!(next_due(&alive).await, Some(after(1_000_000)), "it is still the other's");
+}
+
+async fn what_all_nodes_have_claimed_can_be_given_back(fixture: Fixture) {
+    let (before, now) = (fixture.open().await, fixture.open().await);
+    before.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
+    assert_eq!(claim(&before, 10, 1_000_000, 1).await.len(), 1);
+    now.release_all().await.expect("given back");
+    assert_eq!(claim(&now, 10, 1_000_000, 1).await.len(), 1);
 }
 
 async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {
     let store = fixture.open().await;
-    assert!(store.changed().now_or_never().is_none());
-    let mut plain = Sample::deposit(tenant(1), 5);
-    plain.at = START;
-    store.commit(plain.create()).await.expect("committed");
+    assert!(store.woken(QUEUE).now_or_never().is_none());
+    store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
     store.commit(waiting(5, DueAction::Ask).create()).await.expect("committed");
-    tokio::time::timeout(Duration::from_mins(1), store.changed()).await.expect("heard of");
+    tokio::time::timeout(Duration::from_mins(1), store.woken(QUEUE)).await.expect("heard of");
+}
+
+async fn a_listener_hears_of_every_batch(fixture: Fixture) {
+    let (one, other) = (fixture.open().await, fixture.open().await);
+    let (mut here, mut there) = (one.listen(), other.listen());
+    let heard = async |listener: &mut dyn quipu_commit::Listener, id: &str| {
+        let wanted = (Aggregate::PAYMENT, tenant(1), id.to_owned());
+        loop {
+            match tokio::time::timeout(Duration::from_secs(2), listener.next()).await {
+                Ok(Heard::News(news)) if news.saved.contains(&wanted) => return true,
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+    };
+    let mut remote = false;
+    // The other node may not listen yet when the first are committed.
+    for _ in 0..20 {
+        let made = one.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+        let id = made.into_saved::<Payment>().expect("a payment").id().as_str().to_owned();
+        assert!(heard(&mut *here, &id).await);
+        if !fixture.is_server() || heard(&mut *there, &id).await {
+            remote = true;
+            break;
+        }
+    }
+    assert!(remote, "the other node hears nothing");
 }

@@ -1,17 +1,18 @@
 //! What a commit does and what refuses it.
 
-use quipu_kernel::{Minor, Page, Timestamp};
+use quipu_commit::{Aggregate, Changes, Commit as _, Expect, Holder, Index, Name, Refusal};
+use quipu_kernel::{Minor, Page};
 use quipu_ledger::{LedgerReads as _, PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
-    BankDetails, Commit as _, DueAction, Failure, InRequestWebhook, Instructions, Payment, PaymentChange,
-    PaymentFilter, PaymentReads as _, RedirectScheme, Refusal, Status, TrafficType,
+    BankDetails, CustomerClaim, Failure, InRequestWebhook, Instructions, Payment, PaymentFilter,
+    PaymentReads as _, RedirectScheme, Standing, State, Status, TrafficType, put_moved,
 };
 use quipu_webhooks::EventName;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{MXN, Sample, after, amount, due, funding, minor, move_to, tenant},
+    sample::{MXN, Sample, after, amount, funding, minor, move_to, tenant},
 };
 
 on_both_databases! {
@@ -24,14 +25,15 @@ on_both_databases! {
     a_held_reference_is_refused_until_it_is_freed,
     a_late_completion_does_not_take_its_reference_back,
     a_payment_that_moved_meanwhile_is_stale,
-    a_move_of_what_is_due_alone_keeps_the_version,
+    a_writing_without_a_step_keeps_the_version,
+    what_a_decision_rests_on_must_still_stand,
     the_whole_life_of_a_withdrawal_leaves_the_books_in_order,
 }
 
 async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let committed = store.commit(Sample::withdrawal(tenant(1), 600).create()).await.expect("committed");
-    let payment = *committed.payment.expect("the payment");
+    let payment = *committed.into_saved::<Payment>().expect("the payment");
     let read = store.payment(tenant(1), payment.id()).await.expect("read");
     assert_eq!(read.as_ref(), Some(&payment));
     assert_eq!(store.payment(tenant(2), payment.id()).await.expect("read"), None);
@@ -60,7 +62,6 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
     state.late = true;
     state.failure = Some(Failure { code: "EXPIRED".to_owned(), message: "nobody paid".to_owned() });
     state.completed_at = Some(after(7));
-    state.due = Some(due(after(9), DueAction::Ask));
     state.instructions = Instructions {
         bank_details: Some(BankDetails {
             amount: "5".to_owned(),
@@ -75,9 +76,7 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
         ..Instructions::default()
     };
     let whole = Payment::restore(terms, state);
-    let mut change = Sample::deposit(tenant(1), 5).create();
-    change.payment = Some(PaymentChange::Created(Box::new(whole.clone())));
-    change.customer = None;
+    let change = Sample::deposit(tenant(1), 5).create_as(whole.clone(), CustomerClaim::Known);
     store.commit(change).await.expect("committed");
     assert_eq!(store.payment(tenant(1), whole.id()).await.expect("read"), Some(whole));
 }
@@ -119,7 +118,8 @@ async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
 async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
-    let mut completed = move_to(&first.payment.expect("a payment"), Status::Completed, after(1));
+    let mut completed =
+        move_to(&first.into_saved::<Payment>().expect("a payment"), Status::Completed, after(1));
     let again = completed.transactions[0].clone();
     completed.transactions.push(again);
     assert_eq!(refusal(store.commit(completed).await), Refusal::Posting(PostingError::FrozenShort));
@@ -128,12 +128,13 @@ async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
 async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let sample = Sample::withdrawal(tenant(1), 100);
-    let first = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+    let first =
+        store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
     let again = refusal(store.commit(sample.create()).await);
-    assert_eq!(again, Refusal::ReferenceTaken { holder: first.id().clone() });
-    let cancel = move_to(&first, Status::Cancelled, after(5));
-    store.commit(cancel.clone()).await.expect("cancelled");
-    assert_eq!(refusal(store.commit(cancel).await), Refusal::Stale);
+    assert_eq!(again, held_by(&first));
+    let cancel = || move_to(&first, Status::Cancelled, after(5));
+    store.commit(cancel()).await.expect("cancelled");
+    assert_eq!(refusal(store.commit(cancel()).await), Refusal::Stale);
     store.commit(sample.create()).await.expect("the reference is free");
     let other = Sample { reference: sample.reference.clone(), ..Sample::deposit(tenant(2), 5) };
     store.commit(other.create()).await.expect("another merchant's references are its own");
@@ -142,14 +143,15 @@ async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
 async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
     let store = fixture.open().await;
     let sample = Sample::deposit(tenant(1), 5);
-    let first = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+    let first =
+        store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
     let expired = store.commit(move_to(&first, Status::Expired, after(1))).await.expect("expired");
     store.commit(sample.create()).await.expect("the reference is free");
-    let mut late = move_to(&expired.payment.expect("a payment"), Status::Completed, after(2));
-    let Some(PaymentChange::Moved { payment, .. }) = &mut late.payment else { unreachable!() };
-    let mut state = payment.state().clone();
-    state.late = true;
-    **payment = Payment::restore(payment.terms().clone(), state);
+    let expired = expired.into_saved::<Payment>().expect("a payment");
+    let mut late = move_to(&expired, Status::Completed, after(2));
+    let moved = late.saved::<Payment>().expect("a payment");
+    let state = State { late: true, ..moved.state().clone() };
+    late.saves[0].record = Box::new(Payment::restore(moved.terms().clone(), state));
     store.commit(late).await.expect("the money is taken");
     assert!(store.check().await.expect("checked").is_clean());
 }
@@ -157,7 +159,7 @@ async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
 async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
-    let first = first.payment.expect("a payment");
+    let first = first.into_saved::<Payment>().expect("a payment");
     store.commit(move_to(&first, Status::Processing, after(1))).await.expect("processing");
     assert_eq!(refusal(store.commit(move_to(&first, Status::Cancelled, after(1))).await), Refusal::Stale);
     let unknown = Sample::withdrawal(tenant(1), 5).payment();
@@ -166,32 +168,58 @@ async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
     assert_eq!((balance.available.get(), balance.frozen.get()), (900, 100));
 }
 
-async fn a_move_of_what_is_due_alone_keeps_the_version(fixture: Fixture) {
+async fn a_writing_without_a_step_keeps_the_version(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
-    let first = first.payment.expect("a payment");
-    let mut change = move_to(&first, Status::Pending, after(1));
+    let first = first.into_saved::<Payment>().expect("a payment");
     let mut state = first.state().clone();
-    state.due = Some(due(Timestamp::from_millis(77), DueAction::Submit));
+    state.revision += 1;
+    state.updated_at = after(9);
     let same = Payment::restore(first.terms().clone(), state);
-    change.events.clear();
-    change.payment = Some(PaymentChange::Moved {
-        from: Status::Pending,
-        from_version: 1,
-        payment: Box::new(same.clone()),
-    });
-    store.commit(change).await.expect("committed");
+    let write = || {
+        let mut change = Changes::new(tenant(1), after(9));
+        put_moved(&mut change, Standing::of(&first), same.clone());
+        change
+    };
+    store.commit(write()).await.expect("committed");
+    assert_eq!(refusal(store.commit(write()).await), Refusal::Stale);
     assert_eq!(store.payment(tenant(1), first.id()).await.expect("read"), Some(same));
     assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn what_a_decision_rests_on_must_still_stand(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
+    let first = first.into_saved::<Payment>().expect("a payment");
+    let resting = |revision| {
+        let mut change = funding(tenant(1), 1);
+        let id = first.id().as_str().to_owned();
+        change.expects.push(Expect { aggregate: Aggregate::PAYMENT, id, revision });
+        change
+    };
+    store.commit(resting(1)).await.expect("it stands");
+    store.commit(move_to(&first, Status::Processing, after(1))).await.expect("moved");
+    assert_eq!(refusal(store.commit(resting(1)).await), Refusal::Stale);
+    store.commit(resting(2)).await.expect("it stands so now");
+    assert_eq!(store.balance(tenant(1), MXN).await.expect("read").available.get(), 902);
+}
+
+/// The refusal to a second payment under the reference of this one.
+fn held_by(payment: &Payment) -> Refusal {
+    Refusal::NameTaken {
+        name: Name::new(Index::REFERENCE, payment.terms().merchant_reference.clone()),
+        holder: Holder::Text(payment.id().as_str().to_owned()),
+    }
 }
 
 async fn the_whole_life_of_a_withdrawal_leaves_the_books_in_order(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let sample = Sample { fee: 7, ..Sample::withdrawal(tenant(1), 100) };
-    let mut payment = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+    let mut payment =
+        store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
     for (millis, status) in [(1, Status::Processing), (2, Status::Completed)] {
         let moved = store.commit(move_to(&payment, status, after(millis))).await.expect("moved");
-        payment = moved.payment.expect("a payment");
+        payment = moved.into_saved::<Payment>().expect("a payment");
     }
     let balance = store.balance(tenant(1), MXN).await.expect("read");
     let totals = [balance.available, balance.frozen, balance.withdrawal, balance.commission];

@@ -1,8 +1,9 @@
 //! Who a new payment's customer is.
 
 use futures_util::future::join_all;
+use quipu_commit::Commit as _;
 use quipu_kernel::CustomerId;
-use quipu_payments::{Commit as _, Customer, CustomerClaim, PaymentReads as _};
+use quipu_payments::{Customer, CustomerClaim, Payment, PaymentReads as _};
 use quipu_store::Store;
 
 use crate::{
@@ -21,7 +22,7 @@ on_both_databases! {
 async fn create(store: &Store, merchant: i64, customer: Customer) -> CustomerId {
     let sample = Sample { customer, ..Sample::deposit(tenant(merchant), 5) };
     let committed = store.commit(sample.create()).await.expect("committed");
-    committed.payment.expect("a payment").terms().customer.id
+    committed.into_saved::<Payment>().expect("a payment").terms().customer.id
 }
 
 async fn a_customer_is_matched_by_email_without_regard_to_case(fixture: Fixture) {
@@ -57,9 +58,10 @@ async fn creations_at_once_share_a_new_customer(fixture: Fixture) {
 async fn a_known_customer_is_taken_as_named(fixture: Fixture) {
     let store = fixture.open().await;
     let first = create(&store, 1, customer(Some("ana@example.com"), None)).await;
-    let mut change = Sample::deposit(tenant(1), 5).create();
-    change.customer = Some(CustomerClaim::Known);
-    let committed = store.commit(change).await.expect("committed").payment.expect("a payment");
+    let sample = Sample::deposit(tenant(1), 5);
+    let change = sample.create_as(sample.payment(), CustomerClaim::Known);
+    let committed =
+        store.commit(change).await.expect("committed").into_saved::<Payment>().expect("a payment");
     assert_eq!(committed.terms().customer.id, CustomerId(0));
     assert!(store.customer(tenant(1), first).await.expect("read").is_some());
     assert_eq!(store.customer(tenant(1), CustomerId(0)).await.expect("read"), None);

@@ -1,8 +1,9 @@
 //! What survives callers that go away, stores that close, and hands that reach behind the store's back.
 
 use futures_util::FutureExt as _;
+use quipu_commit::{Commit as _, CommitError};
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Commit as _, CommitError, PaymentReads as _};
+use quipu_payments::{Payment, PaymentReads as _};
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, until},
@@ -35,7 +36,7 @@ async fn a_caller_that_goes_away_undoes_nothing(fixture: Fixture) {
 async fn what_was_committed_is_there_after_a_restart(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
-    let payment = made.payment.expect("a payment");
+    let payment = made.into_saved::<Payment>().expect("a payment");
     store.close().await;
     let again = fixture.open().await;
     assert!(!again.pending_migrations().await.expect("asked"));
@@ -65,7 +66,7 @@ async fn closing_finishes_what_was_accepted(fixture: Fixture) {
 async fn entries_and_the_audit_log_refuse_to_be_changed(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let mut change = Sample::withdrawal(tenant(1), 10).create();
-    change.audit = Some(crate::directory::audit("balance.adjust"));
+    change.add(crate::directory::audit("balance.adjust"));
     store.commit(change).await.expect("committed");
     for table in ["entries", "audit_log"] {
         let column = if table == "entries" { "amount = amount + 1" } else { "subject = 'x'" };

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
-use quipu_payments::{Commit as _, CommitError, Refusal};
+use quipu_commit::{Commit as _, CommitError, Refusal};
 use quipu_store::{Store, StoreSettings};
 use tokio::runtime::{Handle, Runtime};
 

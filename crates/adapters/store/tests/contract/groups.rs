@@ -1,9 +1,10 @@
 //! Changes that are committed together: each is judged against those before it, and none suffers for another.
 
 use futures_util::future::join_all;
+use quipu_commit::{Changes, Commit as _, CommitError, Holder, Index, Name, Refusal};
 use quipu_kernel::Minor;
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Commit as _, CommitError, Payment, PaymentChange, PaymentReads as _, Refusal, Status};
+use quipu_payments::{CustomerClaim, Payment, PaymentReads as _, State, Status, Terms};
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
@@ -39,9 +40,17 @@ async fn of_many_with_one_reference_one_succeeds(fixture: Fixture) {
     let outcomes = join_all((0..64).map(|_| store.commit(sample.create()))).await;
     let (accepted, refused): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
     assert_eq!(accepted.len(), 1);
-    let winner = accepted.into_iter().next().expect("one").expect("accepted").payment.expect("a payment");
+    let winner = accepted
+        .into_iter()
+        .next()
+        .expect("one")
+        .expect("accepted")
+        .into_saved::<Payment>()
+        .expect("a payment");
     for outcome in refused {
-        assert_eq!(refusal(outcome), Refusal::ReferenceTaken { holder: winner.id().clone() });
+        let holder = Holder::Text(winner.id().as_str().to_owned());
+        let name = Name::new(Index::REFERENCE, sample.reference.clone());
+        assert_eq!(refusal(outcome), Refusal::NameTaken { name, holder });
     }
 }
 
@@ -61,7 +70,7 @@ async fn of_many_with_one_nonce_one_succeeds(fixture: Fixture) {
 async fn of_many_decisions_about_one_payment_one_succeeds(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
-    let payment = made.payment.expect("a payment");
+    let payment = made.into_saved::<Payment>().expect("a payment");
     let all = (0..64).map(|number| {
         let to = if number % 2 == 0 { Status::Cancelled } else { Status::Processing };
         store.commit(move_to(&payment, to, after(number)))
@@ -74,27 +83,25 @@ async fn of_many_decisions_about_one_payment_one_succeeds(fixture: Fixture) {
 }
 
 /// A payment that every rule lets through and the database does not.
-fn impossible() -> quipu_payments::Changes {
-    let mut change = Sample::withdrawal(tenant(1), 1).create();
-    let Some(PaymentChange::Created(payment)) = &mut change.payment else { unreachable!() };
-    let mut state = payment.state().clone();
-    state.refunded_amount = minor(-1);
-    **payment = Payment::restore(payment.terms().clone(), state);
-    change
+fn impossible() -> Changes {
+    let sample = Sample::withdrawal(tenant(1), 1);
+    let payment = sample.payment();
+    let state = State { refunded_amount: minor(-1), ..payment.state().clone() };
+    sample.create_as(Payment::restore(payment.terms().clone(), state), CustomerClaim::Known)
 }
 
 async fn a_change_the_database_refuses_fails_alone(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
-    let twin = Sample::withdrawal(tenant(1), 1).create();
-    store.commit(twin.clone()).await.expect("the first of the name");
-    let mut same_id = twin;
-    let Some(PaymentChange::Created(payment)) = &mut same_id.payment else { unreachable!() };
-    let mut terms = payment.terms().clone();
-    "another".clone_into(&mut terms.merchant_reference);
-    **payment = Payment::restore(terms, payment.state().clone());
+    let twin = Sample::withdrawal(tenant(1), 1);
+    let payment = twin.payment();
+    let first = twin.create_as(payment.clone(), CustomerClaim::Known);
+    store.commit(first).await.expect("the first of the name");
+    let terms = Terms { merchant_reference: "another".to_owned(), ..payment.terms().clone() };
+    let other = Payment::restore(terms, payment.state().clone());
+    let same_id = || twin.create_as(other.clone(), CustomerClaim::Known);
     let all = (0..64).map(|number| match number {
         20 => store.commit(impossible()),
-        40 => store.commit(same_id.clone()),
+        40 => store.commit(same_id()),
         _ => store.commit(Sample::withdrawal(tenant(1), 1).create()),
     });
     for (number, outcome) in join_all(all).await.into_iter().enumerate() {
@@ -114,7 +121,12 @@ async fn many_merchants_at_once_keep_their_books(fixture: Fixture) {
         let sample = Sample { fee: number % 3, ..Sample::deposit(tenant(1 + number % 7), 100) };
         let store = &store;
         async move {
-            let made = store.commit(sample.create()).await.expect("committed").payment.expect("a payment");
+            let made = store
+                .commit(sample.create())
+                .await
+                .expect("committed")
+                .into_saved::<Payment>()
+                .expect("a payment");
             store.commit(move_to(&made, Status::Completed, after(1))).await.expect("completed");
         }
     });
@@ -127,9 +139,9 @@ async fn many_merchants_at_once_keep_their_books(fixture: Fixture) {
 async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     for _ in 0..20 {
-        let create = Sample::withdrawal(tenant(1), 10).create();
-        let Some(PaymentChange::Created(payment)) = &create.payment else { unreachable!() };
-        let payment = payment.clone();
+        let sample = Sample::withdrawal(tenant(1), 10);
+        let payment = sample.payment();
+        let create = sample.create_as(payment.clone(), CustomerClaim::Known);
         let cancel = store.commit(move_to(&payment, Status::Cancelled, after(1)));
         let (created, cancelled) = futures_util::future::join(store.commit(create), cancel).await;
         created.expect("created");
@@ -143,7 +155,7 @@ async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
 async fn thousands_may_read_at_once(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
-    let payment = made.payment.expect("a payment");
+    let payment = made.into_saved::<Payment>().expect("a payment");
     let stranger = Sample::withdrawal(tenant(1), 10).payment();
     for _ in 0..5 {
         let all = (0..2_000).map(|number| {

@@ -1,8 +1,9 @@
 //! Balances, and a verification that finds what is broken.
 
+use quipu_commit::{Changes, Commit as _};
 use quipu_kernel::Currency;
 use quipu_ledger::{Balance, LedgerReads as _, Transaction};
-use quipu_payments::{Changes, Commit as _};
+use quipu_payments::Payment;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases},
@@ -35,7 +36,7 @@ async fn balances_are_listed_by_currency(fixture: Fixture) {
 async fn a_verification_names_what_is_broken(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
-    let id = made.payment.expect("a payment").id().clone();
+    let id = made.into_saved::<Payment>().expect("a payment").id().clone();
     assert!(store.check().await.expect("checked").is_clean());
     let breaks = [
         ("balance_equals_entries", "UPDATE balances SET available = available + 1, adjustment = adjustment + 1"),
@@ -45,7 +46,7 @@ async fn a_verification_names_what_is_broken(fixture: Fixture) {
              VALUES (1, 'test', 'x', 1, 'MXN', 'available', 5, 'adjustment', 0)",
         ),
         ("frozen_equals_open_withdrawals", "UPDATE payments SET fee = fee + 1"),
-        ("counters_equal_rows", "UPDATE payment_counts SET count = count + 1"),
+        ("counters_equal_rows", "UPDATE counters SET count = count + 1"),
         ("status_versions_gapless", "UPDATE events SET status_version = 2"),
         ("status_versions_gapless", "UPDATE payments SET status_version = 7"),
     ];

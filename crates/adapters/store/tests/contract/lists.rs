@@ -1,9 +1,10 @@
 //! Pages of payments, and how many there are.
 
 use futures_util::future::join_all;
+use quipu_commit::Commit as _;
 use quipu_kernel::{Currency, Page, PaymentId};
 use quipu_merchants::Method;
-use quipu_payments::{Commit as _, Payment, PaymentFilter, PaymentReads as _, PaymentType, Status};
+use quipu_payments::{Payment, PaymentFilter, PaymentReads as _, PaymentType, Status};
 use quipu_store::Store;
 
 use crate::{
@@ -33,10 +34,10 @@ async fn history(store: &Store) -> Vec<Payment> {
             ..Sample::deposit(tenant(1), 100)
         };
         let Ok(made) = store.commit(sample.create()).await else { continue };
-        let mut payment = made.payment.expect("a payment");
+        let mut payment = made.into_saved::<Payment>().expect("a payment");
         if number % 5 == 0 {
             let moved = store.commit(move_to(&payment, Status::Failed, after(number * 10 + 1))).await;
-            payment = moved.expect("moved").payment.expect("a payment");
+            payment = moved.expect("moved").into_saved::<Payment>().expect("a payment");
         }
         all.push(*payment);
     }

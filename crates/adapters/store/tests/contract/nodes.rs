@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
+use quipu_commit::{Commit as _, CommitError, Refusal};
 use quipu_kernel::CustomerId;
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Commit as _, CommitError, CustomerClaim, Refusal};
+use quipu_payments::{CustomerClaim, Payment};
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
@@ -29,7 +30,7 @@ async fn one_reference_is_taken_once(fixture: Fixture) {
         let outcomes = join_all(all.map(|store| store.commit(sample.create()))).await;
         assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
         for outcome in outcomes.into_iter().filter(Result::is_err) {
-            assert!(matches!(refusal(outcome), Refusal::ReferenceTaken { .. }));
+            assert!(matches!(refusal(outcome), Refusal::NameTaken { .. }));
         }
     }
     assert!(one.check().await.expect("checked").is_clean());
@@ -81,17 +82,19 @@ async fn two_customers_never_share_a_number(fixture: Fixture) {
     let (one, other) = (fixture.open().await, fixture.open().await);
     let all = (0..6).map(|number| {
         let email = format!("customer-{number}@example.com");
-        let mut change =
-            Sample { customer: customer(Some(&email), None), ..Sample::deposit(tenant(1), 1) }.create();
-        change.customer = Some(CustomerClaim::MatchOrCreate(CustomerId(77)));
+        let sample = Sample { customer: customer(Some(&email), None), ..Sample::deposit(tenant(1), 1) };
+        let change = sample.create_as(sample.payment(), CustomerClaim::MatchOrCreate(CustomerId(77)));
         if number % 2 == 0 { one.commit(change) } else { other.commit(change) }
     });
     let made = join_all(all).await.into_iter().map(|outcome| {
-        let payment = outcome.expect("committed").payment.expect("a payment");
+        let payment = outcome.expect("committed").into_saved::<Payment>().expect("a payment");
         payment.terms().customer.id
     });
     assert_eq!(made.collect::<HashSet<_>>().len(), 6);
 }
+
+/// How many migrations there are.
+const MIGRATIONS: usize = 2;
 
 async fn stores_may_migrate_at_once(fixture: Fixture) {
     let fresh = Fixture::unmigrated(fixture.engine).await;
@@ -99,6 +102,6 @@ async fn stores_may_migrate_at_once(fixture: Fixture) {
     assert!(stores[0].pending_migrations().await.expect("asked"));
     let applied = join_all(stores.iter().map(quipu_store::Store::migrate)).await;
     let applied: usize = applied.into_iter().map(|names| names.expect("migrated").len()).sum();
-    assert_eq!(applied, 1);
+    assert_eq!(applied, MIGRATIONS);
     assert!(!stores[1].pending_migrations().await.expect("asked"));
 }

@@ -1,40 +1,26 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
-use std::sync::Arc;
-
-use quipu_payments::{
-    Answer, AnswerForm, Audience, Changes, Commit as _, IdempotencyRecord, KeptAnswer, Payment,
-    PaymentReads as _, Refusal,
+use quipu_commit::{
+    Answer, Audience, Changes, Commit as _, IdempotencyRecord, KeptAnswer, Refusal, WorkQueue as _,
 };
-
-use quipu_payments::DueQueue as _;
+use quipu_kernel::{PaymentId, Timestamp};
+use quipu_payments::{CustomerClaim, KeptRow, Payment, PaymentReads as _, creation_answer};
+use quipu_store::Store;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{START, Sample, after, nonce, tenant},
+    sample::{START, Sample, after, fresh_customer, nonce, tenant},
 };
 
 on_both_databases! {
     a_nonce_is_refused_until_it_expires,
     a_nonce_is_burnt_even_if_the_rest_is_refused,
     an_answer_is_kept_with_the_payment_it_names,
-    a_refusal_is_kept_as_it_was_sealed,
+    an_answer_that_is_still_to_come_is_brought_once,
+    a_refusal_is_kept_as_it_was_given,
     a_key_is_free_again_once_its_answer_expired,
     keys_of_merchant_and_operator_are_apart,
     what_expired_is_pruned,
-}
-
-struct Form;
-
-impl AnswerForm for Form {
-    fn created(&self, payment: &Payment) -> Answer {
-        let body = format!("{} {}", payment.id(), payment.terms().customer.id);
-        Answer { status: 200, body: body.into_bytes() }
-    }
-
-    fn sealed(&self, answer: &Answer) -> String {
-        format!("sealed {}", String::from_utf8_lossy(&answer.body))
-    }
 }
 
 fn record(key: &str, answer: KeptAnswer) -> IdempotencyRecord {
@@ -63,58 +49,97 @@ async fn a_nonce_is_refused_until_it_expires(fixture: Fixture) {
 
 async fn a_nonce_is_burnt_even_if_the_rest_is_refused(fixture: Fixture) {
     let store = fixture.open().await;
-    let mut poor = Sample::withdrawal(tenant(1), 5).create();
-    poor.nonce = Some(nonce("nonce-two", after(600)));
-    assert!(matches!(refusal(store.commit(poor.clone()).await), Refusal::Posting(_)));
-    assert_eq!(refusal(store.commit(poor).await), Refusal::NonceUsed);
+    let poor = || {
+        let mut poor = Sample::withdrawal(tenant(1), 5).create();
+        poor.nonce = Some(nonce("nonce-two", after(600)));
+        poor
+    };
+    assert!(matches!(refusal(store.commit(poor()).await), Refusal::Posting(_)));
+    assert_eq!(refusal(store.commit(poor()).await), Refusal::NonceUsed);
 }
 
 async fn an_answer_is_kept_with_the_payment_it_names(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
-    let mut change = Sample::withdrawal(tenant(1), 5).create();
-    change.idempotency = Some(record("key", KeptAnswer::FromPayment(Arc::new(Form))));
-    let committed = store.commit(change.clone()).await.expect("committed");
-    let payment = committed.payment.expect("a payment");
-    let text = format!("{} {}", payment.id(), payment.terms().customer.id);
-    assert_eq!(committed.answer, Some(Answer { status: 200, body: text.clone().into_bytes() }));
-    let key = "key".parse().expect("a key");
-    let kept = store.kept_answer(tenant(1), Audience::Merchant, &key, START).await.expect("read");
-    assert_eq!(kept, Some(("hash".to_owned(), 200, format!("sealed {text}"))));
-    assert_eq!(store.kept_answer(tenant(2), Audience::Merchant, &key, START).await.expect("read"), None);
-    assert_eq!(refusal(store.commit(change).await), Refusal::IdempotencyKeyUsed);
+    let change = || {
+        let mut change = Sample::withdrawal(tenant(1), 5).create();
+        change.idempotency = Some(record("key", KeptAnswer::OfSaved));
+        change
+    };
+    let mut committed = store.commit(change()).await.expect("committed");
+    let answer = committed.answer.take().expect("an answer");
+    let payment = committed.into_saved::<Payment>().expect("a payment");
+    assert_eq!(answer, creation_answer(&payment));
+    assert_eq!(kept(&store, 1, "key", START).await.and_then(|kept| kept.answer), Some(answer));
+    assert_eq!(kept(&store, 2, "key", START).await, None);
+    assert_eq!(refusal(store.commit(change()).await), Refusal::IdempotencyKeyUsed);
 }
 
-async fn a_refusal_is_kept_as_it_was_sealed(fixture: Fixture) {
+async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
     let store = fixture.open().await;
-    let sealed = KeptAnswer::Sealed { status: 400, body: "sealed no".to_owned() };
-    let change = Changes { idempotency: Some(record("no", sealed)), ..Changes::new(tenant(1), START) };
-    assert_eq!(store.commit(change).await.expect("committed").answer, None);
-    let key = "no".parse().expect("a key");
-    let kept = store.kept_answer(tenant(1), Audience::Merchant, &key, START).await.expect("read");
-    assert_eq!(kept, Some(("hash".to_owned(), 400, "sealed no".to_owned())));
+    let sample = Sample::deposit(tenant(1), 5);
+    let payment = sample.payment();
+    let with = |mut change: Changes, answer, id: &PaymentId| {
+        let mut record = record("late", answer);
+        record.payment_id = Some(id.clone());
+        change.idempotency = Some(record);
+        change
+    };
+    let made = sample.create_as(payment.clone(), CustomerClaim::MatchOrCreate(fresh_customer()));
+    store.commit(with(made, KeptAnswer::Later, payment.id())).await.expect("committed");
+    let waiting = kept(&store, 1, "late", START).await.expect("kept");
+    assert_eq!((waiting.answer, waiting.payment_id.as_ref()), (None, Some(payment.id())));
+    let brought = |id: &PaymentId| {
+        let answer = Answer { status: 200, body: "there".to_owned() };
+        with(Changes::new(tenant(1), after(1)), KeptAnswer::Brought(answer), id)
+    };
+    let foreign = Sample::deposit(tenant(1), 5).payment();
+    let refused = store.commit(brought(foreign.id())).await;
+    assert_eq!(refusal(refused), Refusal::IdempotencyKeyUsed, "of another payment");
+    store.commit(brought(payment.id())).await.expect("brought");
+    let there = kept(&store, 1, "late", START).await.and_then(|kept| kept.answer).expect("an answer");
+    assert_eq!(there.body, "there");
+    assert_eq!(refusal(store.commit(brought(payment.id())).await), Refusal::IdempotencyKeyUsed);
+}
+
+/// What is kept under a merchant's key.
+async fn kept(store: &Store, merchant: i64, key: &str, at: Timestamp) -> Option<KeptRow> {
+    let key = key.parse().expect("a key");
+    store.kept_answer(tenant(merchant), Audience::Merchant, &key, at).await.expect("read")
+}
+
+fn given(status: u16, body: &str) -> KeptAnswer {
+    KeptAnswer::Given(Answer { status, body: body.to_owned() })
+}
+
+async fn a_refusal_is_kept_as_it_was_given(fixture: Fixture) {
+    let store = fixture.open().await;
+    let change =
+        Changes { idempotency: Some(record("no", given(400, "no"))), ..Changes::new(tenant(1), START) };
+    store.commit(change).await.expect("committed");
+    let row = kept(&store, 1, "no", START).await.expect("kept");
+    assert_eq!((row.body_hash.as_str(), row.payment_id), ("hash", None));
+    assert_eq!(row.answer, Some(Answer { status: 400, body: "no".to_owned() }));
 }
 
 async fn a_key_is_free_again_once_its_answer_expired(fixture: Fixture) {
     let store = fixture.open().await;
     let keep = |at, body: &str| {
-        let mut record = record("again", KeptAnswer::Sealed { status: 400, body: body.to_owned() });
+        let mut record = record("again", given(400, body));
         record.expires_at = after(at + 100);
         Changes { idempotency: Some(record), ..Changes::new(tenant(1), after(at)) }
     };
     store.commit(keep(0, "one")).await.expect("kept");
     assert_eq!(refusal(store.commit(keep(99, "two")).await), Refusal::IdempotencyKeyUsed);
-    let key = "again".parse().expect("a key");
-    let at_end = store.kept_answer(tenant(1), Audience::Merchant, &key, after(100)).await.expect("read");
-    assert_eq!(at_end, None);
+    assert_eq!(kept(&store, 1, "again", after(100)).await, None);
     store.commit(keep(100, "three")).await.expect("kept anew");
-    let kept = store.kept_answer(tenant(1), Audience::Merchant, &key, after(101)).await.expect("read");
-    assert_eq!(kept.map(|(_, _, body)| body).as_deref(), Some("three"));
+    let anew = kept(&store, 1, "again", after(101)).await.and_then(|kept| kept.answer);
+    assert_eq!(anew.map(|answer| answer.body).as_deref(), Some("three"));
 }
 
 async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
     let store = fixture.open().await;
     for audience in [Audience::Merchant, Audience::Operator] {
-        let mut record = record("both", KeptAnswer::Sealed { status: 200, body: String::new() });
+        let mut record = record("both", given(200, ""));
         record.audience = audience;
         let change = Changes { idempotency: Some(record), ..Changes::new(tenant(1), START) };
         store.commit(change).await.expect("each has its own");
@@ -124,8 +149,7 @@ async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
 async fn what_expired_is_pruned(fixture: Fixture) {
     let store = fixture.open().await;
     for number in 0..5_i64 {
-        let mut record =
-            record(&format!("key-{number}"), KeptAnswer::Sealed { status: 200, body: String::new() });
+        let mut record = record(&format!("key-{number}"), given(200, ""));
         record.expires_at = after(number);
         let change = Changes {
             nonce: Some(nonce(&format!("nonce-{number}"), after(number))),

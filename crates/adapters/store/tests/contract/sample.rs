@@ -1,5 +1,6 @@
 //! Changes as the use cases make them, built by hand.
 
+use quipu_commit::{Changes, Nonce, Queue, WorkChange};
 use quipu_kernel::{
     Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentIdSource, Tenant,
     Timestamp,
@@ -7,8 +8,8 @@ use quipu_kernel::{
 use quipu_ledger::Transaction;
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_payments::{
-    Changes, Customer, CustomerClaim, Due, DueAction, Nonce, Payment, PaymentChange, PaymentType, Payout,
-    State, Status, Terms,
+    Customer, CustomerClaim, Due, DueAction, Payment, PaymentType, Payout, Standing, State, Status, Terms,
+    put_moved, put_new,
 };
 use quipu_webhooks::{Event, EventName, EventStatus};
 
@@ -111,7 +112,6 @@ impl Sample {
         let state = State {
             fee: minor(self.fee),
             payout: withdrawal.then_some(payout),
-            due: self.due,
             ..State::first(self.kind, self.at)
         };
         Payment::restore(terms, state)
@@ -119,16 +119,19 @@ impl Sample {
 
     /// The creation of this payment, with its entries and event.
     pub(crate) fn create(&self) -> Changes {
-        let payment = self.payment();
+        self.create_as(self.payment(), CustomerClaim::MatchOrCreate(fresh_customer()))
+    }
+
+    /// The creation of such a payment as this one.
+    pub(crate) fn create_as(&self, payment: Payment, claim: CustomerClaim) -> Changes {
         let mut changes = Changes::new(self.tenant, self.at);
         if self.kind == PaymentType::Withdrawal {
             let created =
                 Transaction::withdrawal_created(self.currency, amount(self.amount), minor(self.fee));
             changes.transactions.push(created.expect("in range"));
         }
-        changes.events.push(event(&payment, EventName::PaymentCreated, None));
-        changes.customer = Some(CustomerClaim::MatchOrCreate(fresh_customer()));
-        changes.payment = Some(PaymentChange::Created(Box::new(payment)));
+        changes.add(event(&payment, EventName::PaymentCreated, None));
+        put_new(&mut changes, payment, claim, self.due);
         changes
     }
 }
@@ -159,8 +162,8 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
     let mut state = payment.state().clone();
     state.status = status;
     state.version += 1;
+    state.revision += 1;
     state.updated_at = at;
-    state.due = None;
     let fee = state.fee;
     let moved = Payment::restore(terms.clone(), state);
     let mut changes = Changes::new(terms.tenant, at);
@@ -182,9 +185,10 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
         Status::Cancelled => EventName::PaymentCancelled,
         _ => EventName::PaymentFailed,
     };
-    changes.events.push(event(&moved, name, Some(from)));
-    changes.payment =
-        Some(PaymentChange::Moved { from, from_version: payment.state().version, payment: Box::new(moved) });
+    changes.add(event(&moved, name, Some(from)));
+    let subject = moved.id().as_str().to_owned();
+    changes.work.push(WorkChange::Drop { queue: Queue::SETTLEMENT, subject });
+    put_moved(&mut changes, Standing::of(payment), moved);
     changes
 }
 

@@ -85,7 +85,7 @@ fn an_adjustment_moves_the_balance_and_is_audited() {
     adjust(&world, 500).expect("funded");
     adjust(&world, -200).expect("corrected");
     assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(300));
-    assert!(world.store.rows().commits.iter().all(|changes| changes.audit.is_some()));
+    assert!(world.store.rows().commits.iter().all(|changes| changes.audited));
     assert!(matches!(adjust(&world, 0), Err(AdjustError::Zero)));
     assert!(matches!(adjust(&world, -301), Err(AdjustError::InsufficientBalance)));
     assert!(matches!(adjust(&world, quipu_kernel::MAX_MINOR), Err(AdjustError::OutOfRange)));

@@ -2,21 +2,23 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use quipu_commit::Nonce;
 use quipu_kernel::{Currency, CustomerId, Environment, MAX_MINOR, Tenant};
+use quipu_ledger::Balance;
 use quipu_merchants::{AccountCheck, Direction, Method, ReturnUrls, Route};
 use serde_json::{Value, json};
 
 use super::world::{
     START, TENANT, World, amount, bank, creation, deposit, minor, ready, route, with, withdrawal,
 };
-use crate::{CreateError, Customer, CustomerClaim, Due, DueAction, Issued, Nonce, Status, Trigger};
+use crate::{CreateError, Customer, Due, DueAction, Issued, Status, Trigger};
 
 fn refused(world: &World, body: &Value) -> CreateError {
     ready(world.create.run(creation(body))).expect_err("refused")
 }
 
 fn nonce(value: &str) -> Nonce {
-    Nonce { value: value.to_owned(), expires_at: START }
+    Nonce { value: value.to_owned(), expires_at: START.plus(Duration::from_mins(10)) }
 }
 
 #[test]
@@ -26,9 +28,9 @@ fn a_deposit_waits_for_its_money_until_it_expires() {
     let expires_at = START.plus(Duration::from_hours(24));
     assert_eq!((payment.status(), payment.state().version), (Status::Processing, 1));
     assert_eq!(payment.terms().expires_at, Some(expires_at));
-    assert_eq!(payment.state().due, Some(Due { at: expires_at, action: DueAction::Expire }));
-    let rows = world.store.rows();
-    assert!(rows.commits.len() == 1 && rows.commits[0].transactions.is_empty());
+    assert_eq!(world.store.due(payment.id()), Some(Due { at: expires_at, action: DueAction::Expire }));
+    assert_eq!(world.store.rows().commits.len(), 1);
+    assert_eq!(world.store.balance_of(TENANT, Currency::MXN), Balance::zero(Currency::MXN));
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn redirectpay_is_given_up_when_its_own_period_says() {
     world.create = world.create.with_redirectpay_cancel_after(Duration::from_secs(5));
     let payment = world.created(&with(deposit(), &json!({"method": "redirectpay", "currency": "LKR"})));
     let at = START.plus(Duration::from_secs(5));
-    assert_eq!(payment.state().due, Some(Due { at, action: DueAction::Expire }));
+    assert_eq!(world.store.due(payment.id()), Some(Due { at, action: DueAction::Expire }));
 }
 
 #[test]
@@ -187,10 +189,11 @@ fn the_rail_says_what_comes_first() {
     rail.expect_issue().returning(move |_, _| Issued { due: Some(ask), ..Issued::default() });
     let world = World::with_rail(rail);
     world.fund(Currency::MXN, 1_000_000);
-    assert_eq!(world.created(&deposit()).state().due, Some(ask));
-    assert_eq!(world.created(&withdrawal()).state().due, Some(ask));
+    assert_eq!(world.store.due(world.created(&deposit()).id()), Some(ask));
+    assert_eq!(world.store.due(world.created(&withdrawal()).id()), Some(ask));
     let unfilled = json!({"type": "withdrawal_pp", "payout": null, "merchant_reference": "out-2"});
-    let due = world.created(&with(withdrawal(), &unfilled)).state().due.expect("an expiry");
+    let unfilled = world.created(&with(withdrawal(), &unfilled));
+    let due = world.store.due(unfilled.id()).expect("an expiry");
     assert_eq!(due.action, DueAction::Expire, "nothing is submitted without a recipient");
 }
 
@@ -208,10 +211,10 @@ fn a_named_customer_must_exist_and_completes_the_request() {
     let customer = &payment.terms().customer;
     assert_eq!((customer.id, customer.phone.as_deref()), (CustomerId(5), Some("+52 1")));
     assert_eq!(customer.email.as_deref(), Some("ana@example.com"), "the request's own word counts");
-    assert_eq!(world.store.rows().commits[0].customer, Some(CustomerClaim::Known));
+    assert_eq!(world.store.rows().commits[0].fresh_customer, None);
     let other = world.created(&with(deposit(), &json!({"merchant_reference": "order-2"})));
-    let claim = world.store.rows().commits[1].customer;
-    assert_eq!(claim, Some(CustomerClaim::MatchOrCreate(other.terms().customer.id)));
+    let fresh = world.store.rows().commits[1].fresh_customer;
+    assert_eq!(fresh, Some(other.terms().customer.id));
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn a_reference_is_free_again_after_a_bad_end() {
     }
     let how = crate::Happening::new(START, &*world.entropy);
     let cancelled = first.apply(Trigger::Cancel, how).expect("a move");
-    ready(crate::Commit::commit(&*world.store, cancelled)).expect("cancelled");
+    ready(quipu_commit::Commit::commit(&*world.store, cancelled)).expect("cancelled");
     world.created(&withdrawal());
 }
 
@@ -292,7 +295,7 @@ fn a_nonce_is_burnt_once_whatever_comes_of_it() {
     let unknown = with(deposit(), &json!({"method": "cash", "currency": "USD"}));
     let refusal = run(&unknown, "second-nonce").expect_err("no route");
     assert_eq!(refusal.code(), "CURRENCY_NOT_ENABLED");
-    assert!(world.store.rows().commits[1].payment.is_none());
+    assert!(!world.store.rows().commits[1].saves);
     assert_eq!(run(&deposit(), "third-nonce").expect_err("duplicate").code(), "DUPLICATE_MERCHANT_REFERENCE");
     for used in ["first-nonce", "second-nonce", "third-nonce"] {
         for body in [deposit(), unknown.clone()] {

@@ -4,46 +4,25 @@ use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
+use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Nonce};
 use quipu_kernel::Currency;
 use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
 use crate::{
-    Answer, AnswerForm, Answered, Audience, Changes, CreateError, Creation, IdempotencyRecord, KeptAnswer,
-    Nonce, Payment,
-    once::{CreationForm, Once},
+    CreateError, Creation,
+    once::{Answered, Once, RefusalForm},
 };
 
-/// Answers whose bodies name the payment or the refusal, sealed by being turned round.
+/// Refusals are told by their codes.
 struct PlainForm;
 
-fn reversed(text: &str) -> String {
-    text.chars().rev().collect()
-}
-
-impl AnswerForm for PlainForm {
-    fn created(&self, payment: &Payment) -> Answer {
-        Answer { status: 200, body: payment.id().as_str().as_bytes().to_vec() }
-    }
-
-    fn sealed(&self, answer: &Answer) -> String {
-        reversed(std::str::from_utf8(&answer.body).expect("text"))
-    }
-}
-
-impl CreationForm for PlainForm {
+impl RefusalForm for PlainForm {
     fn refused(&self, error: &CreateError) -> Answer {
-        Answer { status: 400, body: error.code().as_bytes().to_vec() }
-    }
-
-    fn open(&self, status: u16, sealed: &str) -> Option<Answer> {
-        (sealed != "broken").then(|| Answer { status, body: reversed(sealed).into_bytes() })
-    }
-
-    fn as_answer_form(self: Arc<Self>) -> Arc<dyn AnswerForm> {
-        self
+        Answer { status: 400, body: error.code().to_owned() }
     }
 }
 
@@ -56,7 +35,8 @@ fn ask(world: &World, key: &str, body: &Value, nonce: Option<&str>) -> Result<An
 }
 
 fn signed(body: &Value, nonce: Option<&str>) -> Creation {
-    let nonce = nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START });
+    let nonce =
+        nonce.map(|value| Nonce { value: value.to_owned(), expires_at: START.plus(Duration::from_mins(10)) });
     Creation { nonce, ..creation(body) }
 }
 
@@ -69,10 +49,8 @@ fn a_repeat_gets_the_first_answer_again() {
     assert_eq!(first.answer, again.answer);
     assert_eq!(world.store.rows().payments.len(), 1);
     let record = world.store.rows().commits[0].idempotency.clone().expect("a record");
-    assert_eq!(
-        record.payment_id.as_ref().map(quipu_kernel::PaymentId::as_str),
-        std::str::from_utf8(&first.answer.body).ok()
-    );
+    let id = record.payment_id.expect("a payment");
+    assert!(first.answer.body.contains(&format!("\"transaction_id\":\"{id}\"")), "{:?}", first.answer);
 }
 
 #[test]
@@ -102,7 +80,7 @@ fn an_invalid_body_is_another_body_too() {
 fn refusals_for_business_reasons_are_kept_even_if_the_reason_goes_away() {
     let world = World::new();
     let poor = ask(&world, "k", &withdrawal(), None).expect("answered");
-    assert_eq!((poor.answer.body.as_slice(), poor.replayed), (&b"INSUFFICIENT_BALANCE"[..], false));
+    assert_eq!((poor.answer.body.as_str(), poor.replayed), ("INSUFFICIENT_BALANCE", false));
     world.fund(Currency::MXN, 1_000_000);
     let again = ask(&world, "k", &withdrawal(), None).expect("repeated");
     assert_eq!((again.answer, again.replayed), (poor.answer, true));
@@ -183,38 +161,42 @@ fn a_request_that_was_dropped_leaves_its_key_free() {
 }
 
 /// What another node commits under the key `k` just before.
-fn intruder(body_hash: &str, sealed: &str) -> Changes {
+fn intruder(body_hash: &str, answer: KeptAnswer) -> Changes {
     let mut changes = Changes::new(TENANT, START);
     changes.idempotency = Some(IdempotencyRecord {
         audience: Audience::Merchant,
         key: "k".parse().expect("a key"),
         body_hash: body_hash.to_owned(),
         payment_id: None,
-        answer: KeptAnswer::Sealed { status: 200, body: sealed.to_owned() },
+        answer,
         expires_at: START.plus(std::time::Duration::from_hours(1)),
     });
     changes
+}
+
+fn others() -> KeptAnswer {
+    KeptAnswer::Given(Answer { status: 200, body: "others".to_owned() })
 }
 
 #[test]
 fn a_key_that_another_node_used_meanwhile_is_looked_up() {
     for body in [deposit(), withdrawal()] {
         let world = World::new();
-        world.store.intrude(intruder(&body.to_string(), "srehto"));
+        world.store.intrude(intruder(&body.to_string(), others()));
         let answered = ask(&world, "k", &body, Some("a-fresh-nonce")).expect("answered");
-        assert_eq!((answered.answer.body.as_slice(), answered.replayed), (&b"others"[..], true));
+        assert_eq!((answered.answer.body.as_str(), answered.replayed), ("others", true));
         assert!(world.store.rows().payments.is_empty());
         assert!(world.store.rows().nonces.contains("a-fresh-nonce"));
     }
     let world = World::new();
-    world.store.intrude(intruder("another body", "srehto"));
+    world.store.intrude(intruder("another body", others()));
     assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::IdempotencyKeyMismatch)));
 }
 
 #[test]
-fn a_broken_seal_is_a_failure_of_the_store() {
+fn a_key_whose_answer_is_still_to_come_is_a_failure_of_the_store() {
     let world = World::new();
-    world.store.intrude(intruder(&deposit().to_string(), "broken"));
+    world.store.intrude(intruder(&deposit().to_string(), KeptAnswer::Later));
     assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::Store(_))));
 }
 

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::world::{MockBank, START, TENANT, World, bank, deposit, minor, ready, standing, with, withdrawal};
 use crate::{
-    Due, DueAction, Failure, Happening, Issued, Payment, PaymentChange, PaymentType, RailStatus, Rails,
-    SettleError, SettlePayment, Status, Submission, Trigger,
+    Due, DueAction, Failure, Happening, Issued, Payment, PaymentType, RailStatus, Rails, SettleError,
+    SettlePayment, Status, Submission, Trigger, changes::postponed,
 };
 
 fn later(seconds: u64) -> Timestamp {
@@ -33,7 +33,9 @@ fn settle(world: &World) -> SettlePayment {
 
 /// Attends to the payment as a worker that has just claimed it.
 fn attend(world: &World, id: &PaymentId) -> Payment {
-    ready(settle(world).attend(world.store.payment(id))).expect("attended");
+    if let Some(claim) = world.store.claim(id) {
+        ready(settle(world).attend(&claim)).expect("attended");
+    }
     world.store.payment(id)
 }
 
@@ -54,11 +56,9 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
     rail.expect_ask().with(always()).times(1).returning(|_| RailStatus::Completed);
     let (world, id) = withdrawal_on(rail);
     let submitted = attend(&world, &id);
-    assert_eq!(submitted.state().due, Some(Due { at: later(2), action: DueAction::Ask }));
-    let crash_guard = match &world.store.rows().commits[1].payment {
-        Some(PaymentChange::Moved { payment, .. }) => payment.state().due,
-        other => panic!("{other:?}"),
-    };
+    assert_eq!(submitted.state().version, 2);
+    assert_eq!(world.store.due(&id), Some(Due { at: later(2), action: DueAction::Ask }));
+    let crash_guard = world.store.rows().commits[1].due;
     assert_eq!(crash_guard, Some(Due { at: later(60), action: DueAction::Submit }));
     let completed = attend(&world, &id);
     assert_eq!((completed.status(), completed.state().version), (Status::Completed, 3));
@@ -71,16 +71,11 @@ fn a_submission_that_a_crash_cut_off_is_made_again() {
     let mut rail = issuing(DueAction::Submit);
     rail.expect_submit().times(2).returning(|_| Submission::Taken(later(2)));
     let (world, id) = withdrawal_on(rail);
-    let stale_claim = world.store.payment(&id);
+    let first_claim = world.store.claim(&id).expect("due");
     attend(&world, &id);
-    let after_crash = match world.store.rows().commits[1].payment.clone() {
-        Some(PaymentChange::Moved { payment, .. }) => *payment,
-        other => panic!("{other:?}"),
-    };
-    world.store.add_payment(after_crash);
-    assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
-    ready(settle(&world).attend(stale_claim)).expect("a stale claim is a success");
-    assert_eq!(world.store.payment(&id).state().version, 2);
+    // The outcome of the submission was never written, so the submission is still due.
+    ready(settle(&world).attend(&first_claim)).expect("a repeated claim is a success");
+    assert_eq!(world.store.payment(&id).state().version, 2, "no second step, only a second call");
 }
 
 #[test]
@@ -98,10 +93,10 @@ fn a_rejected_withdrawal_fails_and_its_money_is_free() {
 #[test]
 fn a_cancelled_withdrawal_is_not_submitted() {
     let (world, id) = withdrawal_on(issuing(DueAction::Submit));
-    let claimed = world.store.payment(&id);
     let how = Happening::new(START, &*world.entropy);
-    world.store.intrude(claimed.clone().apply(Trigger::Cancel, how).expect("a move"));
-    ready(settle(&world).attend(claimed)).expect("overtaken");
+    let claim = world.store.claim(&id).expect("due");
+    world.store.intrude(world.store.payment(&id).apply(Trigger::Cancel, how).expect("a move"));
+    ready(settle(&world).attend(&claim)).expect("overtaken");
     assert_eq!(world.store.payment(&id).status(), Status::Cancelled);
 }
 
@@ -114,13 +109,18 @@ fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
     let expiry = Due { at: START.plus(Duration::from_hours(24)), action: DueAction::Expire };
-    assert_eq!(attend(&world, &id).state().due, Some(Due { at: later(10), action: DueAction::Ask }));
-    assert_eq!(attend(&world, &id).state().due, Some(expiry));
-    let asked = world.store.payment(&id).postpone(START, Some(Due { at: START, action: DueAction::Ask }));
-    ready(crate::Commit::commit(&*world.store, asked)).expect("due");
-    assert_eq!(attend(&world, &id).state().due, Some(expiry));
+    attend(&world, &id);
+    assert_eq!(world.store.due(&id), Some(Due { at: later(10), action: DueAction::Ask }));
+    attend(&world, &id);
+    assert_eq!(world.store.due(&id), Some(expiry));
+    let due = Some(Due { at: START, action: DueAction::Ask });
+    let asked = postponed(&world.store.payment(&id), START, due);
+    ready(quipu_commit::Commit::commit(&*world.store, asked)).expect("due");
+    attend(&world, &id);
+    assert_eq!(world.store.due(&id), Some(expiry));
     let expired = attend(&world, &id);
-    assert_eq!((expired.status(), expired.state().version, expired.state().due), (Status::Expired, 2, None));
+    assert_eq!((expired.status(), expired.state().version), (Status::Expired, 2));
+    assert_eq!(world.store.due(&id), None);
     assert_eq!(expired.state().failure.as_ref().map(|failure| failure.code.as_str()), Some("EXPIRED"));
 }
 
@@ -132,7 +132,7 @@ fn a_withdrawal_in_flight_waits_for_word_without_end() {
     let (world, id) = withdrawal_on(rail);
     attend(&world, &id);
     let waiting = attend(&world, &id);
-    assert_eq!((waiting.status(), waiting.state().due), (Status::Processing, None));
+    assert_eq!((waiting.status(), world.store.due(&id)), (Status::Processing, None));
     assert_eq!(attend(&world, &id), waiting, "nothing due, nothing done");
 }
 
@@ -179,11 +179,11 @@ fn an_outcome_that_the_ledger_cannot_take_is_tried_again_later() {
     let id = world.created(&deposit()).id().clone();
     world.fund(Currency::MXN, MAX_MINOR);
     // Said aloud as well, since only the operator can help.
-    let told = ready(settle(&world).attend(world.store.payment(&id)));
+    let told = ready(settle(&world).attend(&world.store.claim(&id).expect("due")));
     assert!(matches!(told, Err(SettleError::Unbookable(PostingError::OutOfRange))), "{told:?}");
     let waiting = world.store.payment(&id);
     assert_eq!(waiting.status(), Status::Processing);
-    assert_eq!(waiting.state().due, Some(Due { at: later(3_600), action: DueAction::Ask }));
+    assert_eq!(world.store.due(&id), Some(Due { at: later(3_600), action: DueAction::Ask }));
 }
 
 #[test]
@@ -191,21 +191,19 @@ fn what_is_due_without_meaning_is_due_no_more() {
     let world = World::new();
     let due = Some(Due { at: START, action: DueAction::Expire });
     let completed = standing(PaymentType::Deposit, Method::Spei, Status::Completed, false);
-    let odd = match completed.postpone(START, due).payment {
-        Some(PaymentChange::Moved { payment, .. }) => *payment,
-        other => panic!("{other:?}"),
-    };
-    let id = odd.id().clone();
-    world.store.add_payment(odd);
+    let id = completed.id().clone();
+    world.store.add_payment(completed.clone());
+    ready(quipu_commit::Commit::commit(&*world.store, postponed(&completed, START, due))).expect("due");
     let left = attend(&world, &id);
-    assert_eq!((left.status(), left.state().due, left.state().version), (Status::Completed, None, 1));
+    assert_eq!((left.status(), left.state().version), (Status::Completed, 1));
+    assert_eq!(world.store.due(&id), None);
 }
 
 #[test]
 fn a_rail_that_is_gone_is_an_error_that_repeats() {
     let (mut world, id) = withdrawal_on(issuing(DueAction::Submit));
     world.rails = Arc::new(Rails::default());
-    let told = ready(settle(&world).attend(world.store.payment(&id)));
+    let told = ready(settle(&world).attend(&world.store.claim(&id).expect("due")));
     assert!(matches!(told, Err(SettleError::UnknownRail(_))), "{told:?}");
     assert_eq!(world.store.payment(&id).status(), Status::Pending);
 }

@@ -1,4 +1,4 @@
-//! A store in memory that judges as the port says.
+//! The reference store, with what tests ask of it and do to it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,35 +11,44 @@ use std::{
 };
 
 use async_trait::async_trait;
+use quipu_commit::{
+    Aggregate, Audience, Changes, Claimed, Commit, CommitError, Committed, Holder, IdempotencyKey,
+    IdempotencyRecord, Kept, Memory, Queue, Save, WorkChange,
+};
 use quipu_kernel::{Currency, CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
 use quipu_ledger::{Balance, Transaction};
-use quipu_merchants::{Beneficiary, Route, StoreUnavailable};
+use quipu_merchants::{AuditRecord, Beneficiary, Route, StoreUnavailable};
 use quipu_webhooks::Event;
 
-use super::world::failed;
-use crate::{
-    Audience, Changes, Commit, CommitError, Committed, Customer, IdempotencyKey, KeptAnswer, Payment,
-    PaymentChange, PaymentFilter, PaymentReads, Refusal,
-};
+use super::world::{START, TENANT, failed};
+use crate::{Customer, Due, DueAction, KeptRow, Payment, PaymentFilter, PaymentReads};
 
-/// What is kept under a key: the hash of the body, status code and sealed body, and until when.
-type Kept = (String, u16, String, Timestamp);
+/// What a test wants to know of a commit.
+pub(super) struct Asked {
+    pub(super) idempotency: Option<IdempotencyRecord>,
+    pub(super) audited: bool,
+    pub(super) saves: bool,
+    /// The number under which a customer would be made.
+    pub(super) fresh_customer: Option<CustomerId>,
+    /// What is to be done next, if the commit puts anything.
+    pub(super) due: Option<Due>,
+}
 
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) payments: BTreeMap<PaymentId, Payment>,
-    pub(super) balances: BTreeMap<(Tenant, Currency), Balance>,
     pub(super) events: Vec<Event>,
     pub(super) nonces: BTreeSet<String>,
     pub(super) kept: BTreeMap<String, Kept>,
     pub(super) customers: BTreeMap<CustomerId, Customer>,
     pub(super) beneficiaries: Vec<Beneficiary>,
     pub(super) routes: Arc<[Route]>,
-    pub(super) commits: Vec<Changes>,
+    pub(super) commits: Vec<Asked>,
 }
 
 #[derive(Default)]
 pub(super) struct FakeStore {
+    memory: Memory,
     rows: Mutex<Rows>,
     /// While set, commits wait.
     pub(super) holds: AtomicBool,
@@ -59,21 +68,51 @@ impl FakeStore {
     }
 
     pub(super) fn add_payment(&self, payment: Payment) {
-        self.rows().payments.insert(payment.id().clone(), payment);
+        let mut changes = Changes::new(payment.terms().tenant, START);
+        changes.saves.push(Save {
+            aggregate: Aggregate::PAYMENT,
+            id: payment.id().as_str().to_owned(),
+            from: None,
+            to: payment.state().revision,
+            record: Box::new(payment),
+        });
+        self.apply(changes).expect("a payment that is put there");
     }
 
     pub(super) fn payment(&self, id: &PaymentId) -> Payment {
-        self.rows().payments.get(id).expect("a payment").clone()
+        let contents = self.memory.contents();
+        contents.saved::<Payment>(Aggregate::PAYMENT, TENANT, id.as_str()).expect("a payment").clone()
+    }
+
+    /// What is to be done next with a payment.
+    pub(super) fn due(&self, id: &PaymentId) -> Option<Due> {
+        let contents = self.memory.contents();
+        let (work, at) = contents.work_of(Queue::SETTLEMENT, TENANT, id.as_str())?;
+        Some(Due { at, action: DueAction::parse(work.action).expect("an action") })
+    }
+
+    /// What a worker that has just claimed a payment holds in its hands.
+    pub(super) fn claim(&self, id: &PaymentId) -> Option<Claimed> {
+        let due = self.due(id)?;
+        Some(Claimed {
+            queue: Queue::SETTLEMENT,
+            tenant: TENANT,
+            subject: id.as_str().to_owned(),
+            action: due.action.as_str().to_owned(),
+            due: due.at,
+            attempts: 1,
+            turn: 1,
+        })
     }
 
     pub(super) fn adjust(&self, tenant: Tenant, currency: Currency, amount: Minor) {
-        let mut rows = self.rows();
-        let balance = rows.balances.entry((tenant, currency)).or_insert(Balance::zero(currency));
-        *balance = balance.after(&Transaction::adjustment(currency, amount)).expect("in range");
+        let mut changes = Changes::new(tenant, START);
+        changes.transactions.push(Transaction::adjustment(currency, amount));
+        self.memory.contents().apply(changes).expect("in range");
     }
 
     pub(super) fn balance_of(&self, tenant: Tenant, currency: Currency) -> Balance {
-        self.rows().balances.get(&(tenant, currency)).copied().unwrap_or(Balance::zero(currency))
+        self.memory.contents().balance(tenant, currency)
     }
 
     pub(super) fn intrude(&self, changes: Changes) {
@@ -83,77 +122,41 @@ impl FakeStore {
     fn check(&self) -> Result<(), StoreUnavailable> {
         if self.fails.load(Ordering::Relaxed) { failed() } else { Ok(()) }
     }
+
+    fn apply(&self, changes: Changes) -> Result<Committed, CommitError> {
+        self.rows().commits.push(asked(&changes));
+        let (tenant, nonce) = (changes.tenant, changes.nonce.clone());
+        let key = changes.idempotency.as_ref().map(|record| (record.audience, record.key.clone()));
+        let mut contents = self.memory.contents();
+        let committed = contents.apply(changes);
+        let mut rows = self.rows();
+        rows.nonces.extend(nonce.map(|nonce| nonce.value).filter(|value| contents.used(tenant, value)));
+        if let Some((audience, key)) = key
+            && let Some(kept) = contents.kept(&(tenant, audience, key.as_str().to_owned()), START)
+        {
+            rows.kept.insert(key.as_str().to_owned(), kept.clone());
+        }
+        rows.events = contents.rows_of::<Event>().map(|(_, event)| event.clone()).collect();
+        let payments = contents.all::<Payment>(Aggregate::PAYMENT);
+        rows.payments = payments.map(|(_, payment)| (payment.id().clone(), payment.clone())).collect();
+        committed
+    }
 }
 
-impl Rows {
-    fn apply(&mut self, changes: Changes) -> Result<Committed, Refusal> {
-        self.commits.push(changes.clone());
-        if let Some(nonce) = &changes.nonce
-            && !self.nonces.insert(nonce.value.clone())
-        {
-            return Err(Refusal::NonceUsed);
-        }
-        let key = changes.idempotency.as_ref().map(|record| record.key.as_str().to_owned());
-        if key.as_ref().is_some_and(|key| self.kept.contains_key(key)) {
-            return Err(Refusal::IdempotencyKeyUsed);
-        }
-        self.judge_payment(changes.payment.as_ref())?;
-        let mut balances = self.balances.clone();
-        for transaction in &changes.transactions {
-            let currency = transaction.currency();
-            let balance = balances.entry((changes.tenant, currency)).or_insert(Balance::zero(currency));
-            *balance = balance.after(transaction)?;
-        }
-        if let Some(foreseen) = &changes.foreseen {
-            let key = (changes.tenant, foreseen.currency());
-            balances.get(&key).copied().unwrap_or(Balance::zero(key.1)).after(foreseen)?;
-        }
-        self.balances = balances;
-        self.events.extend(changes.events);
-        let payment = changes.payment.map(|change| match change {
-            PaymentChange::Created(payment) | PaymentChange::Moved { payment, .. } => payment,
-        });
-        if let Some(payment) = &payment {
-            self.payments.insert(payment.id().clone(), (**payment).clone());
-        }
-        let mut answer = None;
-        if let Some(record) = changes.idempotency {
-            let (status, body) = match (&record.answer, &payment) {
-                (KeptAnswer::FromPayment(form), Some(payment)) => {
-                    let created = form.created(payment);
-                    let sealed = (created.status, form.sealed(&created));
-                    answer = Some(created);
-                    sealed
-                }
-                (KeptAnswer::Sealed { status, body }, _) => (*status, body.clone()),
-                (KeptAnswer::FromPayment(_), None) => panic!("an answer of no payment"),
-            };
-            self.kept
-                .insert(record.key.as_str().to_owned(), (record.body_hash, status, body, record.expires_at));
-        }
-        Ok(Committed { payment, answer })
-    }
-
-    fn judge_payment(&self, change: Option<&PaymentChange>) -> Result<(), Refusal> {
-        match change {
-            Some(PaymentChange::Created(payment)) => {
-                let same = |other: &&Payment| {
-                    let terms = other.terms();
-                    other.holds_reference()
-                        && terms.tenant == payment.terms().tenant
-                        && terms.merchant_reference == payment.terms().merchant_reference
-                };
-                let holder = self.payments.values().find(same).map(|holder| holder.id().clone());
-                holder.map_or(Ok(()), |holder| Err(Refusal::ReferenceTaken { holder }))
-            }
-            Some(PaymentChange::Moved { from, from_version, payment }) => {
-                let stands = self.payments.get(payment.id());
-                let as_found =
-                    |stands: &Payment| stands.status() == *from && stands.state().version == *from_version;
-                if stands.is_some_and(as_found) { Ok(()) } else { Err(Refusal::Stale) }
-            }
-            None => Ok(()),
-        }
+fn asked(changes: &Changes) -> Asked {
+    let due = changes.work.iter().find_map(|change| match change {
+        WorkChange::Put(put) => Some(Due { at: put.due, action: DueAction::parse(put.action)? }),
+        _ => None,
+    });
+    Asked {
+        idempotency: changes.idempotency.clone(),
+        audited: changes.rows_of::<AuditRecord>().next().is_some(),
+        saves: !changes.saves.is_empty(),
+        fresh_customer: changes.joins.iter().find_map(|join| match join.fresh {
+            Holder::Number(number) => Some(CustomerId(number)),
+            Holder::Text(_) => None,
+        }),
+        due,
     }
 }
 
@@ -165,9 +168,9 @@ impl Commit for FakeStore {
         self.check()?;
         let intruder = self.intruder.lock().expect("no test panics with the lock").take();
         if let Some(intruder) = intruder {
-            self.rows().apply(intruder).expect("the intruder comes first");
+            self.apply(intruder).expect("the intruder comes first");
         }
-        Ok(self.rows().apply(changes)?)
+        self.apply(changes)
     }
 }
 
@@ -175,8 +178,8 @@ impl Commit for FakeStore {
 impl PaymentReads for FakeStore {
     async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
         self.check()?;
-        let rows = self.rows();
-        Ok(rows.payments.get(id).filter(|payment| payment.terms().tenant == tenant).cloned())
+        let contents = self.memory.contents();
+        Ok(contents.saved::<Payment>(Aggregate::PAYMENT, tenant, id.as_str()).cloned())
     }
 
     async fn payments(
@@ -195,15 +198,19 @@ impl PaymentReads for FakeStore {
 
     async fn kept_answer(
         &self,
-        _: Tenant,
+        tenant: Tenant,
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<(String, u16, String)>, StoreUnavailable> {
+    ) -> Result<Option<KeptRow>, StoreUnavailable> {
         self.check()?;
         assert_eq!(audience, Audience::Merchant);
-        let rows = self.rows();
-        let kept = rows.kept.get(key.as_str()).filter(|kept| kept.3 > now);
-        Ok(kept.map(|(hash, status, body, _)| (hash.clone(), *status, body.clone())))
+        let contents = self.memory.contents();
+        let kept = contents.kept(&(tenant, audience, key.as_str().to_owned()), now);
+        Ok(kept.map(|kept| KeptRow {
+            body_hash: kept.record.body_hash.clone(),
+            payment_id: kept.record.payment_id.clone(),
+            answer: kept.answer.clone(),
+        }))
     }
 }

@@ -1,0 +1,299 @@
+//! The reference store: everything in memory, judged by the same [`judge`] as every other store.
+//!
+//! It keeps what it is given as it is given, does no I/O and never waits, so that use cases can be tested and whole histories
+//! simulated with a clock and randomness that come in as values. It forgets everything when it is dropped.
+
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
+use quipu_ledger::{Balance, Entry, Transaction};
+use quipu_merchants::StoreUnavailable;
+
+use crate::{
+    answer::{Answer, IdempotencyRecord},
+    changes::{Changes, Committed},
+    judge::judge,
+    ports::{Commit, CommitError, WorkQueue},
+    record::{Aggregate, Record},
+    state::{AggregateKey, AnswerKey, State},
+    work::{Claimed, Queue, QueueState, Work, WorkChange},
+};
+
+/// An answer that is kept: what was asked, the payment, the answer, and until when.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The key with what it stands for.
+    pub record: IdempotencyRecord,
+    /// The answer; none while it is still to come.
+    pub answer: Option<Answer>,
+}
+
+/// A row of work.
+#[derive(Debug, Clone)]
+struct Waiting {
+    work: Work,
+    due_at: Timestamp,
+    attempts: i32,
+    turn: i64,
+    leased: bool,
+}
+
+/// An entry of the ledger with what it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// Whose.
+    pub tenant: Tenant,
+    /// For which payment.
+    pub payment_id: Option<PaymentId>,
+    /// In which currency.
+    pub currency: Currency,
+    /// The entry.
+    pub entry: Entry,
+}
+
+/// What the store holds.
+#[derive(Default)]
+pub struct Contents {
+    state: State,
+    saved: BTreeMap<AggregateKey, Arc<dyn Record>>,
+    /// Every row, in the order of the commits.
+    pub rows: Vec<(Tenant, Arc<dyn Record>)>,
+    /// Every entry, in the order of the commits.
+    pub entries: Vec<Posted>,
+    /// Counters that are not zero.
+    pub counters: BTreeMap<(Tenant, &'static str, [String; 4]), i64>,
+    kept: BTreeMap<AnswerKey, Kept>,
+    work: BTreeMap<(Queue, Tenant, String), Waiting>,
+}
+
+impl Contents {
+    /// One saved record.
+    pub fn saved<T: Record>(&self, aggregate: Aggregate, tenant: Tenant, id: &str) -> Option<&T> {
+        let record = self.saved.get(&(aggregate, tenant, id.to_owned()))?;
+        (&**record as &dyn Any).downcast_ref()
+    }
+
+    /// Every saved record of a kind, by tenant and identifier.
+    pub fn all<T: Record>(&self, aggregate: Aggregate) -> impl Iterator<Item = (Tenant, &T)> {
+        let mine = self.saved.iter().filter(move |(key, _)| key.0 == aggregate);
+        mine.filter_map(|(key, record)| Some((key.1, (&**record as &dyn Any).downcast_ref()?)))
+    }
+
+    /// Every row of a type, in the order of the commits.
+    pub fn rows_of<T: Record>(&self) -> impl Iterator<Item = (Tenant, &T)> {
+        self.rows.iter().filter_map(|(tenant, row)| Some((*tenant, (&**row as &dyn Any).downcast_ref()?)))
+    }
+
+    /// A balance.
+    pub fn balance(&self, tenant: Tenant, currency: Currency) -> Balance {
+        self.state.balances.get(&(tenant, currency)).map_or(Balance::zero(currency), |known| known.balance)
+    }
+
+    /// What is kept under a key and has not expired at `now`.
+    pub fn kept(&self, key: &AnswerKey, now: Timestamp) -> Option<&Kept> {
+        self.kept.get(key).filter(|kept| kept.record.expires_at > now)
+    }
+
+    /// Whether a nonce was used.
+    pub fn used(&self, tenant: Tenant, nonce: &str) -> bool {
+        self.state.nonces.contains_key(&(tenant.merchant().0, nonce.to_owned()))
+    }
+
+    /// The work that waits for a subject, with the time at which it may be claimed.
+    pub fn work_of(&self, queue: Queue, tenant: Tenant, subject: &str) -> Option<(&Work, Timestamp)> {
+        let waiting = self.work.get(&(queue, tenant, subject.to_owned()))?;
+        Some((&waiting.work, waiting.due_at))
+    }
+
+    /// Judges and applies one change.
+    pub fn apply(&mut self, mut changes: Changes) -> Result<Committed, CommitError> {
+        let (mut verdicts, writes) = judge(&mut self.state, std::iter::once(&mut changes));
+        let answer = verdicts.pop().unwrap_or(Ok(None))?;
+        for ((tenant, name, keys), by) in writes.tallies {
+            let key = (tenant, name, keys.map(std::borrow::Cow::into_owned));
+            *self.counters.entry(key).or_default() += by;
+        }
+        self.counters.retain(|_, count| *count != 0);
+        for kept in writes.answers {
+            if let Some(record) = changes.idempotency.clone() {
+                let key = (changes.tenant, record.audience, record.key.as_str().to_owned());
+                self.kept.insert(key, Kept { record, answer: kept.answer });
+            }
+        }
+        for transaction in &changes.transactions {
+            self.post(changes.tenant, changes.payment_id.as_ref(), transaction);
+        }
+        for change in changes.work {
+            self.change_work(changes.tenant, change);
+        }
+        let tenant = changes.tenant;
+        let made = writes.made.iter().map(|(_, place)| *place).collect::<Vec<_>>();
+        for (place, join) in changes.joins.into_iter().enumerate() {
+            if made.contains(&place) {
+                self.rows.push((tenant, join.make.into()));
+            }
+        }
+        self.rows.extend(changes.rows.into_iter().map(|record| (tenant, record.into())));
+        let mut saved: Vec<Box<dyn Record>> = Vec::with_capacity(changes.saves.len());
+        for save in changes.saves {
+            saved.push(save.record.duplicate());
+            self.saved.insert((save.aggregate, tenant, save.id), save.record.into());
+        }
+        Ok(Committed { saved, answer })
+    }
+
+    fn post(&mut self, tenant: Tenant, payment_id: Option<&PaymentId>, transaction: &Transaction) {
+        self.entries.extend(transaction.entries().iter().map(|entry| Posted {
+            tenant,
+            payment_id: payment_id.cloned(),
+            currency: transaction.currency(),
+            entry: *entry,
+        }));
+    }
+
+    fn change_work(&mut self, tenant: Tenant, change: WorkChange) {
+        match change {
+            WorkChange::Put(work) => {
+                let key = (work.queue, tenant, work.subject.clone());
+                let turn = self.work.get(&key).map_or(1, |waiting| waiting.turn + 1);
+                let due_at = work.due;
+                self.work.insert(key, Waiting { work, due_at, attempts: 0, turn, leased: false });
+            }
+            WorkChange::Drop { queue, subject } => {
+                self.work.remove(&(queue, tenant, subject));
+            }
+            WorkChange::PutOff { claim, due, action } => {
+                if let Some(waiting) = self.claimed(&claim) {
+                    waiting.work = Work { due, action, ..waiting.work.clone() };
+                    (waiting.due_at, waiting.leased) = (due, false);
+                    waiting.turn += 1;
+                }
+            }
+            WorkChange::Done(claim) => {
+                if self.claimed(&claim).is_some() {
+                    self.work.remove(&(claim.queue, claim.tenant, claim.subject));
+                }
+            }
+        }
+    }
+
+    fn claimed(&mut self, claim: &Claimed) -> Option<&mut Waiting> {
+        let waiting = self.work.get_mut(&(claim.queue, claim.tenant, claim.subject.clone()))?;
+        (waiting.turn == claim.turn).then_some(waiting)
+    }
+
+    /// Claims due work, the longest waiting first.
+    pub fn claim(&mut self, queue: Queue, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Claimed> {
+        let due = self.work.iter_mut().filter(|(key, waiting)| key.0 == queue && waiting.due_at <= now);
+        let mut due: Vec<_> = due.collect();
+        due.sort_by_key(|(_, waiting)| waiting.due_at);
+        let claim = |((queue, tenant, subject), waiting): (&(Queue, Tenant, String), &mut Waiting)| {
+            (waiting.due_at, waiting.leased) = (until, true);
+            waiting.attempts += 1;
+            waiting.turn += 1;
+            Claimed {
+                queue: *queue,
+                tenant: *tenant,
+                subject: subject.clone(),
+                action: waiting.work.action.to_owned(),
+                due: waiting.work.due,
+                attempts: waiting.attempts,
+                turn: waiting.turn,
+            }
+        };
+        due.into_iter().take(limit).map(claim).collect()
+    }
+
+    /// When the next work of a queue is due.
+    pub fn next_due(&self, queue: Queue) -> Option<Timestamp> {
+        self.work.iter().filter(|(key, _)| key.0 == queue).map(|(_, waiting)| waiting.due_at).min()
+    }
+
+    /// Gives back everything that is claimed.
+    pub fn release_all(&mut self) {
+        for waiting in self.work.values_mut().filter(|waiting| waiting.leased) {
+            (waiting.due_at, waiting.leased) = (waiting.work.due, false);
+            waiting.turn += 1;
+        }
+    }
+}
+
+/// The reference store. Clones share what it holds.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Mutex<Contents>>);
+
+impl Memory {
+    /// What it holds.
+    pub fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Commit for Memory {
+    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
+        self.contents().apply(changes)
+    }
+}
+
+#[async_trait]
+impl WorkQueue for Memory {
+    async fn claim(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+        Ok(self.contents().claim(queue, now, lease_until, limit.try_into().unwrap_or(usize::MAX)))
+    }
+
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
+        Ok(self.contents().next_due(queue))
+    }
+
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
+        let contents = self.contents();
+        let mut states: BTreeMap<(Queue, &str), QueueState> = BTreeMap::new();
+        for (key, waiting) in contents.work.iter().filter(|(_, waiting)| waiting.due_at <= now) {
+            let action = waiting.work.action;
+            let state = states.entry((key.0, action)).or_insert_with(|| QueueState {
+                queue: key.0,
+                action: action.to_owned(),
+                overdue: 0,
+                oldest: None,
+            });
+            state.overdue += 1;
+            state.oldest = state.oldest.into_iter().chain([waiting.due_at]).min();
+        }
+        Ok(states.into_values().collect())
+    }
+
+    /// Never: nobody else has it, so that whoever works looks for himself.
+    async fn woken(&self, _queue: Queue) {
+        std::future::pending().await
+    }
+
+    async fn beat(&self) -> Result<(), StoreUnavailable> {
+        Ok(())
+    }
+
+    async fn release_all(&self) -> Result<(), StoreUnavailable> {
+        self.contents().release_all();
+        Ok(())
+    }
+
+    async fn prune(&self, now: Timestamp, _limit: u32) -> Result<u64, StoreUnavailable> {
+        let mut contents = self.contents();
+        let before = contents.state.nonces.len() + contents.kept.len();
+        contents.state.nonces.retain(|_, expires_at| *expires_at >= now);
+        contents.state.answers.retain(|_, kept| kept.expires_at >= now);
+        contents.kept.retain(|_, kept| kept.record.expires_at >= now);
+        Ok((before - contents.state.nonces.len() - contents.kept.len()) as u64)
+    }
+}
