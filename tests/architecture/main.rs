@@ -11,7 +11,8 @@ use serde_json::Value;
 /// For each domain crate all it may depend on, tests included: other domain crates below it, and libraries that compute but
 /// do no input or output.
 const DOMAIN: &[(&str, &[&str])] = &[
-    ("quipu-kernel", &[]),
+    // url judges what merchants give as addresses in the web.
+    ("quipu-kernel", &["url"]),
     // jsonwebtoken and standardwebhooks check our tokens and signatures with other people's code.
     ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
     // uuid only writes bytes as text here; they come from the Entropy port.
@@ -29,7 +30,6 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "quipu-webhooks",
             "quipu-commit",
             "async-trait",
-            "url",
         ],
     ),
     // uuid only writes and reads text here; the random bytes come from the Entropy port.

@@ -18,7 +18,10 @@ on_both_databases!(
 );
 
 /// Each operation of staff, and the role it needs where it is not an admin's.
-const STAFF: [(&str, &str, &str); 24] = [
+const STAFF: [(&str, &str, &str); 27] = [
+    ("POST", "/operator/v1/operators", "admin"),
+    ("GET", "/operator/v1/operators", "admin"),
+    ("DELETE", "/operator/v1/operators/{operator_id}", "admin"),
     ("POST", "/operator/v1/merchants", "admin"),
     ("GET", "/operator/v1/merchants", "admin"),
     ("GET", "/operator/v1/merchants/{id}", "admin"),

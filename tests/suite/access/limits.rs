@@ -242,9 +242,9 @@ async fn whatever_a_key_is_answered_is_counted(database: Database) {
 
     set_status(&operator, merchant.id, "suspended").await;
     set_status(&operator, signing.id, "suspended").await;
-    let (path, signed) = ("/api/v2/balance", signing.signer.get("/api/v2/balance"));
+    let path = "/api/v2/balance";
     for remaining in [2, 1, 0] {
-        for answer in [merchant.api.get(BALANCE).await, signed.send(&caller).await] {
+        for answer in [merchant.api.get(BALANCE).await, signing.signer.get(path).send(&caller).await] {
             answer.refused(403, "MERCHANT_SUSPENDED");
             assert_eq!(announced(&answer), (3, remaining));
         }

@@ -96,6 +96,13 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/tickets/{id}/status", Operator("support")),
         (&get, "/operator/v1/tickets/{id}/comments", Operator("support")),
         (&post, "/operator/v1/tickets/{id}/comments", Operator("support")),
+        (&get, "/api/v1/openapi.json", Nobody),
+        (&get, "/operator/v1/openapi.json", Nobody),
+        (&get, "/api/v1/docs", Nobody),
+        (&get, "/api/v1/docs/{file}", Nobody),
+        (&post, "/operator/v1/operators", Operator("admin")),
+        (&get, "/operator/v1/operators", Operator("admin")),
+        (&delete, "/operator/v1/operators/{operator_id}", Operator("admin")),
         (&get, "/operator/v1/ledger/check", Operator("finance")),
         (&get, "/operator/v1/audit-log", Operator("finance")),
     ]
@@ -114,6 +121,8 @@ impl Route {
             .replace("{credential_id}", "none")
             .replace("{comment_id}", "1")
             .replace("{attachment_id}", "none")
+            .replace("{operator_id}", "none")
+            .replace("{file}", "start.js")
     }
 
     /// What `quipu routes` says of it.

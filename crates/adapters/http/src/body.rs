@@ -1,9 +1,17 @@
 //! Reading request bodies: whole, or in pieces as they come.
 
-use std::time::Duration;
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use actix_web::{
     HttpRequest,
+    body::{BodySize, BoxBody, MessageBody},
     dev::Payload,
     http::{Method, header},
     web::{Bytes, BytesMut},
@@ -18,8 +26,10 @@ use crate::{code::ErrorCode, error::ApiError};
 pub(crate) const MAX_JSON: usize = 1024 * 1024;
 /// The most a form may have.
 const MAX_FORM: usize = 64 * 1024;
-/// What is still read and thrown away of a longer body, so that the client gets to read its answer instead of a reset.
-const MAX_DRAINED_BYTES: usize = 32 * 1024 * 1024;
+/// What is skipped at most of a body that nobody wants, to keep its connection.
+const MAX_SKIPPED: usize = 64 * 1024;
+/// How long the skipping may take.
+const SKIPPING: Duration = Duration::from_millis(100);
 
 /// How the body of a route's requests is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,9 +120,12 @@ async fn collect(payload: &mut Payload, at_most: usize) -> Result<Bytes, ApiErro
     Ok(body.freeze())
 }
 
+/// A request's body between the handler that may read it and the answer that outlives the handler.
+pub(crate) type SharedPayload = Rc<RefCell<Payload>>;
+
 /// A body that its handler reads piece by piece. It never gives more than the route allows.
 pub(crate) struct Upload {
-    payload: Payload,
+    payload: SharedPayload,
     at_most: u64,
     taken: u64,
     patience: Duration,
@@ -120,13 +133,14 @@ pub(crate) struct Upload {
 
 impl Upload {
     /// Each piece must come within `patience`.
-    pub(crate) const fn new(payload: Payload, at_most: u64, patience: Duration) -> Self {
+    pub(crate) const fn new(payload: SharedPayload, at_most: u64, patience: Duration) -> Self {
         Self { payload, at_most, taken: 0, patience }
     }
 
     /// The next piece; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let next = tokio::time::timeout(self.patience, self.payload.next()).await.map_err(|_| too_slow())?;
+        let next = poll_fn(|context| self.payload.borrow_mut().poll_next_unpin(context));
+        let next = tokio::time::timeout(self.patience, next).await.map_err(|_| too_slow())?;
         let Some(piece) = next else { return Ok(None) };
         let piece = piece.map_err(|_| broken())?;
         self.taken += piece.len() as u64;
@@ -137,19 +151,47 @@ impl Upload {
     }
 }
 
-/// Reads what is left of a body that nobody wants, within bounds of size and time.
-pub(crate) async fn drain(payload: &mut Payload, timeout: Duration) {
+/// Whether what is left of a body that nobody wants was short and here already, so that the connection can go on.
+pub(crate) async fn is_soon_over(payload: &mut Payload) -> bool {
     let read_on = async {
-        let mut drained = 0;
+        let mut skipped = 0;
         while let Some(Ok(chunk)) = payload.next().await {
-            drained += chunk.len();
-            if drained > MAX_DRAINED_BYTES {
-                break;
+            skipped += chunk.len();
+            if skipped > MAX_SKIPPED {
+                return false;
             }
         }
+        true
     };
-    // Whether it came to its end or to its bounds, the answer is the same.
-    let _ = tokio::time::timeout(timeout, read_on).await;
+    tokio::time::timeout(SKIPPING, read_on).await.unwrap_or(false)
+}
+
+/// An answer to a request whose body is still to come. The body is held until the answer is out: then the server closes
+/// the connection, and reads on for a moment so that no reset destroys the answer.
+pub(crate) struct Unread {
+    answer: BoxBody,
+    _rest: Payload,
+}
+
+impl Unread {
+    pub(crate) const fn new(answer: BoxBody, rest: Payload) -> Self {
+        Self { answer, _rest: rest }
+    }
+}
+
+impl MessageBody for Unread {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.answer.size()
+    }
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.get_mut().answer).poll_next(context)
+    }
 }
 
 /// Whether the head of the request says that a body follows (RFC 9112, section 6).

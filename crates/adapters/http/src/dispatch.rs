@@ -20,8 +20,15 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::Verdict;
 
 use crate::{
-    body, call::Outcome, door::Credentials, entrance::Entrance, error::ApiError, measure, request_id,
-    row::RouteRow, shape::Family, state::AppState,
+    body::{self, Unread},
+    call::Outcome,
+    door::Credentials,
+    entrance::Entrance,
+    error::ApiError,
+    measure, request_id,
+    row::RouteRow,
+    shape::Family,
+    state::AppState,
 };
 
 const X_RATE_LIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -42,8 +49,9 @@ pub(crate) async fn dispatch(
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
     };
-    entrance.leave().await;
-    let verdict = entrance.verdict();
+    let verdict = entrance.verdict().copied();
+    let verdict = verdict.as_ref();
+    let rest = entrance.leave(verdict.is_none_or(|verdict| verdict.allowed)).await;
     let place = Place { route: Some(row.path()), family: row.family(), credentials: row.credentials() };
     let (mut response, took) = finish(&state, &request, &place, (now, begun), outcome);
     if let Some(verdict) = verdict {
@@ -52,9 +60,12 @@ pub(crate) async fn dispatch(
     measure::request(row, response.status(), took, verdict);
     if *request.method() == Method::HEAD && response.body().size() == BodySize::Stream {
         // Nobody reads the pieces, so none are made.
-        return response.set_body(BoxBody::new(()));
+        response = response.set_body(BoxBody::new(()));
     }
-    response
+    match rest {
+        Some(rest) => response.map_body(|_, answer| BoxBody::new(Unread::new(answer, rest))),
+        None => response,
+    }
 }
 
 /// Answers one request that no route takes: its path has none, or not this method.
@@ -66,12 +77,16 @@ pub(crate) async fn refuse(
     error: ApiError,
 ) -> HttpResponse {
     let begun = Instant::now();
-    if body::is_announced(&request) {
-        body::drain(&mut payload.into_inner(), state.settings.body_timeout).await;
-    }
+    let mut rest = payload.into_inner();
+    let is_over = !body::is_announced(&request)
+        || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
     let now = state.services.clock.now();
     let place = Place { route: None, family, credentials: Credentials::None };
-    finish(&state, &request, &place, (now, begun), Err(error)).0
+    let (response, _) = finish(&state, &request, &place, (now, begun), Err(error));
+    if is_over {
+        return response;
+    }
+    response.map_body(|_, answer| BoxBody::new(Unread::new(answer, rest)))
 }
 
 /// Says which methods a path has.

@@ -2,14 +2,14 @@
 //! suspension, scope, and only then the request itself. So every call of a key or credential is counted, whatever is
 //! answered.
 
-use std::sync::Arc;
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
-use actix_web::{HttpRequest, dev::Payload, web::Bytes};
+use actix_web::{HttpRequest, dev::Payload, http::header, web::Bytes};
 use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
 use quipu_merchants::{BudgetKind, Role, Verdict};
 
 use crate::{
-    body::{self, Intake, Upload},
+    body::{self, Intake, SharedPayload, Upload},
     call::{Call, Outcome, merchant_in_path},
     caller::{self, Caller, Provider, Signed, Staff},
     door::{Door, Needs},
@@ -25,19 +25,24 @@ pub(crate) struct Entrance {
     state: Arc<AppState>,
     request: HttpRequest,
     payload: Payload,
+    /// The body, while its handler reads it.
+    lent: Option<SharedPayload>,
+    /// Whether all of the body was read.
+    is_read: bool,
     now: Timestamp,
     verdict: Option<Verdict>,
 }
 
 impl Entrance {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         row: &'static RouteRow,
         state: Arc<AppState>,
         request: HttpRequest,
         payload: Payload,
         now: Timestamp,
     ) -> Self {
-        Self { row, state, request, payload, now, verdict: None }
+        let is_read = !body::is_announced(&request);
+        Self { row, state, request, payload, lent: None, is_read, now, verdict: None }
     }
 
     /// What the rate limit said, for the headers of the answer.
@@ -48,13 +53,13 @@ impl Entrance {
     /// Opens the door and runs the handler behind it.
     pub(crate) async fn open(&mut self) -> Outcome {
         match self.row.door {
-            Door::Public(run) => run(self.call().await?).await,
+            Door::Public(run) => run(self.call_of_stranger().await?).await,
             Door::Visitor(run) => {
                 self.visit().await?;
-                run(self.call().await?).await
+                run(self.call_of_stranger().await?).await
             }
             Door::Callback(judge, run) => {
-                let call = self.call().await?;
+                let call = self.call_of_stranger().await?;
                 let provider = self.by_callback(judge(&call)).await?;
                 run(call, provider).await
             }
@@ -89,26 +94,42 @@ impl Entrance {
         }
     }
 
-    /// Reads what is left of a body that nobody wanted, because the next request of the connection comes after it.
-    pub(crate) async fn leave(&mut self) {
-        if body::is_announced(&self.request) {
-            body::drain(&mut self.payload, self.state.settings.body_timeout).await;
+    /// What is still to come of a body that nobody wanted; nothing if it was short and here, so that the connection can
+    /// go on. Whoever asks too often is not waited for.
+    pub(crate) async fn leave(mut self, has_patience: bool) -> Option<Payload> {
+        if self.is_read {
+            return None;
         }
+        let mut rest = match self.lent {
+            Some(lent) => lent.borrow_mut().take(),
+            None => self.payload.take(),
+        };
+        let expects = self.request.headers().contains_key(header::EXPECT);
+        if has_patience && !expects && body::is_soon_over(&mut rest).await { None } else { Some(rest) }
     }
 
-    /// The request with its body, as the route has it read.
+    /// The request of a known caller with its body, as the route has it read.
     async fn call(&mut self) -> Result<Call, ApiError> {
+        self.call_of(true).await
+    }
+
+    async fn call_of_stranger(&mut self) -> Result<Call, ApiError> {
+        self.call_of(false).await
+    }
+
+    async fn call_of(&mut self, is_known: bool) -> Result<Call, ApiError> {
         let intake = self.row.intake;
         if !body::has_body(self.request.method()) || intake == Intake::Nothing {
             return Ok(self.call_with(Bytes::new()));
         }
         if let Intake::Stream(at_most) = intake {
             self.refuse_announced(at_most)?;
-            let payload = self.payload.take();
+            let payload = Rc::new(RefCell::new(self.payload.take()));
+            self.lent = Some(Rc::clone(&payload));
             let upload = Upload::new(payload, at_most, self.state.settings.body_timeout);
             return Ok(Call { upload: Some(upload), ..self.call_with(Bytes::new()) });
         }
-        let body = self.body().await?;
+        let body = if is_known { self.body().await? } else { self.body_of_stranger().await? };
         intake.judge_type(&self.request, &body)?;
         Ok(self.call_with(body))
     }
@@ -122,7 +143,18 @@ impl Entrance {
         let at_most = self.row.intake.at_most();
         self.refuse_announced(at_most)?;
         let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
-        body::read(&mut self.payload, at_most, self.state.settings.body_timeout).await
+        let body = body::read(&mut self.payload, at_most, self.state.settings.body_timeout).await?;
+        self.is_read = true;
+        Ok(body)
+    }
+
+    /// The body of a caller who is not known yet. Only so many bytes are held for all such callers together.
+    async fn body_of_stranger(&mut self) -> Result<Bytes, ApiError> {
+        let at_most = self.row.intake.at_most();
+        let expected = body::declared_length(&self.request).unwrap_or(at_most).min(at_most);
+        let state = Arc::clone(&self.state);
+        let _room = state.strangers.room_for(expected).ok_or(ApiError::Overloaded)?;
+        self.body().await
     }
 
     /// A body announced as too large is not read at all.
@@ -134,24 +166,32 @@ impl Entrance {
     }
 
     /// A merchant by a signed request. Its body is under the signature, so it is read before it is known who sent it,
-    /// and one that cannot be read is a failure of authentication too. That of a `GET` counts as empty, whatever is
-    /// sent.
+    /// though not before there is a credential that could have signed it; one that cannot be read is a failure of
+    /// authentication too. That of a `GET` counts as empty, whatever is sent. Once the signature has verified, its
+    /// nonce is used up whatever is answered.
     async fn by_signature(&mut self, needs: Needs) -> Result<(Bytes, Signed), ApiError> {
         let request = self.request.clone();
-        let claim = caller::claim_signature(&self.state, &request, self.now).await;
-        let claim = self.charged(claim).await?;
+        let claimed = caller::claim_signature(&self.state, &request, self.now).await;
+        let claimed = self.charged(claimed).await?;
         let body = if body::has_body(self.request.method()) {
-            match self.body().await {
+            match self.body_of_stranger().await {
                 Ok(body) => body,
+                Err(ApiError::Overloaded) => return Err(ApiError::Overloaded),
                 Err(error) => return Err(self.charge_failure(error).await),
             }
         } else {
             Bytes::new()
         };
-        let signed = caller::authenticate_signature(&self.state, &request, &claim, &body).await;
+        let signed = caller::authenticate_signature(&self.state, &request, &claimed, &body);
         let Signed { caller, nonce } = self.charged(signed).await?;
-        let caller = self.admit(Ok(caller), needs).await?;
-        Ok((body, Signed { caller, nonce }))
+        let tenant = caller.tenant();
+        match self.admit(Ok(caller), needs).await {
+            Ok(caller) => Ok((body, Signed { caller, nonce })),
+            Err(error) => {
+                self.state.services.create.burn(tenant, nonce).await?;
+                Err(error)
+            }
+        }
     }
 
     /// The merchant that the path names: the caller's own, or any for staff.
@@ -175,7 +215,7 @@ impl Entrance {
     }
 
     async fn by_operator_token(&mut self, role: Role) -> Result<Staff, ApiError> {
-        let staff = caller::by_operator_token(&self.state, &self.request).await;
+        let staff = caller::by_operator_token(&self.state, &self.request, self.now).await;
         let staff = self.charged(staff).await?;
         staff.require(role)?;
         Ok(staff)
@@ -224,6 +264,9 @@ impl Entrance {
     /// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
     async fn charge_failure(&mut self, error: ApiError) -> ApiError {
         let limited = caller::charge_address(&self.state, &self.request, BudgetKind::Unauthenticated).await;
+        if limited.remaining == 0 {
+            self.state.lookups.distrust(&caller::address_of(&self.request), limited.reset_epoch_seconds);
+        }
         self.limited(limited).err().unwrap_or(error)
     }
 

@@ -5,6 +5,7 @@ use quipu_merchants::{BudgetKind, Scope};
 use crate::{
     body::Intake,
     door::{Credentials, Door},
+    openapi::Operation,
     shape::Family,
 };
 
@@ -16,12 +17,25 @@ pub struct RouteRow {
     family: Family,
     pub(crate) intake: Intake,
     pub(crate) door: Door,
+    /// What the documents say of it.
+    pub(crate) operation: Option<Operation>,
 }
 
 impl RouteRow {
     /// A route of the API family, whose body is JSON unless the method has none.
     pub(crate) const fn new(method: &'static str, path: &'static str, door: Door) -> Self {
-        Self { method, path, alias: None, family: Family::Api, intake: Intake::of_method(method), door }
+        let (family, intake) = (Family::Api, Intake::of_method(method));
+        Self { method, path, alias: None, family, intake, door, operation: None }
+    }
+
+    /// Says what the documents show of it.
+    pub(crate) const fn doc(self, operation: Operation) -> Self {
+        Self { operation: Some(operation), ..self }
+    }
+
+    /// Whether its callers are counted against a budget that its answers tell of.
+    pub(crate) const fn is_limited(&self) -> bool {
+        !matches!(self.door, Door::Public(_) | Door::Staff(..))
     }
 
     /// Answers under this path too. Documents show the first one.

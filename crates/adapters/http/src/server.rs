@@ -1,6 +1,6 @@
 //! The server: the router built from the table, and the listener it stands on.
 
-use std::{collections::HashSet, net::TcpListener, sync::Arc};
+use std::{collections::HashSet, net::TcpListener, sync::Arc, time::Duration};
 
 use actix_web::{
     App, HttpRequest, HttpServer,
@@ -20,6 +20,10 @@ use crate::{
     state::{AppState, Services},
 };
 
+/// How long is read on after an answer to a request whose body is still to come. Closing at once would reset the connection
+/// and destroy the answer.
+const LINGER: Duration = Duration::from_secs(1);
+
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
 /// accepted. Signals are the application's to handle.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
@@ -33,6 +37,7 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     let server = server
         .keep_alive(settings.keep_alive)
         .client_request_timeout(settings.request_timeout)
+        .client_disconnect_timeout(LINGER)
         .max_connections(settings.max_connections)
         .tcp_nodelay(true)
         .shutdown_timeout(settings.shutdown_timeout.as_secs())

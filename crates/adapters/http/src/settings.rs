@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
 
-/// Rate limits (specification, "Limits"); a key may have its own.
+/// How many credentials a second an address that has used up its failures may have looked up.
+const LOOKUPS_PER_SECOND: u32 = 10;
+
+/// Rate limits; a key may have its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Payment creations of a key in any minute.
@@ -57,6 +60,9 @@ impl Limits {
 
     /// The budget of a client address: its pages and transfers, or what it could not show to be somebody's.
     pub(crate) const fn of_address(&self, kind: BudgetKind) -> Budget {
+        if matches!(kind, BudgetKind::Lookups) {
+            return Budget::single(kind, Window::new(LOOKUPS_PER_SECOND, 1));
+        }
         let limit = match kind {
             BudgetKind::Pages => self.pages_per_minute,
             BudgetKind::UnverifiedCallbacks => self.callbacks_per_minute,

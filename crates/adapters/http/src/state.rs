@@ -11,7 +11,10 @@ use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, 
 use quipu_signing::Keyring;
 use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
 
-use crate::{key_uses::KeyUses, minter::KeyringMinter, settings::HttpSettings, stop::Stop, tokens::Tokens};
+use crate::{
+    health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, settings::HttpSettings,
+    stop::Stop, strangers::Strangers, tokens::Tokens,
+};
 
 /// Whether what the process depends on is there.
 #[async_trait]
@@ -67,6 +70,10 @@ pub(crate) struct AppState {
     pub(crate) settings: HttpSettings,
     pub(crate) onboarding: Onboarding,
     pub(crate) tokens: Tokens,
+    pub(crate) lookups: Lookups,
+    pub(crate) strangers: Strangers,
+    /// What was found when readiness was last looked at.
+    pub(crate) looked: LastLook,
 }
 
 impl AppState {
@@ -79,6 +86,14 @@ impl AppState {
             services.entropy.clone(),
         );
         let tokens = Tokens::new(&services.keyring, &settings.public_url);
-        Self { services, settings, onboarding, tokens }
+        Self {
+            services,
+            settings,
+            onboarding,
+            tokens,
+            lookups: Lookups::default(),
+            strangers: Strangers::default(),
+            looked: LastLook::default(),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Migrations, embedded in the program: one folder for each database.
+//! Migrations, embedded in the program: one folder for each database, and in it one for each step.
 
 use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as _};
 use diesel_async::{

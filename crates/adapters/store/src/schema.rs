@@ -79,6 +79,7 @@ diesel::table! {
         token_hash -> Text,
         revoked_at -> Nullable<BigInt>,
         created_at -> BigInt,
+        expires_at -> Nullable<BigInt>,
     }
 }
 

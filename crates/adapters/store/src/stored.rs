@@ -52,6 +52,11 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|error| Fault::Corrupt(error.to_string()))
 }
 
+/// A value as JSON inside another value.
+pub(crate) fn to_value(value: &impl Serialize) -> Result<serde_json::Value, Fault> {
+    serde_json::to_value(value).map_err(|error| Fault::Corrupt(error.to_string()))
+}
+
 /// A value that was kept in a column of JSON.
 pub(crate) fn from_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("{what}: {error}")))

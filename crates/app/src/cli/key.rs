@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
-use quipu_merchants::{Actor, ApiKeyRecord, ApiVersion, Directory, NewApiKey, RateLimits, Scope, Scopes};
+use quipu_merchants::{Actor, ApiKeyRecord, Directory, NewApiKey, RateLimits, Scope, Scopes};
 use serde_json::{Value, json};
 
 use super::{session, values};
@@ -100,10 +100,7 @@ impl Command {
 }
 
 async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {
-    let merchant = session::existing(foundation, new.tenant.merchant()).await?;
-    if merchant.api_version != ApiVersion::V1 {
-        bail!("the merchant is on v2, where calls are signed; API keys are for v1");
-    }
+    session::existing(foundation, new.tenant.merchant()).await?;
     let issued = foundation.onboarding().issue_api_key(new, Actor::shell()).await?;
     let mut answer = shown(&issued.record);
     answer["key"] = json!(issued.secret.expose());

@@ -51,6 +51,12 @@ enum Command {
     Check,
     /// Print every route with the credential and the scope it asks for
     Routes,
+    /// Print the description of the interface, OpenAPI 3.0.3
+    Openapi {
+        /// That of the operator's interface
+        #[arg(long)]
+        operator: bool,
+    },
     /// The operator's staff
     #[command(subcommand)]
     Operator(operator::Command),
@@ -74,6 +80,7 @@ impl Cli {
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
             Command::Routes => routes::print(),
+            Command::Openapi { operator } => routes::openapi(operator),
             Command::Operator(command) => command.run(&settings),
             Command::Merchant(command) => command.run(&settings),
             Command::Key(command) => command.run(&settings),

@@ -1,14 +1,18 @@
 //! `quipu operator`: the operator's staff.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Subcommand;
-use quipu_merchants::{Actor, Role};
-use serde_json::json;
+use quipu_kernel::Page;
+use quipu_merchants::{Actor, Directory, NewOperator, Operator, Role};
+use serde_json::{Value, json};
 
 use super::{session, values};
-use crate::config::Settings;
+use crate::{
+    config::{Settings, duration},
+    wire::Foundation,
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -20,20 +24,63 @@ pub(super) enum Command {
         /// admin, finance, support or viewer
         #[arg(long)]
         role: Role,
+        /// After which time the token ends by itself, such as 8h or 30d; never unless given
+        #[arg(long, value_name = "DURATION", value_parser = lifetime)]
+        expires_in: Option<Duration>,
     },
+    /// List the staff, revoked ones included
+    List,
+    /// Revoke a token at once; the last admin stays
+    Revoke {
+        /// The operator's identifier, as `list` shows it
+        operator_id: String,
+    },
+}
+
+fn lifetime(text: &str) -> Result<Duration, String> {
+    duration(text).map_err(|expected| format!("must be {expected}"))
 }
 
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
-        session::run(settings, async |foundation| {
-            let Self::Create { name, role } = self;
-            let issued = foundation.onboarding().create_operator(name, role, Actor::shell()).await?;
-            session::print(&json!({
-                "operator_id": issued.record.operator_id,
-                "name": issued.record.name,
-                "role": issued.record.role.as_str(),
-                "token": issued.secret.expose(),
-            }))
+        session::run(settings, async |foundation| match self {
+            Self::Create { name, role, expires_in } => {
+                let expires_at = expires_in.map(|time| foundation.clock.now().plus(time));
+                let new = NewOperator { name, role, expires_at };
+                let issued = foundation.onboarding().create_operator(new, Actor::shell()).await?;
+                let mut answer = shown(&issued.record);
+                answer["token"] = json!(issued.secret.expose());
+                session::print(&answer)
+            }
+            Self::List => session::print(&json!({ "data": everybody(foundation).await? })),
+            Self::Revoke { operator_id } => {
+                let revoked = foundation.onboarding().revoke_operator(&operator_id, Actor::shell()).await;
+                session::found(revoked, "operator")?;
+                session::print(&json!({ "revoked": operator_id }))
+            }
         })
     }
+}
+
+async fn everybody(foundation: &Foundation) -> Result<Vec<Value>> {
+    let mut staff = Vec::new();
+    while let Some(page) = Page::new(Page::MAX_LIMIT, staff.len() as u64) {
+        let (operators, _) = foundation.store.operators(page).await?;
+        if operators.is_empty() {
+            break;
+        }
+        staff.extend(operators.iter().map(shown));
+    }
+    Ok(staff)
+}
+
+fn shown(operator: &Operator) -> Value {
+    json!({
+        "operator_id": operator.operator_id,
+        "name": operator.name,
+        "role": operator.role.as_str(),
+        "expires_at": operator.expires_at,
+        "revoked_at": operator.revoked_at,
+        "created_at": operator.created_at,
+    })
 }

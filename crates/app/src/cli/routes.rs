@@ -9,11 +9,18 @@ use quipu_merchants::Scope;
 use serde_json::{Value, json};
 
 use super::session;
+use crate::standard_output;
 
 /// Prints every route: method, path, credential, and the scope that a merchant's key must have.
 pub(super) fn print() -> Result<ExitCode> {
     let rows: Vec<_> = route_table().map(shown).collect();
     session::print(&json!({ "routes": rows }))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints one of the documents.
+pub(super) fn openapi(for_operators: bool) -> Result<ExitCode> {
+    standard_output::write(&quipu_http::openapi(for_operators))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -18,6 +18,7 @@ use quipu_kernel::Secret;
 
 pub(crate) use self::attachments::{Attachments, FilesAt};
 use self::reader::Reader;
+pub(crate) use self::values::duration;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ mod lines;
 use anyhow::{Context, Result};
 use quipu_kernel::{Currency, Environment, Minor, Tenant};
 use quipu_merchants::{
-    Actor, ApiVersion, Directory, MerchantStatus, NewApiKey, NewMerchant, RateLimits, ReturnUrls, Role,
-    Scopes,
+    Actor, ApiVersion, Directory, MerchantStatus, NewApiKey, NewMerchant, NewOperator, RateLimits,
+    ReturnUrls, Role, Scopes,
 };
 use quipu_signing::ApiKey;
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,8 @@ async fn make(foundation: &Foundation) -> Result<Credentials> {
     let key = onboarding.issue_api_key(new, actor()).await?;
     let v2 = merchant(foundation, "Demo merchant (v2)", ApiVersion::V2).await?;
     let credential = onboarding.issue_credential(v2, actor()).await?;
-    let operator = onboarding.create_operator("Demo operator".to_owned(), Role::Admin, actor()).await?;
+    let admin = NewOperator { name: "Demo operator".to_owned(), role: Role::Admin, expires_at: None };
+    let operator = onboarding.create_operator(admin, actor()).await?;
     Ok(Credentials {
         base_url: String::new(),
         operator_token: operator.secret.expose().to_owned(),

@@ -10,6 +10,7 @@ mod page;
 mod problems;
 mod secret;
 mod unrecognised;
+mod web_url;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
@@ -21,3 +22,4 @@ pub use page::Page;
 pub use problems::{Fields, Problems, has_control_characters};
 pub use secret::Secret;
 pub use unrecognised::Unrecognised;
+pub use web_url::{is_https, is_web_url};

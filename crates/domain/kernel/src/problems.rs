@@ -8,8 +8,12 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
+use crate::web_url::is_web_url;
+
 /// How many problems are told. Nobody makes more by mistake, and an answer must not outgrow its request.
 const MOST: usize = 100;
+/// The longest URL, in characters.
+const MAX_URL: usize = 2048;
 
 /// The problems found so far, in the order in which they were found, the first hundred at most. Each text begins with its
 /// field's path.
@@ -116,6 +120,16 @@ impl<'a> Fields<'a> {
     /// only to those who call [`Fields::required_text`].
     pub fn text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
         self.checked_text(name, max, has_control_characters, problems)
+    }
+
+    /// An address in the web, of at most 2048 characters.
+    pub fn web_url(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
+        let url = self.text(name, MAX_URL, problems)?;
+        if !is_web_url(url) {
+            problems.add(&self.path(name), "must be an http or https URL");
+            return None;
+        }
+        Some(url)
     }
 
     /// Like [`Fields::text`], but tabs and line feeds are allowed.

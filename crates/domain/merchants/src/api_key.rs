@@ -46,6 +46,11 @@ pub struct ApiKeyRecord {
     pub created_at: Timestamp,
 }
 
+impl ApiKeyRecord {
+    /// Why a merchant of v2 gets none.
+    pub const ONLY_V1: &str = "the merchant is on v2, where calls are signed; API keys are for v1";
+}
+
 /// A key with its merchant: all that is needed to decide whether a call may go on.
 #[derive(Debug, Clone)]
 pub struct KeyEnvelope<K> {

@@ -70,18 +70,21 @@ pub enum BudgetKind {
     UnverifiedCallbacks,
     /// Failed authentication, per client address.
     Unauthenticated,
+    /// Look-ups of credentials that are not in memory, per client address that has used up its failures.
+    Lookups,
     /// Hosted pages and file transfers, per client address.
     Pages,
 }
 
 impl BudgetKind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::PaymentCreation,
         Self::Standard,
         Self::Callbacks,
         Self::UnverifiedCallbacks,
         Self::Unauthenticated,
+        Self::Lookups,
         Self::Pages,
     ];
 
@@ -93,6 +96,7 @@ impl BudgetKind {
             Self::Callbacks => "callbacks",
             Self::UnverifiedCallbacks => "unverified_callbacks",
             Self::Unauthenticated => "unauthenticated",
+            Self::Lookups => "lookups",
             Self::Pages => "pages",
         }
     }

@@ -19,7 +19,7 @@ use crate::{
     error::DirectoryError,
     merchant::{ApiVersion, Merchant, MerchantChange, MerchantPatch, NewMerchant},
     mint::{Issued, Minter},
-    operator::{Operator, Role},
+    operator::{NewOperator, Operator},
     ports::Directory,
     route::Route,
 };
@@ -260,10 +260,8 @@ impl Onboarding {
         routes: Vec<Route>,
         actor: Actor,
     ) -> Result<(), DirectoryError> {
-        self.existing(merchant).await?;
-        let before = self.directory.routes(merchant).await?;
         let audit = self.audit(self.clock.now(), actor, "routes.replace", merchant);
-        let audit = audit.changing(json!(&before[..]), json!(routes));
+        let audit = audit.changing(Value::Null, json!(routes));
         self.directory.replace_routes(merchant, routes, audit).await
     }
 
@@ -305,26 +303,38 @@ impl Onboarding {
     /// Adds a member of staff and answers the token once.
     pub async fn create_operator(
         &self,
-        name: String,
-        role: Role,
+        new: NewOperator,
         actor: Actor,
     ) -> Result<Issued<Operator>, DirectoryError> {
         let at = self.clock.now();
         let minted = self.minter.operator_token();
         let operator = Operator {
             operator_id: self.uuid(),
-            name,
-            role,
+            name: new.name,
+            role: new.role,
             token_hash: minted.hash,
+            expires_at: new.expires_at,
             revoked_at: None,
             created_at: at,
         };
-        let after = json!({ "name": operator.name, "role": role.as_str() });
+        let after = json!({
+            "name": operator.name,
+            "role": operator.role.as_str(),
+            "expires_at": operator.expires_at,
+        });
         let mut audit = self.audit(at, actor, "operator.create", MerchantId(0));
         audit.merchant_id = None;
         let audit = audit.about(format!("operator/{}", operator.operator_id)).changing(Value::Null, after);
         self.directory.add_operator(operator.clone(), audit).await?;
         Ok(Issued { record: operator, secret: minted.text })
+    }
+
+    /// Revokes a member of staff's token at once. `Conflict` for the last admin: somebody must be able to let others in.
+    pub async fn revoke_operator(&self, operator_id: &str, actor: Actor) -> Result<(), DirectoryError> {
+        let at = self.clock.now();
+        let mut audit = self.revocation(at, actor, "operator", MerchantId(0), operator_id);
+        audit.merchant_id = None;
+        self.directory.revoke_operator(operator_id, at, audit).await
     }
 
     /// A line of the audit log about a merchant, for changes that other crates make.

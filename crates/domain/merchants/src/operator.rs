@@ -59,8 +59,28 @@ pub struct Operator {
     pub role: Role,
     /// Hex of HMAC-SHA256 over the token's text.
     pub token_hash: String,
+    /// From when on the token is refused as expired.
+    pub expires_at: Option<Timestamp>,
     /// Since when the token is refused.
     pub revoked_at: Option<Timestamp>,
     /// When the token was issued.
     pub created_at: Timestamp,
+}
+
+impl Operator {
+    /// Whether the token opens anything at this instant.
+    pub fn is_active(&self, at: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| at < end)
+    }
+}
+
+/// A member of staff to be added.
+#[derive(Debug, Clone)]
+pub struct NewOperator {
+    /// Name shown in the audit log.
+    pub name: String,
+    /// What they may do.
+    pub role: Role,
+    /// When the token ends by itself.
+    pub expires_at: Option<Timestamp>,
 }

@@ -47,7 +47,8 @@ pub trait Directory: Send + Sync {
         page: Page,
     ) -> Result<(Vec<Merchant>, u64), StoreUnavailable>;
 
-    /// Adds an API key. Refused with `NotFound` if there is no such merchant.
+    /// Adds an API key. Refused with `NotFound` if there is no such merchant, and with `Conflict` if it is on v2, whose
+    /// calls are signed.
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError>;
 
     /// All keys of a merchant, newest first, revoked ones included.
@@ -119,7 +120,8 @@ pub trait Directory: Send + Sync {
     /// All routes of a merchant, in the order of their keys.
     async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable>;
 
-    /// Replaces all routes of a merchant. Refused with `NotFound`.
+    /// Replaces all routes of a merchant. `audit.before` becomes the routes that were really replaced, whoever else
+    /// replaces them at the same time. Refused with `NotFound`.
     async fn replace_routes(
         &self,
         merchant: MerchantId,
@@ -154,6 +156,18 @@ pub trait Directory: Send + Sync {
 
     /// Adds a member of staff.
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;
+
+    /// A page of the staff, newest first, revoked ones included, and how many there are.
+    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable>;
+
+    /// Revokes a member of staff's token at `at`; revoking it again changes nothing. Refused with `NotFound`, and with
+    /// `Conflict` if no other admin would be active at `at`, however many are revoked at once.
+    async fn revoke_operator(
+        &self,
+        operator_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
 
     /// The member of staff with this token hash, revoked ones included.
     async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;

@@ -5,7 +5,15 @@ use std::collections::BTreeSet;
 use quipu_kernel::{Amount, Currency, Environment, Fields, Minor, Problems};
 use serde_json::Value;
 
-use crate::route::{AccountCheck, Direction, Method, Route, RouteKey};
+use crate::{
+    pairing::{Unpaired, unpaired},
+    route::{AccountCheck, Direction, Method, Route, RouteKey},
+};
+
+/// The rail of the test environment.
+pub const SIMULATOR_RAIL: &str = "simulator";
+/// The rail of people.
+pub const MANUAL_RAIL: &str = "manual";
 
 /// Characters of one member of `instructions`, enough for a long URL.
 const MOST_IN_INSTRUCTION: usize = 2048;
@@ -41,7 +49,7 @@ const PAYOUT_FIELDS: [&str; 8] = [
 ];
 
 /// Reads `{"routes": […]}`, collecting everything that is wrong: unknown members, values out of range, rails that
-/// `knows_rail` does not know, two routes for one key.
+/// `knows_rail` does not know, two routes for one key, and routes that could not work.
 pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<Vec<Route>, Problems> {
     Fields::of_body(body)?;
     let Some(items) = body.get("routes").and_then(Value::as_array) else {
@@ -87,7 +95,45 @@ fn parse_route(item: &Value, knows_rail: impl Fn(&str) -> bool, problems: &mut P
     route.enabled = fields.boolean("enabled", problems).unwrap_or(true);
     read_money(&fields, &mut route, problems);
     read_rules(&fields, &mut route, problems);
+    judge_whole(&route, problems);
     Some(route)
+}
+
+/// Refuses a route that could not work.
+fn judge_whole(route: &Route, problems: &mut Problems) {
+    if route.rail == SIMULATOR_RAIL && route.environment == Environment::Live {
+        problems.add("rail", "must not be simulator in live");
+    }
+    let unfit = route.required_payout_fields.iter().find(|name| *name != "recipient_name");
+    if let Some(unfit) = unfit.filter(|_| route.partner) {
+        let rule = format_args!("must not have {unfit}, which a partner destination may not have");
+        problems.add("required_payout_fields", rule);
+    }
+    if route.rail == MANUAL_RAIL && route.direction == Direction::Deposit {
+        let needed = needed_instructions(route.method, route.currency);
+        for name in needed.iter().filter(|name| !route.instructions.contains_key(**name)) {
+            problems.add(&format!("instructions.{name}"), "is required on the manual rail");
+        }
+    }
+}
+
+/// What a payer cannot do without.
+const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'static str] {
+    match (method, currency) {
+        (Method::BankTransfer, Currency::AUD) => &["bank_name", "account_holder", "account_number", "bsb"],
+        (Method::BankTransfer | Method::Spei, _) => &["bank_name", "account_holder", "account_number"],
+        _ => instruction_members(method),
+    }
+}
+
+/// Whether a text may be shown as the address of a wallet's payment. Its scheme names a network, and none that a browser
+/// would run or read from.
+fn is_payment_uri(text: &str) -> bool {
+    const REFUSED: [&str; 7] = ["javascript", "data", "vbscript", "file", "blob", "about", "view-source"];
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    named && !rest.is_empty() && !REFUSED.contains(&scheme.to_ascii_lowercase().as_str())
 }
 
 fn parse_key(fields: &Fields<'_>, problems: &mut Problems) -> Option<RouteKey> {
@@ -96,11 +142,14 @@ fn parse_key(fields: &Fields<'_>, problems: &mut Problems) -> Option<RouteKey> {
     let method = fields.required_parsed::<Method>("method", problems);
     let direction = fields.required_parsed::<Direction>("direction", problems);
     let partner = fields.boolean("partner", problems).unwrap_or(false);
-    if partner && (method != Some(Method::BankTransfer) || direction != Some(Direction::Withdrawal)) {
-        problems.add("partner", "is only for withdrawals by bank_transfer");
-    }
-    if method == Some(Method::RedirectPay) && direction == Some(Direction::Withdrawal) {
-        problems.add("direction", "must be deposit for redirectpay");
+    for found in method.map(|method| unpaired(method, currency, direction, partner)).unwrap_or_default() {
+        match found {
+            Unpaired::PartnerMethod | Unpaired::PartnerDirection => {
+                problems.add("partner", "is only for withdrawals by bank_transfer");
+            }
+            Unpaired::DepositOnly => problems.add("direction", "must be deposit for redirectpay"),
+            Unpaired::Currency(rule) => problems.add("currency", rule),
+        }
     }
     Some(RouteKey {
         environment: environment?,
@@ -176,9 +225,15 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
         let known = instruction_members(route.method);
         members.refuse_unknown(known, problems);
         for name in known {
-            if let Some(text) = members.text(name, MOST_IN_INSTRUCTION, problems) {
-                route.instructions.insert((*name).to_owned(), text.into());
+            let text = match *name {
+                "redirect_url" => members.web_url(name, problems),
+                _ => members.text(name, MOST_IN_INSTRUCTION, problems),
+            };
+            let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
+            if *name == "uri" && !is_payment_uri(text) {
+                problems.add(&members.path(name), "must be the URI of a payment");
             }
+            route.instructions.insert((*name).to_owned(), text.into());
         }
     }
 }
@@ -222,7 +277,7 @@ mod tests {
     #[test]
     fn instructions_are_those_that_the_method_shows() {
         let parsed = |method: &str, currency: &str, instructions: Value| {
-            let route = json!({"environment": "live", "currency": currency, "method": method,
+            let route = json!({"environment": "test", "currency": currency, "method": method,
                 "direction": "deposit", "rail": "simulator", "instructions": instructions});
             parse(&json!({ "routes": [route] }))
         };
@@ -242,6 +297,43 @@ mod tests {
             parsed("payid", "AUD", json!({"payid": "x", "payid_type": "email", "payid_name": "x"})).is_ok()
         );
         assert!(parsed("card", "TRY", json!([])).is_err());
+    }
+
+    #[test]
+    fn a_route_that_could_not_work_is_refused() {
+        let judged = |environment: &str, method: &str, currency: &str, direction: &str, more: Value| {
+            let mut route = json!({"environment": environment, "currency": currency, "method": method,
+                "direction": direction, "rail": "simulator"});
+            let members = more.as_object().expect("an object").clone();
+            route.as_object_mut().expect("an object").extend(members);
+            parse_routes(&json!({ "routes": [route] }), |_| true).map(drop).map_err(Problems::into_messages)
+        };
+        let refused = |problems: Result<(), Vec<String>>| problems.expect_err("it could not work").join("; ");
+        let none = || json!({});
+        assert!(refused(judged("test", "spei", "ARS", "deposit", none())).contains("currency must be MXN"));
+        assert!(refused(judged("test", "redirectpay", "LKR", "withdrawal", none())).contains("direction"));
+        assert!(refused(judged("test", "bank_transfer", "GEL", "deposit", none())).contains("currency"));
+        assert!(
+            refused(judged("live", "spei", "MXN", "deposit", none())).contains("rail must not be simulator")
+        );
+        assert_eq!(judged("live", "spei", "MXN", "withdrawal", json!({"rail": "manual"})), Ok(()));
+
+        let manual = |members: Value| json!({"rail": "manual", "instructions": members});
+        let account = json!({"bank_name": "B", "account_holder": "H", "account_number": "1"});
+        assert_eq!(judged("live", "bank_transfer", "UYU", "deposit", manual(account.clone())), Ok(()));
+        let without_bsb = refused(judged("live", "bank_transfer", "AUD", "deposit", manual(account)));
+        assert!(without_bsb.contains("instructions.bsb is required"), "{without_bsb}");
+        assert!(refused(judged("test", "card", "TRY", "deposit", manual(none()))).contains("redirect_url"));
+        let hostile = manual(json!({"redirect_url": "javascript:alert(1)"}));
+        assert!(refused(judged("test", "card", "TRY", "deposit", hostile)).contains("http or https"));
+        let wallet = |uri: &str| manual(json!({"asset": "A", "network": "N", "address": "T1", "uri": uri}));
+        assert_eq!(judged("test", "crypto", "TRY", "deposit", wallet("tron:T1")), Ok(()));
+        assert!(refused(judged("test", "crypto", "TRY", "deposit", wallet("JavaScript:x"))).contains("uri"));
+
+        let partner = |field: &str| json!({"partner": true, "required_payout_fields": [field]});
+        assert_eq!(judged("test", "bank_transfer", "GEL", "withdrawal", partner("recipient_name")), Ok(()));
+        let unfit = refused(judged("test", "bank_transfer", "GEL", "withdrawal", partner("bsb")));
+        assert!(unfit.contains("required_payout_fields must not have bsb"), "{unfit}");
     }
 
     #[test]

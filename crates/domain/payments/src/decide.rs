@@ -5,14 +5,13 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::Changes;
 use quipu_kernel::{
     Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
-    Tenant, Timestamp,
+    Tenant, Timestamp, is_https,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
 use quipu_webhooks::EventName;
 
 use crate::{
-    address::is_https,
     changes::{self, CustomerClaim},
     customer::{Customer, NamedCustomer},
     destination::refuse_unknown_beneficiary,

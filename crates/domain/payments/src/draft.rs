@@ -9,7 +9,6 @@ use quipu_webhooks::EventName;
 use serde_json::Value;
 
 use crate::{
-    address::is_web_url,
     customer::NamedCustomer,
     kind::{PaymentType, RedirectScheme, TrafficType},
     payment::InRequestWebhook,
@@ -101,21 +100,9 @@ fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
     None
 }
 
-/// The longest URL, in characters.
-const MAX_URL: usize = 2048;
-
-fn read_url(fields: &Fields<'_>, name: &str, problems: &mut Problems) -> Option<String> {
-    let url = fields.text(name, MAX_URL, problems)?;
-    if !is_web_url(url) {
-        problems.add(&fields.path(name), "must be an http or https URL");
-        return None;
-    }
-    Some(url.to_owned())
-}
-
 /// `webhook_events` says something only beside `webhook_url`, but is judged in any case.
 fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
-    let url = read_url(body, "webhook_url", problems);
+    let url = body.web_url("webhook_url", problems).map(str::to_owned);
     let events =
         if body.has("webhook_events") { read_events(body, problems)? } else { EventName::DEFAULTS.to_vec() };
     Some(InRequestWebhook { url: url?, events })
@@ -157,7 +144,7 @@ fn read_redirect_scheme(
 fn read_return_urls(body: &Fields<'_>, problems: &mut Problems) -> ReturnUrls {
     let Some(fields) = body.object("return_urls", problems) else { return ReturnUrls::default() };
     ReturnUrls {
-        success_url: read_url(&fields, "success_url", problems),
-        cancel_url: read_url(&fields, "cancel_url", problems),
+        success_url: fields.web_url("success_url", problems).map(str::to_owned),
+        cancel_url: fields.web_url("cancel_url", problems).map(str::to_owned),
     }
 }

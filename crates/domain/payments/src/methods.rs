@@ -130,20 +130,24 @@ pub async fn judge_method(
     let currency = question.currency.parse::<Currency>();
     let kind = question.kind.parse::<PaymentType>();
     if let Err(error) = &method {
-        findings.push(MethodFinding::new("METHOD_NOT_AVAILABLE", format!("method {error}")));
+        findings.push(MethodFinding::new(INVALID, format!("method {error}")));
     }
     if let Err(error) = &currency {
-        findings.push(MethodFinding::new("CURRENCY_NOT_ENABLED", format!("currency {error}")));
+        findings.push(MethodFinding::new(INVALID, format!("currency {error}")));
     }
     if let Err(error) = &kind {
         findings.push(MethodFinding::new(INVALID, format!("type {error}")));
     }
     if question.amount.is_some_and(|amount| Amount::new(amount).is_err()) {
-        findings.push(MethodFinding::new("AMOUNT_OUT_OF_RANGE", "amount must be from 1 to 9007199254740991"));
+        findings.push(MethodFinding::new(INVALID, "amount must be from 1 to 9007199254740991"));
     }
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
         let asked = Asked { method, currency, kind };
         question.judge(asked, tenant, directory, &mut findings).await?;
+    }
+    // A creation speaks of the merchant's state only where nothing is wrong with the request itself.
+    if findings.iter().any(|finding| finding.code == INVALID) {
+        findings.retain(|finding| finding.code == INVALID);
     }
     Ok(findings)
 }

@@ -1,7 +1,7 @@
 //! Which method goes with which currency and type, whatever a merchant's routes are.
 
 use quipu_kernel::{Currency, Fields, Problems};
-use quipu_merchants::{Direction, Method};
+use quipu_merchants::{Method, Unpaired, unpaired};
 
 use crate::kind::PaymentType;
 
@@ -15,34 +15,23 @@ pub(crate) struct Way {
     pub(crate) partner: bool,
 }
 
-/// The currencies of bank transfers without a partner destination.
-const BANK_TRANSFER_CURRENCIES: [Currency; 3] = [Currency::ARS, Currency::UYU, Currency::AUD];
-
 impl Way {
     /// Notes pairings of method, currency and type that no merchant has.
     pub(crate) fn judge(self, problems: &mut Problems) {
-        let withdrawal = self.kind.map(|kind| kind.direction() == Direction::Withdrawal);
-        if self.partner && self.method.is_some_and(|method| method != Method::BankTransfer) {
-            problems.add("method", "must be bank_transfer for a partner destination");
-            return;
-        }
         let Some(method) = self.method else { return };
-        if method == Method::RedirectPay && withdrawal == Some(true) {
-            problems.add("type", "must be deposit or deposit_pp for method redirectpay");
-        }
-        let Some(currency) = self.currency else { return };
-        let (fits, rule) = match method {
-            Method::Spei => (currency == Currency::MXN, "must be MXN for method spei"),
-            Method::PayId => (currency == Currency::AUD, "must be AUD for method payid"),
-            Method::RedirectPay => (currency == Currency::LKR, "must be LKR for method redirectpay"),
-            Method::BankTransfer => (
-                self.partner || BANK_TRANSFER_CURRENCIES.contains(&currency),
-                "must be one of ARS, UYU, AUD for method bank_transfer without a partner destination",
-            ),
-            Method::CashStore | Method::Card | Method::Cash | Method::Crypto => (true, ""),
-        };
-        if !fits {
-            problems.add("currency", rule);
+        let direction = self.kind.map(PaymentType::direction);
+        for found in unpaired(method, self.currency, direction, self.partner) {
+            match found {
+                Unpaired::PartnerMethod => {
+                    problems.add("method", "must be bank_transfer for a partner destination");
+                }
+                // That a deposit has no destination is said of `payout`.
+                Unpaired::PartnerDirection => {}
+                Unpaired::DepositOnly => {
+                    problems.add("type", "must be deposit or deposit_pp for method redirectpay");
+                }
+                Unpaired::Currency(rule) => problems.add("currency", rule),
+            }
         }
     }
 }

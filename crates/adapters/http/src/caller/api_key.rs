@@ -7,6 +7,7 @@ use quipu_signing::{ApiKey, ApiKeyProblem};
 
 use super::{
     identity::{Authority, Caller},
+    permit_lookup,
     sent::Sent,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
@@ -30,8 +31,10 @@ pub(super) async fn authenticate(
 
     let mut found = None;
     for hash in key.hashes(&state.services.keyring) {
+        permit_lookup(state, request, &hash, now).await?;
         found = state.services.directory.api_key_by_hash(&hash).await?;
         if found.is_some() {
+            state.lookups.found(&hash);
             break;
         }
     }

@@ -22,8 +22,13 @@ pub(crate) async fn charge_callback(state: &AppState, provider: &Provider) -> Ve
 /// Counts a call against the client's address. Failures of authentication are counted like this; successes are neither
 /// counted nor refused, so a good key works from an address that others misuse.
 pub(crate) async fn charge_address(state: &AppState, request: &HttpRequest, kind: BudgetKind) -> Verdict {
-    let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |peer| network(peer.ip()));
-    state.services.limiter.take(state.settings.limits.of_address(kind), &address).await
+    let budget = state.settings.limits.of_address(kind);
+    state.services.limiter.take(budget, &address_of(request)).await
+}
+
+/// The client's address, as it is counted.
+pub(crate) fn address_of(request: &HttpRequest) -> String {
+    request.peer_addr().map_or_else(|| "unknown".to_owned(), |peer| network(peer.ip()))
 }
 
 /// An IPv4 address, or the /64 that one IPv6 subscriber usually has to itself.

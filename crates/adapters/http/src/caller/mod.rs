@@ -13,13 +13,13 @@ use actix_web::{HttpRequest, http::header};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 
 pub(crate) use identity::Caller;
-pub(crate) use limit::{charge_address, charge_call, charge_callback};
+pub(crate) use limit::{address_of, charge_address, charge_call, charge_callback};
 pub(crate) use operator::Staff;
 pub(crate) use provider::Provider;
 use sent::Sent;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 
-use crate::{error::ApiError, state::AppState};
+use crate::{error::ApiError, lookups::Asked, state::AppState};
 
 /// Opens the door for API keys alone.
 pub(crate) async fn by_api_key(
@@ -45,8 +45,29 @@ pub(crate) async fn by_key_or_token(
 }
 
 /// Opens the door for staff.
-pub(crate) async fn by_operator_token(state: &AppState, request: &HttpRequest) -> Result<Staff, ApiError> {
-    operator::authenticate(state, bearer_text(request)).await
+pub(crate) async fn by_operator_token(
+    state: &AppState,
+    request: &HttpRequest,
+    now: Timestamp,
+) -> Result<Staff, ApiError> {
+    operator::authenticate(state, request, bearer_text(request), now).await
+}
+
+/// Lets a credential be looked up: at once if it was found lately or its address is in good standing, else only so often
+/// a second.
+async fn permit_lookup(
+    state: &AppState,
+    request: &HttpRequest,
+    credential: &str,
+    now: Timestamp,
+) -> Result<(), ApiError> {
+    match state.lookups.asked(&address_of(request), credential, now) {
+        Asked::Freely => Ok(()),
+        Asked::Distrusted => {
+            let verdict = charge_address(state, request, quipu_merchants::BudgetKind::Lookups).await;
+            if verdict.allowed { Ok(()) } else { Err(ApiError::RateLimited(verdict)) }
+        }
+    }
 }
 
 /// Whether the request brings an operator's token rather than a merchant's.

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use actix_web::HttpRequest;
+use quipu_kernel::Timestamp;
 use quipu_merchants::{Actor, Operator, Role};
 use quipu_signing::OperatorToken;
 
+use super::permit_lookup;
 use crate::{code::ErrorCode, error::ApiError, state::AppState, tokens::invalid};
 
 /// A member of staff, authenticated.
@@ -30,13 +33,23 @@ pub(super) fn looks_like_one(token: &str) -> bool {
     OperatorToken::parse(token).is_ok()
 }
 
-pub(super) async fn authenticate(state: &AppState, token: Option<&str>) -> Result<Staff, ApiError> {
+pub(super) async fn authenticate(
+    state: &AppState,
+    request: &HttpRequest,
+    token: Option<&str>,
+    now: Timestamp,
+) -> Result<Staff, ApiError> {
     let missing = || {
         ApiError::refused(ErrorCode::TokenInvalid, "header Authorization with an operator token is required")
     };
     let token = OperatorToken::parse(token.ok_or_else(missing)?).map_err(|_| invalid())?;
     for hash in token.hashes(&state.services.keyring) {
+        permit_lookup(state, request, &hash, now).await?;
         if let Some(operator) = state.services.directory.operator_by_hash(&hash).await? {
+            state.lookups.found(&hash);
+            if operator.expires_at.is_some_and(|at| at <= now) {
+                return Err(ApiError::refused(ErrorCode::TokenExpired, "the operator token has expired"));
+            }
             return if operator.revoked_at.is_none() { Ok(Staff(operator)) } else { Err(invalid()) };
         }
     }

@@ -5,11 +5,12 @@ use std::{sync::Arc, time::Duration};
 use actix_web::{HttpRequest, http::header::HeaderName};
 use quipu_commit::Nonce;
 use quipu_kernel::{MerchantId, Timestamp};
-use quipu_merchants::{ApiVersion, HmacCredential};
+use quipu_merchants::{ApiVersion, HmacCredential, KeyEnvelope};
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
 use super::{
     identity::{Authority, Caller},
+    permit_lookup,
     sent::Sent,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
@@ -24,12 +25,19 @@ pub(crate) struct Signed {
     pub(crate) nonce: Nonce,
 }
 
-/// What the headers claim. Most of what can be wrong shows in them, before anybody's body is read.
+/// What a signed request claims, and the credentials that may have signed it.
+pub(crate) struct Claimed<'a> {
+    claim: SignatureClaim<'a>,
+    credentials: Arc<[KeyEnvelope<HmacCredential>]>,
+}
+
+/// What the headers claim. Most of what can be wrong shows in them and in what is known of the merchant, before anybody's
+/// body is read.
 pub(crate) async fn claim<'a>(
     state: &AppState,
     request: &'a HttpRequest,
     now: Timestamp,
-) -> Result<SignatureClaim<'a>, ApiError> {
+) -> Result<Claimed<'a>, ApiError> {
     let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_empty();
     let headers = SignatureHeaders {
         merchant_id: header("x-merchant-id"),
@@ -38,54 +46,62 @@ pub(crate) async fn claim<'a>(
         version: header("x-signature-version"),
         signature: header("x-signature"),
     };
-    match SignatureClaim::parse(&headers, now) {
-        Ok(claim) => Ok(claim),
-        Err(problem @ SignatureProblem::Missing(_)) => Err(problem.into()),
-        Err(problem) => Err(refusal(state, headers.merchant(), problem).await),
+    let claim = match SignatureClaim::parse(&headers, now) {
+        Ok(claim) => claim,
+        Err(problem @ SignatureProblem::Missing(_)) => return Err(problem.into()),
+        Err(problem) => {
+            let Some(merchant) = headers.merchant() else { return Err(problem.into()) };
+            permit_lookup(state, request, &known_as(merchant), now).await?;
+            return Err(refusal(state, merchant, problem).await);
+        }
+    };
+    permit_lookup(state, request, &known_as(claim.merchant()), now).await?;
+    let credentials = state.services.directory.credentials(claim.merchant()).await?;
+    if credentials.iter().all(|it| it.key.revoked_at.is_some()) {
+        return Err(refusal(state, claim.merchant(), SignatureProblem::Mismatch).await);
     }
+    if credentials.iter().any(|it| it.merchant.api_version != ApiVersion::V2) {
+        return Err(version_mismatch());
+    }
+    Ok(Claimed { claim, credentials })
 }
 
 /// Verifies the claim under every active credential of the merchant; the one that verifies selects the environment. The
 /// time is judged again, because a body that dawdles must not carry its timestamp past the end of its nonce. The nonce
 /// is not used up here: a creation does that in its own commit.
-pub(crate) async fn authenticate(
+pub(crate) fn authenticate(
     state: &AppState,
     request: &HttpRequest,
-    claim: &SignatureClaim<'_>,
+    Claimed { claim, credentials }: &Claimed<'_>,
     body: &[u8],
 ) -> Result<Signed, ApiError> {
     let now = state.services.clock.now();
     claim.judge_time(now)?;
     let path_with_query = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let signed = claim.over(request.method().as_str(), path_with_query, body);
-
-    let services = &state.services;
-    let credentials = services.directory.credentials(claim.merchant()).await?;
-    let active = credentials.iter().filter(|it| it.key.revoked_at.is_none());
-    for envelope in active {
+    for envelope in credentials.iter().filter(|it| it.key.revoked_at.is_none()) {
         let context = HmacCredential::seal_context(&envelope.key.credential_id);
-        let secret = services.keyring.open_secret(&context, &envelope.key.sealed_secret);
+        let secret = state.services.keyring.open_secret(&context, &envelope.key.sealed_secret);
         let secret = secret.map_err(|problem| ApiError::internal("opening an HMAC secret", &problem))?;
         if signed.verify(&secret).is_ok() {
-            if envelope.merchant.api_version != ApiVersion::V2 {
-                return Err(version_mismatch());
-            }
+            state.lookups.found(&known_as(claim.merchant()));
             let caller = Caller::new(Authority::Credential(Arc::new(envelope.clone())));
             let nonce = Nonce { value: claim.nonce().to_owned(), expires_at: now.plus(NONCE_KEPT) };
             return Ok(Signed { caller, nonce });
         }
     }
-    Err(refusal(state, Some(claim.merchant()), SignatureProblem::Mismatch).await)
+    Err(SignatureProblem::Mismatch.into())
+}
+
+/// The name under which a merchant's credentials are remembered to have been good.
+fn known_as(merchant: MerchantId) -> String {
+    format!("merchant/{merchant}")
 }
 
 /// What is wrong with a request that has all its headers. A merchant of v1 cannot sign at all, so it is told of its
 /// version, whatever else is wrong.
-async fn refusal(state: &AppState, merchant: Option<MerchantId>, problem: SignatureProblem) -> ApiError {
-    let found = match merchant {
-        Some(id) => state.services.directory.merchant(id).await,
-        None => Ok(None),
-    };
-    match found {
+async fn refusal(state: &AppState, merchant: MerchantId, problem: SignatureProblem) -> ApiError {
+    match state.services.directory.merchant(merchant).await {
         Ok(Some(merchant)) if merchant.api_version == ApiVersion::V1 => version_mismatch(),
         Ok(_) => problem.into(),
         Err(error) => error.into(),

@@ -4,7 +4,7 @@ use quipu_kernel::{Fields, MerchantId, Problems, Timestamp};
 use quipu_merchants::{ApiKeyRecord, NewApiKey, RateLimits, Scope, Scopes};
 use serde_json::{Value, json};
 
-use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
+use super::{checked, existing_merchant, merchant_of, of_part, read_expiry, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -73,15 +73,6 @@ fn parse(merchant: MerchantId, body: &Value, now: Timestamp) -> Result<NewApiKey
     let rate_limits = read_rate_limits(&fields, &mut problems);
     let new = tenant.map(|tenant| NewApiKey { tenant, name, scopes, rate_limits, expires_at });
     checked(new, problems)
-}
-
-fn read_expiry(fields: &Fields<'_>, now: Timestamp, problems: &mut Problems) -> Option<Timestamp> {
-    let text = fields.text("expires_at", 64, problems)?;
-    let at = Timestamp::parse(text).filter(|at| *at > now);
-    if at.is_none() {
-        problems.add("expires_at", "must be an ISO 8601 instant in the future");
-    }
-    at
 }
 
 fn read_rate_limits(fields: &Fields<'_>, problems: &mut Problems) -> RateLimits {

@@ -1,6 +1,5 @@
 //! Merchants: onboarding, reading, changing, suspending, switching.
 
-use actix_web::http::Uri;
 use quipu_kernel::{Environment, Fields, Problems};
 use quipu_merchants::{
     ApiVersion, HmacCredential, Issued, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, NewMerchant,
@@ -18,7 +17,6 @@ use crate::{
 };
 
 const MAX_NAME: usize = 255;
-const MAX_URL: usize = 2048;
 
 /// `POST /operator/v1/merchants`
 pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
@@ -141,16 +139,6 @@ fn parse_patch(body: &Value) -> Result<(MerchantPatch, Option<ApiVersion>), ApiE
 
 fn read_return_urls(fields: &Fields<'_>, problems: &mut Problems) -> Option<ReturnUrls> {
     let members = fields.object("return_urls", problems)?;
-    let mut url = |name: &str| {
-        let text = members.text(name, MAX_URL, problems)?;
-        let parsed = text.parse::<Uri>().ok();
-        let is_web = parsed.is_some_and(|uri| {
-            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|it| !it.is_empty())
-        });
-        if !is_web {
-            problems.add(&members.path(name), "must be an http or https URL");
-        }
-        is_web.then(|| text.to_owned())
-    };
+    let mut url = |name: &str| members.web_url(name, problems).map(str::to_owned);
     Some(ReturnUrls { success_url: url("success_url"), cancel_url: url("cancel_url") })
 }

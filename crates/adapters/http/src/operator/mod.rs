@@ -9,10 +9,11 @@ pub(crate) mod credentials;
 pub(crate) mod ledger;
 pub(crate) mod merchants;
 mod once;
+pub(crate) mod operators;
 pub(crate) mod routes;
 pub(crate) mod tickets;
 
-use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};
 use quipu_merchants::DirectoryError;
 
 use crate::{call::Call, code::ErrorCode, error::ApiError};
@@ -33,6 +34,16 @@ async fn existing_merchant(call: &Call) -> Result<MerchantId, ApiError> {
 fn tenant_of(merchant: MerchantId, fields: &Fields<'_>, problems: &mut Problems) -> Option<Tenant> {
     let environment = fields.required_parsed::<Environment>("environment", problems)?;
     Some(Tenant::new(merchant, environment))
+}
+
+/// When something is to end by itself.
+fn read_expiry(fields: &Fields<'_>, now: Timestamp, problems: &mut Problems) -> Option<Timestamp> {
+    let text = fields.text("expires_at", 64, problems)?;
+    let at = Timestamp::parse(text).filter(|at| *at > now);
+    if at.is_none() {
+        problems.add("expires_at", "must be an ISO 8601 instant in the future");
+    }
+    at
 }
 
 /// A value that was read, unless there were problems.

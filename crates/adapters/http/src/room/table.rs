@@ -14,6 +14,7 @@ use crate::{
     door::{Door, Needs},
     envelope,
     error::ApiError,
+    openapi::op,
     reply,
     routes::{row, run, scope},
     row::RouteRow,
@@ -113,7 +114,8 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
                 let path = kept(format!("/{name}/{{id}}/{answer}/{family_name}"));
                 let alias = kept(format!("/also{path}"));
                 let method = if *answer == "ticket" { "POST" } else { "GET" };
-                rows.push(row(method, path, door).family_of(family).also_at(alias));
+                let operation = op(name, answer).says("A row of the room.").answers(201);
+                rows.push(row(method, path, door).family_of(family).also_at(alias).doc(operation));
             }
         }
     }

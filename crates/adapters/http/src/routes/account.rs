@@ -4,15 +4,24 @@ use quipu_merchants::Scope;
 
 use super::{ANY_SCOPE, row, scope};
 use crate::{
+    code::ErrorCode,
     door::Door,
+    openapi::{
+        Shows::{Data, Plain},
+        op,
+    },
     row::RouteRow,
     v1::{auth, merchants},
 };
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("GET", "/.well-known/jwks.json", Door::Public(run!(auth::public_keys, call))),
-    row("GET", "/api/v1/merchants/{id}", Door::KeyOrToken(scope(Scope::WebhooksRead), run!(merchants::get, call, caller))),
-    row("POST", "/api/v1/auth/token", Door::ApiKey(ANY_SCOPE, run!(auth::token, call, caller))),
-    row("POST", "/api/v2/auth/token", Door::Signed(ANY_SCOPE, run!(auth::token, call, caller))),
+    row("GET", "/.well-known/jwks.json", Door::Public(run!(auth::public_keys, call)))
+        .doc(op("publicKeys", "The keys by which access tokens are verified").shows(Plain("PublicKeys"))),
+    row("GET", "/api/v1/merchants/{id}", Door::KeyOrToken(scope(Scope::WebhooksRead), run!(merchants::get, call, caller)))
+        .doc(op("getMerchant", "Your own record").shows(Data("Merchant")).refuses(&[ErrorCode::MerchantNotFound])),
+    row("POST", "/api/v1/auth/token", Door::ApiKey(ANY_SCOPE, run!(auth::token, call, caller)))
+        .doc(op("createToken", "An access token for an API key").may_take("TokenRequest").shows(Plain("Token"))),
+    row("POST", "/api/v2/auth/token", Door::Signed(ANY_SCOPE, run!(auth::token, call, caller)))
+        .doc(op("createTokenSigned", "An access token for a signed request").may_take("TokenRequest").shows(Plain("Token"))),
 ];

@@ -3,14 +3,31 @@
 use quipu_merchants::Scope;
 
 use super::{row, scope};
-use crate::{door::Door, row::RouteRow, v1::balance};
+use crate::{
+    code::ErrorCode,
+    door::Door,
+    openapi::{Operation, Shows::Members, op},
+    row::RouteRow,
+    v1::balance,
+};
+
+const ONE: Operation =
+    op("getBalance", "One balance").asks(&["BalanceCurrency", "BalanceType"]).shows(Members("Balance"));
+const ALL: Operation = op("listBalances", "Every balance").shows(Members("AllBalances"));
+const NOT_FOUND: &[ErrorCode] = &[ErrorCode::MerchantNotFound];
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("GET", "/api/v1/balance", Door::KeyOrToken(scope(Scope::BalanceRead), run!(balance::own, call, caller))),
-    row("GET", "/api/v1/balance/all", Door::KeyOrToken(scope(Scope::BalanceRead), run!(balance::all_own, call, caller))),
-    row("GET", "/api/v1/merchants/{id}/balance", Door::Scoped(scope(Scope::BalanceRead), run!(balance::of, call, tenant))),
-    row("GET", "/api/v1/merchants/{id}/balance/all", Door::Scoped(scope(Scope::BalanceRead), run!(balance::all_of, call, tenant))),
-    row("GET", "/api/v2/balance", Door::Signed(scope(Scope::BalanceRead), run!(balance::own, call, caller))),
-    row("GET", "/api/v2/balance/all", Door::Signed(scope(Scope::BalanceRead), run!(balance::all_own, call, caller))),
+    row("GET", "/api/v1/balance", Door::KeyOrToken(scope(Scope::BalanceRead), run!(balance::own, call, caller)))
+        .doc(ONE),
+    row("GET", "/api/v1/balance/all", Door::KeyOrToken(scope(Scope::BalanceRead), run!(balance::all_own, call, caller)))
+        .doc(ALL),
+    row("GET", "/api/v1/merchants/{id}/balance", Door::Scoped(scope(Scope::BalanceRead), run!(balance::of, call, tenant)))
+        .doc(ONE.named("getBalanceOfMerchant").asks(&["BalanceCurrency", "BalanceType", "EnvironmentOfStaff"]).refuses(NOT_FOUND)),
+    row("GET", "/api/v1/merchants/{id}/balance/all", Door::Scoped(scope(Scope::BalanceRead), run!(balance::all_of, call, tenant)))
+        .doc(ALL.named("listBalancesOfMerchant").asks(&["EnvironmentOfStaff"]).refuses(NOT_FOUND)),
+    row("GET", "/api/v2/balance", Door::Signed(scope(Scope::BalanceRead), run!(balance::own, call, caller)))
+        .doc(ONE.named("getBalanceSigned")),
+    row("GET", "/api/v2/balance/all", Door::Signed(scope(Scope::BalanceRead), run!(balance::all_own, call, caller)))
+        .doc(ALL.named("listBalancesSigned")),
 ];

@@ -1,10 +1,17 @@
 //! Whether the process lives and can work.
 
 use super::row;
-use crate::{door::Door, health, row::RouteRow};
+use crate::{
+    door::Door,
+    health,
+    openapi::{Shows::Plain, op},
+    row::RouteRow,
+};
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("GET", "/healthz", Door::Public(run!(health::alive, call))),
-    row("GET", "/readyz", Door::Public(run!(health::ready, call))),
+    row("GET", "/healthz", Door::Public(run!(health::alive, call)))
+        .doc(op("isAlive", "Whether the process answers").shows(Plain("Health"))),
+    row("GET", "/readyz", Door::Public(run!(health::ready, call)))
+        .doc(op("isReady", "Whether everything it depends on is there").shows(Plain("Readiness"))),
 ];

@@ -95,9 +95,18 @@ mod tests {
     }
 
     #[test]
-    fn only_health_and_public_keys_are_open_and_uncounted() {
+    fn only_health_public_keys_and_documents_are_open_and_uncounted() {
         let open = route_table().filter(|row| matches!(row.door, Door::Public(_)));
         let paths: Vec<_> = open.map(RouteRow::path).collect();
-        assert_eq!(paths, ["/healthz", "/readyz", "/.well-known/jwks.json"]);
+        let expected = [
+            "/healthz",
+            "/readyz",
+            "/api/v1/openapi.json",
+            "/operator/v1/openapi.json",
+            "/api/v1/docs",
+            "/api/v1/docs/{file}",
+            "/.well-known/jwks.json",
+        ];
+        assert_eq!(paths, expected);
     }
 }

@@ -3,32 +3,90 @@
 use quipu_merchants::Role;
 
 use super::row;
-use crate::{door::Door, operator, row::RouteRow};
+use crate::{
+    code::ErrorCode,
+    door::Door,
+    openapi::{
+        Shows::{Data, List},
+        op,
+    },
+    operator,
+    row::RouteRow,
+};
+
+const NOT_FOUND: &[ErrorCode] = &[ErrorCode::MerchantNotFound];
+const PAGE: &[&str] = &["Limit", "Offset", "CreatedFrom", "CreatedTo"];
+
+const NO_TICKET: &[ErrorCode] = &[ErrorCode::TicketNotFound];
+const QUEUE: &[&str] = &[
+    "Limit",
+    "Offset",
+    "MerchantFilter",
+    "EnvironmentFilter",
+    "TicketStatusFilter",
+    "TicketCategoryFilter",
+    "TicketPriorityFilter",
+    "AssigneeFilter",
+    "TicketPaymentFilter",
+    "CreatedFrom",
+    "CreatedTo",
+];
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("POST", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::create, call, staff))),
-    row("GET", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::list, call, staff))),
-    row("GET", "/operator/v1/merchants/{id}", Door::Staff(Role::Admin, run!(operator::merchants::get, call, staff))),
-    row("PATCH", "/operator/v1/merchants/{id}", Door::Staff(Role::Admin, run!(operator::merchants::change, call, staff))),
-    row("POST", "/operator/v1/merchants/{id}/rotate-webhook-secret", Door::Staff(Role::Admin, run!(operator::merchants::rotate_webhook_secret, call, staff))),
-    row("POST", "/operator/v1/merchants/{id}/switch", Door::Staff(Role::Admin, run!(operator::merchants::switch, call, staff))),
-    row("POST", "/operator/v1/merchants/{id}/api-keys", Door::Staff(Role::Admin, run!(operator::api_keys::issue, call, staff))),
-    row("GET", "/operator/v1/merchants/{id}/api-keys", Door::Staff(Role::Admin, run!(operator::api_keys::list, call, staff))),
-    row("DELETE", "/operator/v1/merchants/{id}/api-keys/{key_id}", Door::Staff(Role::Admin, run!(operator::api_keys::revoke, call, staff))),
-    row("POST", "/operator/v1/merchants/{id}/hmac-credentials", Door::Staff(Role::Admin, run!(operator::credentials::issue, call, staff))),
-    row("DELETE", "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", Door::Staff(Role::Admin, run!(operator::credentials::revoke, call, staff))),
-    row("GET", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::get, call, staff))),
-    row("PUT", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::replace, call, staff))),
-    row("POST", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::add, call, staff))),
-    row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff))),
-    row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff))),
-    row("GET", "/operator/v1/tickets", Door::Staff(Role::Support, run!(operator::tickets::queue, call, staff))),
-    row("GET", "/operator/v1/tickets/{id}", Door::Staff(Role::Support, run!(operator::tickets::get, call, staff))),
-    row("POST", "/operator/v1/tickets/{id}/assign", Door::Staff(Role::Support, run!(operator::tickets::assign, call, staff))),
-    row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff))),
-    row("GET", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::comments, call, staff))),
-    row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff))),
-    row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff))),
-    row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff))),
+    row("POST", "/operator/v1/operators", Door::Staff(Role::Admin, run!(operator::operators::create, call, staff)))
+        .doc(op("createOperator", "Add a member of staff; the token is shown once").takes("OperatorCreate").shows(Data("Operator"))),
+    row("GET", "/operator/v1/operators", Door::Staff(Role::Admin, run!(operator::operators::list, call, staff)))
+        .doc(op("listOperators", "The staff, newest first").asks(&["Limit", "Offset"]).shows(List("Operator"))),
+    row("DELETE", "/operator/v1/operators/{operator_id}", Door::Staff(Role::Admin, run!(operator::operators::revoke, call, staff)))
+        .doc(op("revokeOperator", "Revoke a token at once; the last admin stays").shows(Data("Revoked")).refuses(&[ErrorCode::OperatorNotFound, ErrorCode::InvalidStatusTransition])),
+    row("POST", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::create, call, staff)))
+        .doc(op("createMerchant", "Add a merchant").takes("MerchantCreate").shows(Data("MerchantAccount"))),
+    row("GET", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::list, call, staff)))
+        .doc(op("listMerchants", "Merchants, newest first").asks(&["Limit", "Offset", "MerchantFilter", "MerchantStatusFilter", "CreatedFrom", "CreatedTo"]).shows(List("MerchantAccount"))),
+    row("GET", "/operator/v1/merchants/{id}", Door::Staff(Role::Admin, run!(operator::merchants::get, call, staff)))
+        .doc(op("getMerchant", "One merchant").shows(Data("MerchantAccount")).refuses(NOT_FOUND)),
+    row("PATCH", "/operator/v1/merchants/{id}", Door::Staff(Role::Admin, run!(operator::merchants::change, call, staff)))
+        .doc(op("changeMerchant", "Change a name, a status or return URLs").takes("MerchantChange").shows(Data("MerchantAccount")).refuses(NOT_FOUND)),
+    row("POST", "/operator/v1/merchants/{id}/rotate-webhook-secret", Door::Staff(Role::Admin, run!(operator::merchants::rotate_webhook_secret, call, staff)))
+        .doc(op("rotateWebhookSecret", "A new default webhook secret").takes("InEnvironment").shows(Data("WebhookSecret")).refuses(NOT_FOUND)),
+    row("POST", "/operator/v1/merchants/{id}/switch", Door::Staff(Role::Admin, run!(operator::merchants::switch, call, staff)))
+        .doc(op("switchVersion", "Move a merchant to another version; its API keys and credentials end").takes("Switch").shows(Data("Switched")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InvalidStatusTransition])),
+    row("POST", "/operator/v1/merchants/{id}/api-keys", Door::Staff(Role::Admin, run!(operator::api_keys::issue, call, staff)))
+        .doc(op("issueApiKey", "Issue an API key, shown once").takes("ApiKeyCreate").shows(Data("ApiKey")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InvalidStatusTransition])),
+    row("GET", "/operator/v1/merchants/{id}/api-keys", Door::Staff(Role::Admin, run!(operator::api_keys::list, call, staff)))
+        .doc(op("listApiKeys", "The keys of a merchant, newest first").asks(PAGE).shows(List("ApiKey")).refuses(NOT_FOUND)),
+    row("DELETE", "/operator/v1/merchants/{id}/api-keys/{key_id}", Door::Staff(Role::Admin, run!(operator::api_keys::revoke, call, staff)))
+        .doc(op("revokeApiKey", "Revoke an API key, and its tokens").shows(Data("Revoked")).refuses(&[ErrorCode::ApiKeyNotFound, ErrorCode::MerchantNotFound])),
+    row("POST", "/operator/v1/merchants/{id}/hmac-credentials", Door::Staff(Role::Admin, run!(operator::credentials::issue, call, staff)))
+        .doc(op("issueCredential", "Issue an HMAC credential, shown once").takes("InEnvironment").shows(Data("HmacCredential")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
+    row("DELETE", "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", Door::Staff(Role::Admin, run!(operator::credentials::revoke, call, staff)))
+        .doc(op("revokeCredential", "Revoke an HMAC credential, and its tokens").shows(Data("Revoked")).refuses(&[ErrorCode::CredentialNotFound, ErrorCode::MerchantNotFound])),
+    row("GET", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::get, call, staff)))
+        .doc(op("getRoutes", "All routes of a merchant").shows(Data("Routes")).refuses(NOT_FOUND)),
+    row("PUT", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::replace, call, staff)))
+        .doc(op("replaceRoutes", "Replace all routes of a merchant").takes("Routes").shows(Data("Routes")).refuses(NOT_FOUND)),
+    row("POST", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::add, call, staff)))
+        .doc(op("addBeneficiary", "Save a beneficiary of partner payouts").takes("BeneficiaryCreate").shows(Data("Beneficiary")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
+    row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff)))
+        .doc(op("listBeneficiaries", "Saved beneficiaries, newest first").asks(PAGE).shows(List("Beneficiary")).refuses(NOT_FOUND)),
+    row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff)))
+        .doc(op("adjustBalance", "Pre-fund or correct a balance").takes("AdjustmentCreate").asks(&["IdempotencyKey"]).shows(Data("Adjustment"))
+            .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InsufficientBalance, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/tickets", Door::Staff(Role::Support, run!(operator::tickets::queue, call, staff)))
+        .doc(op("listTicketQueue", "Support's queue, by priority and age").asks(QUEUE).shows(List("QueuedTicket"))),
+    row("GET", "/operator/v1/tickets/{id}", Door::Staff(Role::Support, run!(operator::tickets::get, call, staff)))
+        .doc(op("getSupportTicket", "A ticket with its payment and all that was said").shows(Data("WholeTicket")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/assign", Door::Staff(Role::Support, run!(operator::tickets::assign, call, staff)))
+        .doc(op("assignTicket", "Give a ticket into somebody's hands").takes("TicketAssignment").shows(Data("SupportTicket")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff)))
+        .doc(op("moveTicket", "Move a ticket, and say what was found").takes("TicketMove").shows(Data("SupportTicket")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
+    row("GET", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::comments, call, staff)))
+        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(&["Limit", "Offset"]).shows(List("TicketEntry")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff)))
+        .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
+    row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff)))
+        .doc(op("checkLedger", "Recompute every balance and verify every invariant").shows(Data("LedgerReport"))),
+    row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff)))
+        .doc(op("listAuditLog", "Who changed what, newest first").asks(&["Limit", "Offset", "MerchantFilter", "CreatedFrom", "CreatedTo"]).shows(List("AuditLine"))),
 ];

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
-    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
-    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
-    StoreUnavailable,
+    ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory,
+    DirectoryError, HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period,
+    Role, Route, StoreUnavailable,
 };
 
 #[derive(Default)]
@@ -113,7 +113,9 @@ impl Directory for FakeDirectory {
     }
 
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
-        self.merchant_of(key.tenant.merchant())?;
+        if self.merchant_of(key.tenant.merchant())?.api_version != ApiVersion::V1 {
+            return Err(DirectoryError::Conflict(ApiKeyRecord::ONLY_V1));
+        }
         let mut rows = self.rows();
         rows.keys.push(key);
         rows.audit.push(audit);
@@ -243,6 +245,7 @@ impl Directory for FakeDirectory {
         routes: Vec<Route>,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
+        self.merchant_of(merchant)?;
         let mut rows = self.rows();
         rows.routes.retain(|(id, _)| *id != merchant);
         rows.routes.extend(routes.into_iter().map(|route| (merchant, route)));
@@ -290,6 +293,28 @@ impl Directory for FakeDirectory {
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {
         let mut rows = self.rows();
         rows.operators.push(operator);
+        rows.audit.push(audit);
+        Ok(())
+    }
+
+    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+        Ok(cut(self.rows().operators.iter().cloned(), page))
+    }
+
+    async fn revoke_operator(
+        &self,
+        operator_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let mut rows = self.rows();
+        let admins = rows.operators.iter().filter(|it| it.role == Role::Admin && it.is_active(at)).count();
+        let found = rows.operators.iter_mut().find(|it| it.operator_id == operator_id);
+        let found = found.ok_or(DirectoryError::NotFound)?;
+        if found.role == Role::Admin && found.is_active(at) && admins == 1 {
+            return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
+        }
+        found.revoked_at.get_or_insert(at);
         rows.audit.push(audit);
         Ok(())
     }

@@ -138,6 +138,7 @@ async fn api_keys_are_refused_by_what_is_wrong_with_them() {
         let answer = send(text).await;
         assert_eq!(answer.code(), (401, code), "{text}");
         assert_eq!(members(&answer.body), ["error", "error_code", "message", "statusCode"]);
+        assert!(answer.header("www-authenticate").expect("a challenge").starts_with("ApiKey "));
     }
     assert_eq!(send(&key).await.status, 200);
 

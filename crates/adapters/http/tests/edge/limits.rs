@@ -1,5 +1,7 @@
 //! Rate limits at the edge.
 
+use actix_web::{App, test};
+use quipu_http::configure;
 use quipu_kernel::{Environment, Tenant};
 use quipu_merchants::{Actor, ApiVersion, NewApiKey, RateLimits, Scopes};
 
@@ -54,4 +56,34 @@ async fn failures_are_limited_by_address_and_a_good_key_is_not() {
     assert_eq!(world.send(request("GET", "/api/v1/balance")).await.code(), (429, "RATE_LIMITED"));
     assert_eq!(world.deposit(&key, "r-1").await.status, 200);
     assert_eq!(world.send(request("GET", "/healthz")).await.status, 200);
+}
+
+#[actix_web::test]
+async fn an_address_that_failed_too_often_has_few_unknown_credentials_looked_up() {
+    let world = World::new();
+    let (merchant, key) = world.merchant_with_key().await;
+    let (_, unused) = world.key(merchant, Scopes::all()).await;
+    let routes = configure(world.services.clone(), world.settings.clone());
+    let app = test::init_service(App::new().configure(routes)).await;
+    let read = async |key: &str| {
+        let request = request("GET", "/api/v1/balance").insert_header(("X-API-Key", key));
+        test::call_service(&app, request.to_request()).await.status().as_u16()
+    };
+    assert_eq!(read(&key).await, 200);
+    for _ in 0..60 {
+        read("qp_test_sk_guess").await;
+    }
+    // The limiter of this world forgets nothing, so the ten of a second are ten in all.
+    for _ in 0..10 {
+        let refused = test::call_service(&app, signed_by_nobody().to_request()).await;
+        assert_eq!(refused.status(), 429);
+    }
+    assert_eq!(read(&unused).await, 429, "it was not found lately");
+    assert_eq!(read(&key).await, 200, "it was found lately");
+}
+
+/// A signed request of a merchant that does not exist, which has its credentials looked up all the same.
+fn signed_by_nobody() -> actix_web::test::TestRequest {
+    let secret = quipu_kernel::Secret::new("nobody's");
+    crate::world::signed(quipu_kernel::MerchantId(77), &secret, "nonce-0001", ("GET", "/api/v2/balance"), "")
 }

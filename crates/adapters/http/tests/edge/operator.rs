@@ -192,3 +192,46 @@ async fn an_adjustment_under_a_key_happens_once() {
     let balance = world.send(request("GET", "/api/v1/balance").insert_header(("X-API-Key", key))).await;
     assert_eq!(balance.body["balance_amount"], "800");
 }
+
+#[actix_web::test]
+async fn staff_are_listed_revoked_and_expire() {
+    let world = World::new();
+    let admin = world.operator(Role::Admin).await;
+    let path = "/operator/v1/operators";
+    let new = json!({"name": "Ana", "role": "viewer", "expires_at": "2025-11-21T01:00:00Z"});
+    let added = send(&world, &admin, "POST", path, new).await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    let token = format!("Bearer {}", added.body["data"]["token"].as_str().expect("a token"));
+    let ana = added.body["data"]["operator_id"].as_str().expect("an id").to_owned();
+    let refused =
+        send(&world, &admin, "POST", path, json!({"role": "king", "expires_at": "2020-01-01"})).await;
+    assert_eq!(refused.body["message"].as_array().map(Vec::len), Some(3), "{}", refused.text);
+
+    let listed = send(&world, &admin, "GET", path, Value::Null).await;
+    assert_eq!((&listed.body["total"], &listed.body["data"][0]["name"]), (&json!(2), &json!("Ana")));
+    assert!(!listed.text.contains("qp_op_"), "a token is shown once");
+    let olga = listed.body["data"][1]["operator_id"].as_str().expect("an id").to_owned();
+    let last = send(&world, &admin, "DELETE", &format!("{path}/{olga}"), Value::Null).await;
+    assert_eq!(last.code(), (400, "INVALID_STATUS_TRANSITION"));
+    let nobody = send(&world, &admin, "DELETE", &format!("{path}/nobody"), Value::Null).await;
+    assert_eq!(nobody.code(), (404, "OPERATOR_NOT_FOUND"));
+
+    let by_ana = async || send(&world, &token, "GET", path, Value::Null).await;
+    assert_eq!(by_ana().await.code(), (403, "SCOPE_MISSING"));
+    world.clock.advance(3600);
+    assert_eq!(by_ana().await.code(), (401, "TOKEN_EXPIRED"));
+    world.clock.advance(-3600);
+    assert_eq!(send(&world, &admin, "DELETE", &format!("{path}/{ana}"), Value::Null).await.status, 200);
+    assert_eq!(by_ana().await.code(), (401, "TOKEN_INVALID"));
+}
+
+#[actix_web::test]
+async fn a_merchant_of_v2_is_issued_no_api_key() {
+    let world = World::new();
+    let admin = world.operator(Role::Admin).await;
+    let base = onboard(&world, &admin).await;
+    send(&world, &admin, "POST", &format!("{base}/switch"), json!({"api_version": "v2"})).await;
+    let refused =
+        send(&world, &admin, "POST", &format!("{base}/api-keys"), json!({"environment": "test"})).await;
+    assert_eq!(refused.code(), (400, "INVALID_STATUS_TRANSITION"));
+}

@@ -7,7 +7,11 @@ use crate::world::{World, request, signed, without};
 
 fn filled(path: &str, merchant: i64) -> String {
     let id = if path.contains("/merchants/") { merchant.to_string() } else { "pay_0_x".to_owned() };
-    path.replace("{id}", &id).replace("{key_id}", "k").replace("{credential_id}", "c")
+    path.replace("{id}", &id)
+        .replace("{key_id}", "k")
+        .replace("{credential_id}", "c")
+        .replace("{operator_id}", "o")
+        .replace("{file}", "start.js")
 }
 
 #[actix_web::test]

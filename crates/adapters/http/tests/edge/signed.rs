@@ -78,3 +78,28 @@ async fn either_of_two_credentials_verifies() {
         assert_eq!(world.send(signed(merchant, secret, nonce, BALANCE, "")).await.status, 200);
     }
 }
+
+#[actix_web::test]
+async fn a_verified_nonce_is_used_up_whatever_is_answered() {
+    let mut world = World::new();
+    world.settings.limits.standard_per_minute = 1;
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let read =
+        async |world: &World, nonce: &str| world.send(signed(merchant, &secret, nonce, BALANCE, "")).await;
+    assert_eq!(read(&world, "nonce-0001").await.status, 200);
+    assert_eq!(read(&world, "nonce-0002").await.code(), (429, "RATE_LIMITED"));
+    assert_eq!(read(&world, "nonce-0002").await.code(), (401, "NONCE_REUSED"));
+
+    world.settings.limits.standard_per_minute = 100;
+    let suspend = |world: &World, status| {
+        for row in &mut world.directory.rows().merchants {
+            row.status = status;
+        }
+    };
+    suspend(&world, quipu_merchants::MerchantStatus::Suspended);
+    assert_eq!(read(&world, "nonce-0003").await.code(), (403, "MERCHANT_SUSPENDED"));
+    suspend(&world, quipu_merchants::MerchantStatus::Active);
+    assert_eq!(read(&world, "nonce-0003").await.code(), (401, "NONCE_REUSED"));
+    assert_eq!(read(&world, "nonce-0004").await.status, 200);
+}

@@ -18,7 +18,7 @@ use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, Stop
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
+    NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
 use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
 use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
@@ -223,7 +223,8 @@ impl World {
     }
 
     pub(crate) async fn operator(&self, role: Role) -> String {
-        let issued = self.onboarding.create_operator("Olga".to_owned(), role, Actor::shell()).await;
+        let new = NewOperator { name: "Olga".to_owned(), role, expires_at: None };
+        let issued = self.onboarding.create_operator(new, Actor::shell()).await;
         format!("Bearer {}", issued.expect("an operator").secret.expose())
     }
 

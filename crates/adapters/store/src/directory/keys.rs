@@ -2,7 +2,7 @@
 
 use diesel::{ExpressionMethods as _, Insertable, JoinOnDsl as _, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_merchants::{ApiKeyRecord, DirectoryError, KeyEnvelope, Scopes};
+use quipu_merchants::{ApiKeyRecord, ApiVersion, DirectoryError, KeyEnvelope, Scopes};
 
 use super::{
     merchants::{self, MerchantRow},
@@ -69,9 +69,13 @@ impl KeyRow {
     }
 }
 
-/// Adds a key.
+/// Adds a key to a merchant of v1.
 pub(super) async fn add(conn: &mut Connection, key: ApiKeyRecord) -> Result<(), DirectoryError> {
     merchants::lock(conn, key.tenant.merchant()).await?;
+    let merchant = merchants::find(conn, key.tenant.merchant()).await?.ok_or(DirectoryError::NotFound)?;
+    if merchant.api_version != ApiVersion::V1 {
+        return Err(DirectoryError::Conflict(ApiKeyRecord::ONLY_V1));
+    }
     let row = KeyRow::of(key)?;
     execute!(conn, diesel::insert_into(api_keys::table).values(&row)).map_err(Fault::from)?;
     Ok(())

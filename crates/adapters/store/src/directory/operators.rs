@@ -1,11 +1,11 @@
 //! The operator's staff.
 
-use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
-use quipu_kernel::Timestamp;
-use quipu_merchants::{DirectoryError, Operator};
+use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
+use quipu_kernel::{Page, Timestamp};
+use quipu_merchants::{DirectoryError, Operator, Role};
 
 use crate::{
-    connection::{Connection, execute, first},
+    connection::{Connection, execute, first, load},
     error::Fault,
     schema::operators,
     stored::parsed,
@@ -21,6 +21,21 @@ struct OperatorRow {
     token_hash: String,
     revoked_at: Option<i64>,
     created_at: i64,
+    expires_at: Option<i64>,
+}
+
+impl OperatorRow {
+    fn into_operator(self) -> Result<Operator, Fault> {
+        Ok(Operator {
+            operator_id: self.operator_id,
+            name: self.name,
+            role: parsed("a role", &self.role)?,
+            token_hash: self.token_hash,
+            expires_at: self.expires_at.map(Timestamp::from_millis),
+            revoked_at: self.revoked_at.map(Timestamp::from_millis),
+            created_at: Timestamp::from_millis(self.created_at),
+        })
+    }
 }
 
 /// Adds a member of staff.
@@ -32,6 +47,7 @@ pub(super) async fn add(conn: &mut Connection, operator: Operator) -> Result<(),
         token_hash: operator.token_hash,
         revoked_at: operator.revoked_at.map(Timestamp::millis),
         created_at: operator.created_at.millis(),
+        expires_at: operator.expires_at.map(Timestamp::millis),
     };
     execute!(conn, diesel::insert_into(operators::table).values(&row)).map_err(Fault::from)?;
     Ok(())
@@ -40,13 +56,64 @@ pub(super) async fn add(conn: &mut Connection, operator: Operator) -> Result<(),
 /// The member of staff with this token.
 pub(super) async fn by_hash(conn: &mut Connection, hash: &str) -> Result<Option<Operator>, Fault> {
     let query = operators::table.filter(operators::token_hash.eq(hash));
-    let Some(row) = first!(conn, OperatorRow, query)? else { return Ok(None) };
-    Ok(Some(Operator {
-        operator_id: row.operator_id,
-        name: row.name,
-        role: parsed("a role", &row.role)?,
-        token_hash: row.token_hash,
-        revoked_at: row.revoked_at.map(Timestamp::from_millis),
-        created_at: Timestamp::from_millis(row.created_at),
-    }))
+    first!(conn, OperatorRow, query)?.map(OperatorRow::into_operator).transpose()
+}
+
+/// A page of the staff, newest first, and how many there are.
+pub(super) async fn page(conn: &mut Connection, page: Page) -> Result<(Vec<Operator>, u64), Fault> {
+    let total = first!(conn, i64, operators::table.count())?.unwrap_or(0);
+    let rows = load!(
+        conn,
+        OperatorRow,
+        operators::table
+            .order((operators::created_at.desc(), operators::operator_id.desc()))
+            .limit(page.limit().into())
+            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+    )?;
+    let staff = rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?;
+    Ok((staff, u64::try_from(total).unwrap_or(0)))
+}
+
+/// Revokes a token unless it is revoked already, or the last admin's; whether it was not.
+pub(super) async fn revoke(
+    conn: &mut Connection,
+    operator_id: &str,
+    at: Timestamp,
+) -> Result<bool, DirectoryError> {
+    let staff = lock_active_admins_and(conn, operator_id).await?;
+    let Some(operator) = staff.iter().find(|it| it.operator_id == operator_id) else {
+        return Err(DirectoryError::NotFound);
+    };
+    if operator.revoked_at.is_some() {
+        return Ok(false);
+    }
+    let is_admin = |it: &&Operator| it.role == Role::Admin && it.is_active(at);
+    let others = staff.iter().filter(is_admin).filter(|it| it.operator_id != operator_id);
+    if is_admin(&operator) && others.count() == 0 {
+        return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
+    }
+    let revoke = diesel::update(operators::table.find(operator_id));
+    execute!(conn, revoke.set(operators::revoked_at.eq(at.millis()))).map_err(Fault::from)?;
+    Ok(true)
+}
+
+/// The admins whose tokens are not revoked, and the operator of this number. They stay locked until the transaction
+/// ends, so that two admins who revoke each other do not both succeed.
+async fn lock_active_admins_and(
+    conn: &mut Connection,
+    operator_id: &str,
+) -> Result<Vec<Operator>, DirectoryError> {
+    let admins = operators::role.eq(Role::Admin.as_str()).and(operators::revoked_at.is_null());
+    let query = operators::table
+        .filter(admins.or(operators::operator_id.eq(operator_id)))
+        .order(operators::operator_id);
+    let rows = match conn {
+        // The writer's transaction holds the only write lock as it is.
+        Connection::Sqlite(conn) => diesel::RunQueryDsl::load::<OperatorRow>(query, conn),
+        Connection::Postgres(conn) => {
+            diesel_async::RunQueryDsl::load::<OperatorRow>(query.for_update(), &mut ***conn).await
+        }
+    };
+    let rows = rows.map_err(Fault::from)?;
+    Ok(rows.into_iter().map(OperatorRow::into_operator).collect::<Result<_, _>>()?)
 }

@@ -12,7 +12,7 @@ use quipu_merchants::{
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
-use crate::{connection::Connection, engine::Query, error::Fault, store::Store};
+use crate::{connection::Connection, engine::Query, error::Fault, store::Store, stored::to_value};
 
 /// A query as the workers take it.
 macro_rules! query {
@@ -250,7 +250,13 @@ impl Directory for Store {
         routes: Vec<Route>,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        self.change(audit, query!(|conn| routes::replace(conn, merchant, &routes).await)).await
+        let write = self.write(query!(|conn| {
+            let before = routes::replace(conn, merchant, &routes).await?;
+            let audit = AuditRecord { before: to_value(&before)?, ..audit };
+            audit::write(conn, &audit).await?;
+            Ok(())
+        }));
+        write.await
     }
 
     async fn add_beneficiary(
@@ -281,6 +287,20 @@ impl Directory for Store {
 
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {
         self.change(audit, query!(|conn| operators::add(conn, operator).await)).await
+    }
+
+    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+        self.ask(query!(|conn| operators::page(conn, page).await)).await
+    }
+
+    async fn revoke_operator(
+        &self,
+        operator_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let id = operator_id.to_owned();
+        self.change_if_needed(audit, query!(|conn| operators::revoke(conn, &id, at).await)).await
     }
 
     async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable> {

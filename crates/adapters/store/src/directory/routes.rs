@@ -34,16 +34,18 @@ pub(super) async fn of_merchant(conn: &mut Connection, merchant: MerchantId) -> 
     Ok(routes)
 }
 
-/// Replaces all routes of a merchant.
+/// Replaces all routes of a merchant, and answers those that were.
 pub(super) async fn replace(
     conn: &mut Connection,
     merchant: MerchantId,
     all: &[Route],
-) -> Result<(), DirectoryError> {
+) -> Result<Vec<Route>, DirectoryError> {
     merchants::lock(conn, merchant).await?;
+    let before = of_merchant(conn, merchant).await?;
     let old = routes::table.filter(routes::merchant_id.eq(merchant.0));
     execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
-    insert(conn, merchant, all).await
+    insert(conn, merchant, all).await?;
+    Ok(before)
 }
 
 /// Adds routes to a merchant that has none.

@@ -27,6 +27,9 @@ on_both_databases! {
     routes_are_replaced_whole,
     beneficiaries_are_numbered_within_their_tenant,
     staff_is_found_by_its_token,
+    staff_are_revoked_but_for_the_last_admin,
+    a_merchant_of_v2_gets_no_api_key,
+    the_log_shows_the_routes_that_were_really_replaced,
     every_change_is_in_the_log_and_a_refused_one_is_not,
     what_changes_nothing_has_no_line_in_the_log,
     unknown_merchants_are_not_found,
@@ -283,12 +286,70 @@ async fn staff_is_found_by_its_token(fixture: Fixture) {
         name: "Ana".to_owned(),
         role: Role::Finance,
         token_hash: "token hash".to_owned(),
+        expires_at: None,
         revoked_at: None,
         created_at: START,
     };
     assert_eq!(store.operator_by_hash("token hash").await.expect("read"), None);
     store.add_operator(operator.clone(), audit("operator.create")).await.expect("added");
     assert_eq!(store.operator_by_hash("token hash").await.expect("read").as_deref(), Some(&operator));
+}
+
+fn operator(id: &str, role: Role) -> Operator {
+    Operator {
+        operator_id: id.to_owned(),
+        name: id.to_owned(),
+        role,
+        token_hash: format!("hash of {id}"),
+        expires_at: None,
+        revoked_at: None,
+        created_at: START,
+    }
+}
+
+async fn staff_are_revoked_but_for_the_last_admin(fixture: Fixture) {
+    let store = fixture.open().await;
+    let expired = Operator { expires_at: Some(START), ..operator("expired", Role::Admin) };
+    for staff in
+        [operator("a", Role::Admin), operator("b", Role::Admin), operator("f", Role::Finance), expired]
+    {
+        store.add_operator(staff, audit("operator.create")).await.expect("added");
+    }
+    let revoke = async |id: &str| store.revoke_operator(id, after(1), audit("operator.revoke")).await;
+    assert!(matches!(revoke("nobody").await, Err(DirectoryError::NotFound)));
+    // Two admins who revoke each other at the same time do not both succeed.
+    let (first, second) = tokio::join!(revoke("a"), revoke("b"));
+    assert_eq!(usize::from(first.is_ok()) + usize::from(second.is_ok()), 1, "{first:?} {second:?}");
+    let last = if first.is_ok() { "b" } else { "a" };
+    assert!(matches!(revoke(last).await, Err(DirectoryError::Conflict(_))));
+    revoke("f").await.expect("revoked");
+    revoke("f").await.expect("again");
+    revoke("expired").await.expect("it counts for nothing any more");
+    let (staff, total) = store.operators(Page::new(3, 0).expect("a page")).await.expect("read");
+    assert_eq!((staff.len(), total), (3, 4));
+    let found = store.operator_by_hash("hash of f").await.expect("read").expect("there");
+    assert_eq!(found.revoked_at, Some(after(1)));
+}
+
+async fn a_merchant_of_v2_gets_no_api_key(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let before = store.merchant(MerchantId(1)).await.expect("read").expect("there");
+    let change = MerchantChange { after: Merchant { api_version: ApiVersion::V2, ..before.clone() }, before };
+    store.switch_version(change, Vec::new(), START, audit("merchant.switch")).await.expect("switched");
+    let refused = store.add_api_key(key("k-v2", 1), audit("api_key.issue")).await;
+    assert!(matches!(refused, Err(DirectoryError::Conflict(_))), "{refused:?}");
+}
+
+async fn the_log_shows_the_routes_that_were_really_replaced(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let all = Route::of_new_merchant();
+    for routes in [all.clone(), Vec::new()] {
+        store.replace_routes(MerchantId(1), routes, audit("routes.replace")).await.expect("replaced");
+    }
+    let (lines, _) = store.audit_log(AuditFilter::default(), Page::default()).await.expect("read");
+    let replaced = lines.iter().filter(|line| line.action == "routes.replace");
+    let shown: Vec<_> = replaced.map(|line| line.before.as_array().expect("a list").len()).collect();
+    assert!(shown.contains(&all.len()), "{shown:?}");
 }
 
 async fn every_change_is_in_the_log_and_a_refused_one_is_not(fixture: Fixture) {

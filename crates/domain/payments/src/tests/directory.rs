@@ -111,6 +111,14 @@ impl Directory for FakeStore {
         unreachable!("{NOT_ASKED}")
     }
 
+    async fn operators(&self, _: Page) -> Read<(Vec<Operator>, u64)> {
+        unreachable!("{NOT_ASKED}")
+    }
+
+    async fn revoke_operator(&self, _: &str, _: Timestamp, _: AuditRecord) -> Written {
+        unreachable!("{NOT_ASKED}")
+    }
+
     async fn operator_by_hash(&self, _: &str) -> Read<Option<Arc<Operator>>> {
         unreachable!("{NOT_ASKED}")
     }

@@ -1,0 +1,72 @@
+//! The documents, and the interactive reference over the merchants' one. Everything is served by the gateway itself.
+
+use std::sync::{Arc, LazyLock};
+
+use actix_web::{
+    HttpResponse,
+    http::{
+        StatusCode,
+        header::{self, HeaderValue},
+    },
+};
+use utoipa_swagger_ui::Config;
+
+use crate::{
+    call::{Call, Outcome},
+    code::ErrorCode,
+    error::ApiError,
+    openapi::openapi,
+    reply,
+};
+
+/// The reference runs no script but its own and calls nobody but the gateway. It draws with inline styles and images.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+const PAGE: &str = include_str!("docs/reference.html");
+const START: &str = include_str!("docs/start.js");
+
+/// The files of the reference that its page names.
+const FILES: [(&str, &str); 2] = [
+    ("swagger-ui.css", "text/css; charset=utf-8"),
+    ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
+];
+
+static MERCHANTS: LazyLock<String> = LazyLock::new(|| openapi(false));
+static OPERATORS: LazyLock<String> = LazyLock::new(|| openapi(true));
+
+/// `GET /api/v1/openapi.json`
+pub(crate) async fn merchants_document(_call: Call) -> Outcome {
+    Ok(reply::raw(StatusCode::OK, MERCHANTS.clone().into_bytes()))
+}
+
+/// `GET /operator/v1/openapi.json`
+pub(crate) async fn operators_document(_call: Call) -> Outcome {
+    Ok(reply::raw(StatusCode::OK, OPERATORS.clone().into_bytes()))
+}
+
+/// `GET /api/v1/docs`
+pub(crate) async fn page(_call: Call) -> Outcome {
+    Ok(reply::page(StatusCode::OK, POLICY, PAGE.to_owned()))
+}
+
+/// `GET /api/v1/docs/{file}`
+pub(crate) async fn file(call: Call) -> Outcome {
+    let name = call.segment("file");
+    if name == "start.js" {
+        return Ok(asset("text/javascript; charset=utf-8", START.as_bytes().to_vec()));
+    }
+    let missing = || ApiError::refused(ErrorCode::RouteNotFound, "there is no such path");
+    let (_, kind) = FILES.into_iter().find(|(known, _)| *known == name).ok_or_else(missing)?;
+    let found = utoipa_swagger_ui::serve(name, Arc::new(Config::from("/api/v1/openapi.json")));
+    let found = found.map_err(|error| ApiError::internal("reading the reference", &error))?;
+    Ok(asset(kind, found.ok_or_else(missing)?.bytes.into_owned()))
+}
+
+fn asset(kind: &'static str, bytes: Vec<u8>) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(kind)))
+        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
+        .body(bytes)
+}

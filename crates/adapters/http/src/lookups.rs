@@ -1,0 +1,106 @@
+//! What looking credentials up may cost.
+//!
+//! A good key works from an address that others misuse. But whoever tries keys by the thousand has each of them looked up
+//! in the database, and must not slow down those who call with good ones. So an address that has used up its failures may
+//! have only few credentials looked up that were not found lately.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use quipu_kernel::Timestamp;
+
+/// How many credentials are remembered in each of two generations.
+const REMEMBERED: usize = 20_000;
+/// How many addresses are distrusted at once. Beyond it the budget of failures alone holds.
+const DISTRUSTED: usize = 50_000;
+
+/// Whether a credential may be looked up.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// At once.
+    Freely,
+    /// Within the budget of its address.
+    Distrusted,
+}
+
+#[derive(Default)]
+struct Memory {
+    young: HashSet<String>,
+    old: HashSet<String>,
+    /// Addresses that have used up their failures, and until when, in Unix seconds.
+    distrusted: HashMap<String, i64>,
+}
+
+/// Which credentials were found lately, and which addresses failed too often.
+#[derive(Default)]
+pub(crate) struct Lookups(Mutex<Memory>);
+
+impl Lookups {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // It is whole after every statement, so a thread that panicked left nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether `address` may have this credential looked up.
+    pub(crate) fn asked(&self, address: &str, credential: &str, now: Timestamp) -> Asked {
+        let memory = self.memory();
+        let distrusted = memory.distrusted.get(address).is_some_and(|until| *until > now.seconds());
+        if distrusted && !memory.young.contains(credential) && !memory.old.contains(credential) {
+            return Asked::Distrusted;
+        }
+        Asked::Freely
+    }
+
+    /// Remembers a credential that was found.
+    pub(crate) fn found(&self, credential: &str) {
+        let mut memory = self.memory();
+        if memory.young.contains(credential) {
+            return;
+        }
+        if memory.young.len() >= REMEMBERED {
+            memory.old = std::mem::take(&mut memory.young);
+        }
+        memory.young.insert(credential.to_owned());
+    }
+
+    /// Remembers that an address has used up its failures, until this second.
+    pub(crate) fn distrust(&self, address: &str, until: i64) {
+        let mut memory = self.memory();
+        if memory.distrusted.len() >= DISTRUSTED {
+            memory.distrusted.retain(|_, it| *it >= until);
+        }
+        if memory.distrusted.len() < DISTRUSTED {
+            memory.distrusted.insert(address.to_owned(), until);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_failed_too_often_asks_freely_only_for_what_was_found() {
+        let (lookups, at) = (Lookups::default(), |second: i64| Timestamp::from_millis(second * 1000));
+        assert_eq!(lookups.asked("a", "unknown", at(0)), Asked::Freely);
+        lookups.found("good");
+        lookups.distrust("a", 60);
+        assert_eq!(lookups.asked("a", "unknown", at(59)), Asked::Distrusted);
+        assert_eq!(lookups.asked("a", "good", at(59)), Asked::Freely);
+        assert_eq!(lookups.asked("b", "unknown", at(59)), Asked::Freely);
+        assert_eq!(lookups.asked("a", "unknown", at(60)), Asked::Freely);
+    }
+
+    #[test]
+    fn a_credential_is_remembered_for_a_generation_at_least() {
+        let lookups = Lookups::default();
+        lookups.distrust("a", i64::MAX);
+        lookups.found("first");
+        for number in 1..=REMEMBERED {
+            lookups.found(&number.to_string());
+        }
+        assert_eq!(lookups.asked("a", "first", Timestamp::from_millis(0)), Asked::Freely);
+    }
+}

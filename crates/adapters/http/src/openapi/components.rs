@@ -1,0 +1,112 @@
+//! Schemas, parameters, headers and ways to authenticate.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::code::ErrorCode;
+
+/// The schemas, an area a file.
+const SCHEMAS: [&str; 6] = [
+    include_str!("../../openapi/common.json"),
+    include_str!("../../openapi/payments.json"),
+    include_str!("../../openapi/balance.json"),
+    include_str!("../../openapi/account.json"),
+    include_str!("../../openapi/tickets.json"),
+    include_str!("../../openapi/operator.json"),
+];
+const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
+
+fn object(text: &str) -> Map<String, Value> {
+    // A file that is no object leaves its references dangling, which a test finds.
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// All schemas.
+fn schemas() -> Map<String, Value> {
+    let mut all: Map<_, _> = SCHEMAS.into_iter().flat_map(object).collect();
+    let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    all.insert("ErrorCode".to_owned(), json!({ "type": "string", "enum": codes }));
+    all
+}
+
+/// What the paths of a document refer to, and what that refers to in turn; nothing else.
+pub(super) fn used_by(paths: &Value, is_for_operators: bool) -> Value {
+    let all = json!({
+        "schemas": schemas(),
+        "parameters": object(PARAMETERS),
+        "headers": headers(),
+        "responses": super::responses::shared(),
+    });
+    let mut used = BTreeSet::new();
+    let mut waiting = references(paths);
+    while let Some(reference) = waiting.pop() {
+        let target = reference.strip_prefix("#/components").and_then(|pointer| all.pointer(pointer));
+        if let Some(target) = target
+            && used.insert(reference.clone())
+        {
+            waiting.extend(references(target));
+        }
+    }
+    let mut kept = Map::new();
+    for (kind, members) in all.as_object().into_iter().flatten() {
+        let members = members.as_object().into_iter().flatten();
+        let members = members.filter(|(name, _)| used.contains(&format!("#/components/{kind}/{name}")));
+        let members: Map<_, _> = members.map(|(name, value)| (name.clone(), value.clone())).collect();
+        kept.insert(kind.clone(), members.into());
+    }
+    kept.insert("securitySchemes".to_owned(), security_schemes(is_for_operators));
+    kept.into()
+}
+
+fn references(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(members) => {
+            let own = members.get("$ref").and_then(Value::as_str).map(str::to_owned);
+            own.into_iter().chain(members.values().flat_map(references)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn headers() -> Value {
+    let integer = |text: &str| json!({ "description": text, "schema": { "type": "integer" } });
+    let text = |text: &str| json!({ "description": text, "schema": { "type": "string" } });
+    json!({
+        "X-Request-Id": text("The name of the request, yours if you sent a sane one."),
+        "X-RateLimit-Limit": integer("How many calls the budget allows."),
+        "X-RateLimit-Remaining": integer("How many are left."),
+        "X-RateLimit-Reset": integer("When the oldest counted second leaves the window, in Unix seconds."),
+        "Retry-After": integer("After how many seconds to try again."),
+        "WWW-Authenticate": text("What is asked for."),
+        "Idempotent-Replayed": text("`true` if the answer was given before."),
+    })
+}
+
+fn security_schemes(is_for_operators: bool) -> Value {
+    let header = |name: &str, text: &str| json!({ "type": "apiKey", "in": "header", "name": name, "description": text });
+    let staff =
+        json!({ "type": "http", "scheme": "bearer", "description": "A token of the operator's staff." });
+    if is_for_operators {
+        return json!({ "StaffToken": staff });
+    }
+    json!({
+        "ApiKey": header("X-API-Key", "A key of a merchant of version 1."),
+        "AccessToken": {
+            "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "description": "A token of `/api/v1/auth/token` or `/api/v2/auth/token`.",
+        },
+        "StaffToken": staff,
+        "MerchantId": header("X-Merchant-Id", "The number of a merchant of version 2."),
+        "Timestamp": header("X-Timestamp", "Unix time in seconds. The reference page fills it in."),
+        "Nonce": header("X-Nonce", "8 to 128 characters, never used before. The reference page fills it in."),
+        "SignatureVersion": header("X-Signature-Version", "`v1`. The reference page fills it in."),
+        "Signature": header(
+            "X-Signature",
+            "`hmac_sha256=` and the digest in hex. On the reference page enter the HMAC secret here: the page signs \
+             with it, and it does not leave the page.",
+        ),
+        "ProviderSignature": header("webhook-signature", "A provider's Standard Webhooks signature."),
+    })
+}

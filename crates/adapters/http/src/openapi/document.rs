@@ -1,0 +1,237 @@
+//! A document, made of the rows of the route table.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    components,
+    operation::{Operation, op},
+    responses,
+};
+use crate::{body::Intake, door::Credentials, routes::route_table, row::RouteRow};
+
+/// Whose document it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    Merchants,
+    Operators,
+}
+
+impl Audience {
+    fn has(self, row: &RouteRow) -> bool {
+        row.path().starts_with("/operator/") == (self == Self::Operators)
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Merchants => "Quipu",
+            Self::Operators => "Quipu, for operators",
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Merchants => {
+                "A payment gateway for merchants. Version 1 authenticates with API keys, version 2 with signed requests. \
+                 Amounts are integers in minor units."
+            }
+            Self::Operators => "Onboarding, money and support, for the staff of the operator.",
+        }
+    }
+}
+
+/// The headings, in the order in which they are shown.
+const TAGS: [&str; 13] = [
+    "Payments",
+    "Payments (signed)",
+    "Balance",
+    "Balance (signed)",
+    "Webhooks",
+    "Tickets",
+    "Hosted pages",
+    "Account",
+    "Merchants",
+    "Staff",
+    "Books",
+    "Providers",
+    "Service",
+];
+
+/// The whole document.
+pub(crate) fn document(audience: Audience) -> Value {
+    let mut paths = Map::new();
+    for row in route_table().filter(|row| audience.has(row)) {
+        let item = paths.entry(row.path()).or_insert_with(|| json!({}));
+        item[row.method().to_lowercase()] = described(row);
+    }
+    let paths = Value::Object(paths);
+    let in_use = |tag: &str| route_table().any(|row| audience.has(row) && area(row.path()) == tag);
+    let tags: Vec<_> = TAGS.into_iter().filter(|tag| in_use(tag)).map(|tag| json!({ "name": tag })).collect();
+    json!({
+        "openapi": "3.0.3",
+        "info": {
+            "title": audience.title(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": audience.text(),
+            "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "tags": tags,
+        "components": components::used_by(&paths, audience == Audience::Operators),
+        "paths": paths,
+    })
+}
+
+fn described(row: &RouteRow) -> Value {
+    let plain = plain(row);
+    let operation = row.operation.as_ref().unwrap_or(&plain);
+    let id = if operation.id.is_empty() { name_of(row) } else { operation.id.to_owned() };
+    let mut described = json!({
+        "operationId": id,
+        "summary": if operation.summary.is_empty() { id.as_str() } else { operation.summary },
+        "tags": [area(row.path())],
+        "responses": responses::of(row, operation),
+    });
+    let text = in_words(row, operation);
+    if !text.is_empty() {
+        described["description"] = text.into();
+    }
+    let parameters = parameters(row, operation);
+    if !parameters.is_empty() {
+        described["parameters"] = parameters.into();
+    }
+    if let Some(body) = body(row, operation) {
+        described["requestBody"] = body;
+    }
+    let security = security(row.credentials());
+    if !security.is_empty() {
+        described["security"] = security.into();
+    }
+    described
+}
+
+/// What can be said of a row that says nothing of itself.
+const fn plain(row: &RouteRow) -> Operation {
+    let plain = op("", "");
+    match row.intake {
+        Intake::Json => Operation { body: Some(""), ..plain },
+        _ => plain,
+    }
+}
+
+/// A name made of method and path: `getApiV1TicketsById`.
+fn name_of(row: &RouteRow) -> String {
+    let words = row.path().split(['/', '-', '_', '.']).filter(|word| !word.is_empty());
+    words.fold(row.method().to_lowercase(), |mut name, word| {
+        let word = match word.strip_prefix('{') {
+            Some(variable) => format!("by-{}", variable.trim_end_matches('}')),
+            None => word.to_owned(),
+        };
+        for part in word.split('-') {
+            let mut letters = part.chars();
+            name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+            name.push_str(letters.as_str());
+        }
+        name
+    })
+}
+
+/// The heading under which a path stands.
+fn area(path: &str) -> &'static str {
+    const AREAS: [(&str, &str); 19] = [
+        ("/operator/v1/operators", "Staff"),
+        ("/operator/v1/payments", "Payments"),
+        ("/operator/v1/receipts", "Payments"),
+        ("/operator/v1/tickets", "Tickets"),
+        ("/operator/v1/merchants", "Merchants"),
+        ("/operator/", "Books"),
+        ("/api/v1/payments", "Payments"),
+        ("/api/v2/payments", "Payments (signed)"),
+        ("/api/v2/balance", "Balance (signed)"),
+        ("/api/v1/balance", "Balance"),
+        ("/api/v1/webhooks", "Webhooks"),
+        ("/api/v1/tickets", "Tickets"),
+        ("/api/v1/merchants", "Account"),
+        ("/api/v1/auth", "Account"),
+        ("/api/v2/auth", "Account"),
+        ("/api/v1/providers", "Providers"),
+        ("/payment-pages", "Hosted pages"),
+        ("/uploads", "Tickets"),
+        ("/files", "Tickets"),
+    ];
+    AREAS.iter().find(|(prefix, _)| path.starts_with(prefix)).map_or("Service", |(_, area)| area)
+}
+
+fn in_words(row: &RouteRow, operation: &Operation) -> String {
+    let mut text = operation.text.to_owned();
+    let mut add = |more: String| {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&more);
+    };
+    if let Some(scope) = row.scope() {
+        add(format!("Scope `{}`.", scope.as_str()));
+    }
+    if let Credentials::Staff(role) = row.credentials() {
+        add(format!("Role `{}`.", role.as_str()));
+    }
+    if let Some(alias) = row.alias() {
+        add(format!("Answers under `{alias}` too."));
+    }
+    if !operation.refuses.is_empty() {
+        let codes: Vec<_> = operation.refuses.iter().map(|code| format!("`{}`", code.as_str())).collect();
+        add(format!("Refusals of its own: {}.", codes.join(", ")));
+    }
+    text
+}
+
+fn parameters(row: &RouteRow, operation: &Operation) -> Vec<Value> {
+    let variables = row.path().split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = variables.map(|name| {
+        let is_merchant = name == "id" && row.path().contains("/merchants/{id}");
+        let schema = if is_merchant {
+            json!({ "type": "integer", "format": "int64", "minimum": 1 })
+        } else {
+            json!({ "type": "string", "minLength": 1 })
+        };
+        json!({ "name": name, "in": "path", "required": true, "schema": schema })
+    });
+    let named = operation.parameters.iter();
+    let named = named.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") }));
+    in_path.chain(named).collect()
+}
+
+fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
+    let kind = match row.intake {
+        Intake::Nothing => return None,
+        Intake::Form => "application/x-www-form-urlencoded",
+        Intake::Json => "application/json",
+        Intake::Whole(_) | Intake::Stream(_) => "application/octet-stream",
+    };
+    let schema = match operation.body {
+        None if row.intake == Intake::Json => return None,
+        None => json!({ "type": "string", "format": "binary" }),
+        Some("") => json!({ "type": "object" }),
+        Some(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
+    };
+    Some(json!({ "required": operation.body_is_required, "content": { kind: { "schema": schema } } }))
+}
+
+/// Any one of these opens the door.
+fn security(credentials: Credentials) -> Vec<Value> {
+    let (key, token, staff) =
+        (json!({ "ApiKey": [] }), json!({ "AccessToken": [] }), json!({ "StaffToken": [] }));
+    match credentials {
+        Credentials::None => Vec::new(),
+        Credentials::Provider => vec![json!({ "ProviderSignature": [] })],
+        Credentials::ApiKey => vec![key],
+        Credentials::ApiKeyOrToken => vec![key, token],
+        Credentials::ApiKeyTokenOrStaff => vec![key, token, staff],
+        Credentials::Signature => {
+            vec![
+                json!({ "MerchantId": [], "Timestamp": [], "Nonce": [], "SignatureVersion": [], "Signature": [] }),
+            ]
+        }
+        Credentials::Staff(_) => vec![staff],
+    }
+}

@@ -1,0 +1,56 @@
+//! The operator's own staff.
+
+use quipu_kernel::{Fields, Problems};
+use quipu_merchants::{NewOperator, Operator, Role};
+use serde_json::{Value, json};
+
+use super::{checked, of_part, read_expiry};
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    code::ErrorCode,
+    envelope,
+};
+
+/// `POST /operator/v1/operators`; the token is in this answer and nowhere else.
+pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+    let body = call.json()?;
+    let fields = Fields::of_body(&body)?;
+    let mut problems = Problems::new();
+    let name = fields.required_text("name", 255, &mut problems).map(str::to_owned);
+    let role = fields.required_parsed::<Role>("role", &mut problems);
+    let expires_at = read_expiry(&fields, call.now, &mut problems);
+    let new = || Some(NewOperator { name: name?, role: role?, expires_at });
+    let issued = call.state.onboarding.create_operator(checked(new(), problems)?, staff.actor()).await?;
+    let mut shown = shown(&issued.record);
+    shown["token"] = json!(issued.secret.expose());
+    envelope::one(shown)
+}
+
+/// `GET /operator/v1/operators`, newest first, revoked ones included.
+pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+    let mut problems = Problems::new();
+    let page = call.query()?.page(&mut problems);
+    let page = checked(Some(page), problems)?;
+    let (operators, total) = call.state.services.directory.operators(page).await?;
+    envelope::many(operators.iter().map(shown).collect(), total, page)
+}
+
+/// `DELETE /operator/v1/operators/{operator_id}`
+pub(crate) async fn revoke(call: Call, staff: Staff) -> Outcome {
+    let operator_id = call.segment("operator_id");
+    let revoked = call.state.onboarding.revoke_operator(operator_id, staff.actor()).await;
+    revoked.map_err(of_part(ErrorCode::OperatorNotFound, "operator"))?;
+    envelope::one(json!({ "operator_id": operator_id, "revoked": true }))
+}
+
+fn shown(operator: &Operator) -> Value {
+    json!({
+        "operator_id": operator.operator_id,
+        "name": operator.name,
+        "role": operator.role.as_str(),
+        "expires_at": operator.expires_at,
+        "revoked_at": operator.revoked_at,
+        "created_at": operator.created_at,
+    })
+}

@@ -1,0 +1,57 @@
+//! Addresses in the web, as merchants and operators give them.
+
+use url::Url;
+
+/// Whether `text` is an absolute `http` or `https` URL with a host.
+pub fn is_web_url(text: &str) -> bool {
+    // The parser mends what browsers mend (`http:/x`, blanks around it); what is kept should need no mending.
+    let scheme_end = text.find("://").unwrap_or(0);
+    let plain = !text.chars().any(char::is_whitespace);
+    let scheme = &text[..scheme_end];
+    let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    plain && web && Url::parse(text).is_ok_and(|url| url.has_host())
+}
+
+/// Whether a URL that [`is_web_url`] admitted is an `https` one.
+pub fn is_https(url: &str) -> bool {
+    url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_web_url_is_absolute_and_has_a_host() {
+        for text in [
+            "http://example.com",
+            "HTTPS://Example.com:8443/a?b=c#d",
+            "http://127.0.0.1:9/x",
+            "https://[::1]/",
+        ] {
+            assert!(is_web_url(text), "{text}");
+        }
+        for text in [
+            "",
+            "example.com",
+            "http:example.com",
+            "http://",
+            "https:///x y",
+            "ftp://example.com",
+            " http://a.b",
+        ] {
+            assert!(!is_web_url(text), "{text}");
+        }
+        for text in
+            ["javascript:alert(1)", "http://exa mple.com", "http://a.b:99999", "//example.com", "é://a.b"]
+        {
+            assert!(!is_web_url(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_https_is_https() {
+        assert!(is_https("https://a.b") && is_https("HTTPS://a.b"));
+        assert!(!is_https("http://a.b") && !is_https("http"));
+    }
+}

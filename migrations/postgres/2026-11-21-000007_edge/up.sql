@@ -1,0 +1,2 @@
+-- A token of the operator's staff may end by itself.
+ALTER TABLE operators ADD COLUMN expires_at BIGINT;
