@@ -47,14 +47,26 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "unic-langid",
         ],
     ),
+    // uuid only writes and reads text here; the random bytes come from the Entropy port.
+    (
+        "quipu-tickets",
+        &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "quipu-commit", "async-trait", "uuid"],
+    ),
 ];
 
 /// What every domain crate may use.
 const DOMAIN_COMMON: &[&str] = &["mockall", "proptest", "serde", "serde_json", "thiserror", "time"];
 
 /// Implementations of the domain's ports. None of them sees another.
-const ADAPTERS: &[&str] =
-    &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits", "quipu-bankfiles", "quipu-delivery"];
+const ADAPTERS: &[&str] = &[
+    "quipu-http",
+    "quipu-store",
+    "quipu-rails",
+    "quipu-limits",
+    "quipu-bankfiles",
+    "quipu-delivery",
+    "quipu-attachments",
+];
 
 /// Names that have no business in a domain crate's source.
 const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];

@@ -9,7 +9,7 @@ async fn health_and_readiness_need_no_credentials(database: Database) {
     gateway.anonymous().get("/healthz").await.ok();
     let ready = gateway.anonymous().get("/readyz").await;
     ready.ok();
-    for part in ["database", "migrations"] {
+    for part in ["database", "migrations", "attachments"] {
         assert!(ready.text.contains(part), "{part} is not named: {ready}");
     }
 }

@@ -20,4 +20,5 @@ mod resets;
 mod running;
 mod shell;
 mod simulator;
+mod tickets;
 mod webhooks;

@@ -18,7 +18,7 @@ on_both_databases!(
 );
 
 /// Each operation of staff, and the role it needs where it is not an admin's.
-const STAFF: [(&str, &str, &str); 21] = [
+const STAFF: [(&str, &str, &str); 27] = [
     ("POST", "/operator/v1/operators", "admin"),
     ("GET", "/operator/v1/operators", "admin"),
     ("DELETE", "/operator/v1/operators/{operator_id}", "admin"),
@@ -38,6 +38,12 @@ const STAFF: [(&str, &str, &str); 21] = [
     ("POST", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
     ("GET", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
     ("POST", "/operator/v1/merchants/{id}/adjustments", "finance"),
+    ("GET", "/operator/v1/tickets", "support"),
+    ("GET", "/operator/v1/tickets/{id}", "support"),
+    ("POST", "/operator/v1/tickets/{id}/assign", "support"),
+    ("POST", "/operator/v1/tickets/{id}/status", "support"),
+    ("GET", "/operator/v1/tickets/{id}/comments", "support"),
+    ("POST", "/operator/v1/tickets/{id}/comments", "support"),
     ("GET", "/operator/v1/ledger/check", "finance"),
     ("GET", "/operator/v1/audit-log", "finance"),
 ];

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
+use quipu_tickets::{TICKET_QUEUES, TicketOffice};
 
 use crate::{
     config::{LogFormat, Settings},
@@ -21,19 +22,17 @@ use crate::{
     signals::Signals,
     standard_output,
     wire::{self, Delivering, Foundation, UseCases},
-    workers::{Alert, Beat, Forget, Prune, Settle, Watched, Workers},
+    workers::{Alert, Beat, Forget, Prune, Settle, Tend, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
+const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
-    for key in &settings.without_effect {
-        tracing::warn!(key, "this setting belongs to a planned feature and has no effect yet");
-    }
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();
@@ -103,6 +102,7 @@ async fn serve(
     let links = wire::page_links(&foundation, &public_url).await?;
     let use_cases = UseCases::over(&foundation, settings, &public_url, links)?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
+    let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
     let demo_page = match &demo {
         Some(demo) => Some(dev::page(&use_cases, demo).await?),
@@ -111,15 +111,22 @@ async fn serve(
     // A node must be known to live before it has deliveries in hand.
     foundation.queue().beat().await.context("this node cannot say that it lives")?;
     let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
-    let mut workers = start_workers(&foundation, &use_cases, metrics, settings.webhooks.keep_for);
+    let keep_for = settings.webhooks.keep_for;
+    let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, keep_for);
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
-    let readiness = Parts::new(foundation.store.clone(), shared_limiter);
+    let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
-    let services = services(&foundation, use_cases, webhooks, limiter, readiness, &key_uses, stop);
+    let services = services(&foundation, use_cases, (webhooks, tickets), limiter, readiness, &key_uses, stop);
     let front_links = demo_page.iter().map(|page| dev::front_link(page)).collect();
-    let edge = HttpSettings { limits: settings.limits, front_links, ..HttpSettings::new(public_url.clone()) };
+    let upload_url = settings.upload_url.clone().unwrap_or_else(|| public_url.clone());
+    let edge = HttpSettings {
+        limits: settings.limits,
+        front_links,
+        upload_url,
+        ..HttpSettings::new(public_url.clone())
+    };
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let (Some(demo), Some(page)) = (demo, demo_page) {
@@ -162,6 +169,7 @@ async fn serve(
 fn start_workers(
     foundation: &Foundation,
     use_cases: &UseCases,
+    tickets: &Arc<TicketOffice>,
     metrics: Option<Metrics>,
     keep_for: Duration,
 ) -> Workers {
@@ -171,6 +179,11 @@ fn start_workers(
     let settle =
         Settle { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.settle), clock: clock() };
     workers.start(|stop| settle.run(stop));
+    for kind in TICKET_QUEUES {
+        let (queue, office) = (Arc::clone(&queue), Arc::clone(tickets));
+        let tend = Tend { kind, queue, office, clock: clock() };
+        workers.start(|stop| tend.run(stop));
+    }
     let beat = Beat { queue: Arc::clone(&queue) };
     workers.start(|stop| beat.run(stop));
     let alert = Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
@@ -194,7 +207,7 @@ fn start_workers(
 fn services(
     foundation: &Foundation,
     use_cases: UseCases,
-    webhooks: Webhooks,
+    (webhooks, tickets): (Webhooks, Arc<TicketOffice>),
     limiter: Arc<dyn RateLimiter>,
     readiness: Parts,
     key_uses: &Arc<KeyUses>,
@@ -213,6 +226,9 @@ fn services(
         webhooks,
         rails: use_cases.rails,
         payments: foundation.payments(),
+        tickets,
+        ticket_reads: Arc::new(foundation.store.clone()),
+        support_reads: Arc::new(foundation.store.clone()),
         ledger: Arc::new(foundation.store.clone()),
         directory: foundation.directory(),
         commit: foundation.commit(),

@@ -3,6 +3,7 @@
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
+use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
 use quipu_commit::{Commit, NewsDesk, WorkQueue};
 use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
 use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
@@ -17,9 +18,10 @@ use quipu_payments::{
 use quipu_rails::{HttpRail, Manual, Simulator};
 use quipu_signing::{Keyring, PageKey, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
+use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
 
-use crate::config::{Provider, Settings, WebhookSettings};
+use crate::config::{FilesAt, Provider, Settings, WebhookSettings};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -293,6 +295,41 @@ fn pages(foundation: &Foundation, rails: Arc<Rails>, links: Arc<PageLinks>) -> P
         scheme: Arc::new(PlayScheme::new(commit, payments, clock, entropy)),
         viewers: Arc::new(Viewers::default()),
     }
+}
+
+/// Where attachments are kept, by the configuration.
+fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileStore>> {
+    let entropy = Arc::clone(&foundation.entropy);
+    Ok(match &settings.attachments.at {
+        FilesAt::Folder(folder) => {
+            let opened = LocalFiles::open(folder.clone(), entropy);
+            Arc::new(opened.with_context(|| format!("attachments_url: {}", folder.display()))?)
+        }
+        FilesAt::Bucket { bucket, prefix } => {
+            let settings = settings.attachments.s3(bucket, prefix);
+            Arc::new(S3Files::connect(&settings, entropy).context("attachments_url")?)
+        }
+    })
+}
+
+/// Where tickets are worked on.
+pub(crate) fn ticket_office(foundation: &Foundation, settings: &Settings) -> Result<Arc<TicketOffice>> {
+    let program = std::env::current_exe().context("the program does not know where it is")?;
+    let ports = TicketPorts {
+        commit: foundation.commit(),
+        reads: Arc::new(foundation.store.clone()),
+        support: Arc::new(foundation.store.clone()),
+        files: files(foundation, settings)?,
+        thumbnails: Arc::new(ChildThumbnails::new(program)),
+        clock: Arc::clone(&foundation.clock),
+        entropy: Arc::clone(&foundation.entropy),
+    };
+    let periods = TicketPeriods {
+        close_after: settings.tickets_auto_close_after,
+        upload_expires_in: settings.attachments.upload_expires_in,
+        download_expires_in: settings.attachments.download_expires_in,
+    };
+    Ok(Arc::new(TicketOffice::new(ports, periods)))
 }
 
 /// Limits in memory, or in Redis where one is configured.

@@ -41,7 +41,7 @@ async fn another_merchants_ids_are_unknown_ids(database: Database) {
                 let none = signing.signer.get(&unknown).send(&caller).await.refused(404, "PAYMENT_NOT_FOUND");
                 assert_eq!(seen["message"], none["message"]);
             }
-            Needs::Operator(_) | Needs::Key | Needs::Nobody => continue,
+            Needs::Operator(_) | Needs::Key | Needs::Nobody | Needs::Url => continue,
         }
         walked += 1;
     }
@@ -77,6 +77,7 @@ async fn indistinguishable(route: &Route, caller: &Client, foreign: &str, unknow
     let code = match route.path {
         path if path.contains("/merchants/") => "MERCHANT_NOT_FOUND",
         path if path.contains("/webhooks/") => "WEBHOOK_NOT_FOUND",
+        path if path.contains("/tickets/") => "TICKET_NOT_FOUND",
         _ => "PAYMENT_NOT_FOUND",
     };
     let (seen, none) = (foreign_answer.refused(404, code), unknown_answer.refused(404, code));
@@ -85,7 +86,8 @@ async fn indistinguishable(route: &Route, caller: &Client, foreign: &str, unknow
 
 /// The message without what the caller said.
 fn without_id(body: &Value) -> String {
-    let message = text(body, "message");
+    let told = if body["message"].is_string() { "message" } else { "error" };
+    let message = text(body, told);
     message.split(|c: char| c.is_ascii_digit() || c == '_').next().unwrap_or_default().to_owned()
 }
 

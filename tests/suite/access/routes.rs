@@ -17,6 +17,8 @@ pub(super) enum Needs {
     Key,
     /// A signature; credentials have every scope, but tokens made by them need this one.
     Signature(Option<&'static str>),
+    /// A URL that the gateway has signed.
+    Url,
     /// The token of an operator of this role, or of an admin.
     Operator(&'static str),
 }
@@ -32,8 +34,8 @@ pub(super) struct Route {
 /// Every route there is. An endpoint that is added without a row here fails
 /// `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope and foreign id.
 pub(super) fn all() -> Vec<Route> {
-    use Needs::{Key, Nobody, Operator, Scope, Signature};
-    let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+    use Needs::{Key, Nobody, Operator, Scope, Signature, Url};
+    let (get, post, put, delete) = (Method::GET, Method::POST, Method::PUT, Method::DELETE);
     [
         (&get, "/healthz", Nobody),
         (&get, "/readyz", Nobody),
@@ -69,6 +71,23 @@ pub(super) fn all() -> Vec<Route> {
         (&get, "/api/v1/merchants/{id}", Scope("webhooks.read")),
         (&get, "/api/v1/merchants/{id}/balance", Scope("balance.read")),
         (&get, "/api/v1/merchants/{id}/balance/all", Scope("balance.read")),
+        (&post, "/api/v1/tickets", Scope("tickets.create")),
+        (&get, "/api/v1/tickets", Scope("tickets.read")),
+        (&get, "/api/v1/tickets/{id}", Scope("tickets.read")),
+        (&post, "/api/v1/tickets/{id}/close", Scope("tickets.update")),
+        (&post, "/api/v1/tickets/{id}/reopen", Scope("tickets.update")),
+        (&post, "/api/v1/tickets/{id}/comments", Scope("tickets.update")),
+        (&get, "/api/v1/tickets/{id}/comments", Scope("tickets.read")),
+        (&post, "/api/v1/tickets/{id}/upload-url", Scope("tickets.update")),
+        (&get, "/api/v1/tickets/{id}/attachments/{attachment_id}", Scope("tickets.read")),
+        (
+            &get,
+            "/api/v1/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}",
+            Scope("tickets.read"),
+        ),
+        (&put, "/uploads/{environment}/{merchant}/{ticket}/{attachment}", Url),
+        (&get, "/files/{environment}/{merchant}/{ticket}/{attachment}", Url),
+        (&get, "/files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail", Url),
         (&post, "/api/v2/auth/token", Signature(None)),
         (&post, "/api/v2/payments", Signature(Some("payments.create"))),
         (&get, "/api/v2/payments/{id}", Signature(Some("payments.read"))),
@@ -86,8 +105,8 @@ pub(super) fn all() -> Vec<Route> {
         (&delete, "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/switch", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/routes", Operator("admin")),
-        (&Method::PUT, "/operator/v1/merchants/{id}/routes", Operator("admin")),
-        (&Method::PUT, "/operator/v1/merchants/{id}/page", Operator("admin")),
+        (&put, "/operator/v1/merchants/{id}/routes", Operator("admin")),
+        (&put, "/operator/v1/merchants/{id}/page", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/page", Operator("admin")),
         (&delete, "/operator/v1/merchants/{id}/page", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
@@ -95,6 +114,12 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/merchants/{id}/webhooks", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/webhooks", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&get, "/operator/v1/tickets", Operator("support")),
+        (&get, "/operator/v1/tickets/{id}", Operator("support")),
+        (&post, "/operator/v1/tickets/{id}/assign", Operator("support")),
+        (&post, "/operator/v1/tickets/{id}/status", Operator("support")),
+        (&get, "/operator/v1/tickets/{id}/comments", Operator("support")),
+        (&post, "/operator/v1/tickets/{id}/comments", Operator("support")),
         (&get, "/api/v1/openapi.json", Nobody),
         (&get, "/operator/v1/openapi.json", Nobody),
         (&get, "/api/v1/docs", Nobody),
@@ -118,6 +143,8 @@ impl Route {
             .replace("{id}", &id)
             .replace("{key_id}", "none")
             .replace("{credential_id}", "none")
+            .replace("{comment_id}", "1")
+            .replace("{attachment_id}", "none")
             .replace("{operator_id}", "none")
             .replace("{file}", "start.js")
     }
@@ -126,13 +153,14 @@ impl Route {
     fn published(&self) -> String {
         let merchants_own = self.path.starts_with("/api/v1/merchants/") && self.path.contains("/balance");
         let (credential, scope) = match self.needs {
-            Needs::Nobody => ("none", None),
+            Needs::Nobody | Needs::Url => ("none", None),
             Needs::Scope(scope @ "payments.create") => ("api_key", Some(scope)),
             Needs::Scope(scope) if merchants_own => ("api_key, token or staff", Some(scope)),
             Needs::Scope(scope) => ("api_key or token", Some(scope)),
             Needs::Key => ("api_key", None),
             Needs::Signature(scope) => ("signature", scope),
             Needs::Operator("finance") => ("staff: finance", None),
+            Needs::Operator("support") => ("staff: support", None),
             Needs::Operator(_) => ("staff: admin", None),
         };
         let method = self.method.as_str();
@@ -146,12 +174,19 @@ impl Route {
 
     /// A body it can read, where it takes one.
     pub(super) fn body(&self) -> Option<Value> {
-        if self.method != Method::POST || self.path.ends_with("/cancel") {
+        if self.method != Method::POST
+            || ["/cancel", "/close", "/reopen"].iter().any(|end| self.path.ends_with(end))
+        {
             return None;
         }
         Some(match self.path {
             path if path.ends_with("/validate") => {
                 json!({ "method": "spei", "currency": "MXN", "type": "deposit" })
+            }
+            path if path.ends_with("/tickets") => json!({ "title": "a ticket" }),
+            path if path.ends_with("/comments") => json!({ "body": "a comment" }),
+            path if path.ends_with("/upload-url") => {
+                json!({ "filename": "a.png", "content_type": "image/png" })
             }
             path if path.ends_with("/payments") => quipu_tests::draft::deposit_mxn(1),
             _ => json!({}),

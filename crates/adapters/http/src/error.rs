@@ -10,6 +10,7 @@ use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
 use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
+use quipu_tickets::{FileRefused, TicketError, UploadError};
 use quipu_webhooks::EndpointError;
 
 use crate::{
@@ -61,6 +62,14 @@ impl ApiError {
 
     pub(crate) fn payment_not_found() -> Self {
         Self::refused(ErrorCode::PaymentNotFound, "there is no such payment")
+    }
+
+    pub(crate) fn ticket_not_found() -> Self {
+        Self::refused(ErrorCode::TicketNotFound, "there is no such ticket")
+    }
+
+    pub(crate) fn attachment_not_found() -> Self {
+        Self::refused(ErrorCode::AttachmentNotFound, "there is no such attachment")
     }
 
     pub(crate) fn merchant_not_found() -> Self {
@@ -250,6 +259,40 @@ impl From<HearError> for ApiError {
             HearError::Store(error) => error.into(),
             HearError::Unbookable(error) => Self::internal("hearing a rail", &error),
         }
+    }
+}
+
+impl From<TicketError> for ApiError {
+    fn from(error: TicketError) -> Self {
+        let code = match error {
+            TicketError::Invalid(problems) => return problems.into(),
+            TicketError::NotFound => return Self::ticket_not_found(),
+            TicketError::Overtaken => return Self::Overloaded,
+            TicketError::Files(cause) => return Self::internal("keeping a file", &cause),
+            TicketError::Store(error) => return error.into(),
+            TicketError::NoSuchStep(_) => ErrorCode::InvalidStatusTransition,
+            TicketError::ExistsForPayment => ErrorCode::TicketExistsForPayment,
+            TicketError::TooManyFiles(_) => ErrorCode::LimitReached,
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<UploadError> for ApiError {
+    fn from(error: UploadError) -> Self {
+        let code = match error {
+            UploadError::NotFound | UploadError::Refused(FileRefused::NotArrived) => {
+                return Self::attachment_not_found();
+            }
+            UploadError::Store(error) => return error.into(),
+            UploadError::Refused(FileRefused::Failed(cause)) => {
+                return Self::internal("keeping a file", &cause);
+            }
+            UploadError::Used => ErrorCode::UploadUrlUsed,
+            UploadError::Refused(FileRefused::TooLarge) => ErrorCode::BodyTooLarge,
+            UploadError::Refused(FileRefused::WrongType) => ErrorCode::UnsupportedMediaType,
+        };
+        Self::refused(code, error.to_string())
     }
 }
 

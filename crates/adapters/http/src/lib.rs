@@ -22,6 +22,7 @@ mod door;
 mod entrance;
 mod envelope;
 mod error;
+mod files;
 mod health;
 mod kept_answer;
 mod key_uses;

@@ -46,6 +46,14 @@ impl Query {
         value.parse().map_err(|error: T::Err| problems.add(name, error)).ok()
     }
 
+    /// A parameter that may be given several times, each value parsed by its type's own rule.
+    pub(crate) fn parsed_all<T: FromStr<Err: Display>>(&self, name: &str, problems: &mut Problems) -> Vec<T> {
+        let values = self.0.iter().filter(|(given, _)| given == name);
+        let parsed = values
+            .filter_map(|(_, value)| value.parse().map_err(|error: T::Err| problems.add(name, error)).ok());
+        parsed.collect()
+    }
+
     /// `limit` and `offset`.
     pub(crate) fn page(&self, problems: &mut Problems) -> Page {
         let limit = self.whole_number("limit", problems).map_or(Some(Page::DEFAULT_LIMIT), |limit| {
@@ -148,6 +156,15 @@ mod tests {
         ] {
             assert_eq!(page(text).expect_err(text).len(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn a_repeatable_parameter_is_read_value_by_value() {
+        let query = Query::parse("at=1&at=2&at=x&other=3").map_err(|_| ()).expect("pairs");
+        let mut problems = Problems::new();
+        assert_eq!(query.parsed_all::<u8>("at", &mut problems), [1, 2]);
+        assert_eq!(problems.messages().len(), 1);
+        assert!(query.parsed_all::<u8>("none", &mut problems).is_empty());
     }
 
     #[test]

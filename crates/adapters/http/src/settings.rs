@@ -78,6 +78,8 @@ impl Limits {
 pub struct HttpSettings {
     /// `{base_url}`, without a slash at its end; the issuer of bearer tokens.
     pub public_url: String,
+    /// `{upload_url}`, without a slash at its end: where files are sent and fetched.
+    pub upload_url: String,
     /// Rate limits.
     pub limits: Limits,
     /// Threads that handle requests; 0 means one for each core.
@@ -99,8 +101,10 @@ pub struct HttpSettings {
 impl HttpSettings {
     /// The defaults, reachable at this address.
     pub fn new(public_url: impl Into<String>) -> Self {
+        let public_url = public_url.into();
         Self {
-            public_url: public_url.into(),
+            upload_url: public_url.clone(),
+            public_url,
             limits: Limits::default(),
             workers: 0,
             max_connections: 10_000,

@@ -12,6 +12,7 @@ use quipu_payments::{
     RefundPayment, ResolveReceipt,
 };
 use quipu_signing::Keyring;
+use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
 use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 
 use crate::{
@@ -62,6 +63,12 @@ pub struct Services {
     pub money: Arc<dyn MoneyReads>,
     /// Reads payments.
     pub payments: Arc<dyn PaymentReads>,
+    /// Works on tickets.
+    pub tickets: Arc<TicketOffice>,
+    /// Reads tickets for their merchants.
+    pub ticket_reads: Arc<dyn TicketReads>,
+    /// Reads tickets for support.
+    pub support_reads: Arc<dyn SupportReads>,
     /// Reads balances.
     pub ledger: Arc<dyn LedgerReads>,
     /// Merchants, keys, routes and staff.

@@ -386,6 +386,101 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    tickets (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        title -> Text,
+        description -> Nullable<Text>,
+        category -> Text,
+        sub_category -> Nullable<Text>,
+        payment_id -> Nullable<Text>,
+        transaction_id -> Nullable<Text>,
+        reference -> Nullable<Text>,
+        requires_refund -> Bool,
+        created_at -> BigInt,
+        status -> Text,
+        status_rank -> Integer,
+        queue_rank -> Integer,
+        assignee -> Nullable<Text>,
+        resolution_summary -> Nullable<Text>,
+        updated_at -> BigInt,
+        resolved_at -> Nullable<BigInt>,
+        last_activity_at -> BigInt,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_comments (merchant_id, environment, ticket_id, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        ticket_id -> Text,
+        id -> BigInt,
+        author_type -> Text,
+        author_id -> Nullable<Text>,
+        author_name -> Nullable<Text>,
+        body -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_notes (merchant_id, environment, ticket_id, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        ticket_id -> Text,
+        id -> BigInt,
+        author_id -> Text,
+        author_name -> Text,
+        body -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_uploads (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        ticket_id -> Text,
+        filename -> Text,
+        content_type -> Text,
+        issued_at -> BigInt,
+        expires_at -> BigInt,
+        object -> Nullable<Text>,
+        size -> Nullable<BigInt>,
+        spent -> Bool,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_attachments (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        ticket_id -> Text,
+        comment_id -> BigInt,
+        place -> Integer,
+        name -> Text,
+        content_type -> Text,
+        size -> BigInt,
+        object -> Text,
+    }
+}
+
+diesel::table! {
+    ticket_thumbnails (merchant_id, environment, attachment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        attachment_id -> Text,
+        object -> Text,
+        content_type -> Text,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
 diesel::allow_tables_to_appear_in_same_query!(payments, bank_export_payments);

@@ -1,7 +1,7 @@
 //! What an operator can set: one `quipu.toml` and the environment, which wins. Every key has a default, and whatever
 //! is not a key or not a value stops the start with its name.
 
-mod planned;
+mod attachments;
 mod rails;
 mod reader;
 mod values;
@@ -17,6 +17,7 @@ use quipu_http::Limits;
 use quipu_kernel::Secret;
 use quipu_webhooks::RetryPolicy;
 
+pub(crate) use self::attachments::{Attachments, FilesAt};
 pub(crate) use self::rails::Provider;
 use self::reader::Reader;
 pub(crate) use self::values::duration;
@@ -48,6 +49,10 @@ pub(crate) struct Settings {
     pub(crate) data_dir: PathBuf,
     /// It may hold a password, so it is never shown.
     pub(crate) database_url: Secret,
+    /// Where files are sent and fetched, without a trailing slash; `None` means the public address.
+    pub(crate) upload_url: Option<String>,
+    pub(crate) attachments: Attachments,
+    pub(crate) tickets_auto_close_after: Duration,
     /// Where rate limits are shared between nodes; it may hold a password.
     pub(crate) redis_url: Option<Secret>,
     pub(crate) master_key: Option<Secret>,
@@ -68,8 +73,6 @@ pub(crate) struct Settings {
     pub(crate) call_deadline: Duration,
     /// How long a change may wait for a row that somebody else has locked.
     pub(crate) lock_deadline: Duration,
-    /// Keys that are set and have no effect in this release.
-    pub(crate) without_effect: Vec<&'static str>,
 }
 
 impl Settings {
@@ -102,6 +105,11 @@ impl Settings {
                 .take("metrics_listen", values::address)
                 .unwrap_or(([127, 0, 0, 1], 9090).into()),
             public_url: from.take("public_url", values::web_url),
+            upload_url: from.take("upload_url", values::web_url),
+            attachments: Attachments::read(from, &data_dir),
+            tickets_auto_close_after: from
+                .take("tickets.auto_close_after", values::duration)
+                .unwrap_or(Duration::from_hours(7 * 24)),
             data_dir,
             database_url,
             redis_url: from.take("redis_url", values::redis_url),
@@ -122,7 +130,6 @@ impl Settings {
             limits: limits(from),
             call_deadline: from.take("deadlines.call", values::deadline).unwrap_or(Duration::from_secs(10)),
             lock_deadline: from.take("deadlines.lock", values::deadline).unwrap_or(Duration::from_secs(2)),
-            without_effect: planned::take(from),
         };
         from.finish()?;
         Ok(settings)
@@ -225,15 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_planned_features_are_judged_and_named() {
-        let environment = [("QUIPU__RAILS__STATUS_SCHEDULE", "1s,2s")];
-        let settings = read("[tickets]\nauto_close_after = '7d'", &environment).expect("valid");
-        let named = ["rails.status_schedule", "tickets.auto_close_after"];
-        assert_eq!(settings.without_effect, named);
-        assert!(
-            problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")])
-                .contains("rails.status_schedule must be")
-        );
+    fn a_bad_schedule_is_named() {
+        let told = problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")]);
+        assert!(told.contains("rails.status_schedule must be"));
     }
 
     #[test]

@@ -107,17 +107,6 @@ pub(crate) fn flag(text: &str) -> Result<bool, Expected> {
     }
 }
 
-pub(crate) fn word(text: &str) -> Result<(), Expected> {
-    if text.is_empty() { Err("a text that is not empty") } else { Ok(()) }
-}
-
-pub(crate) fn attachments_url(text: &str) -> Result<(), Expected> {
-    let known = ["file://", "s3://"]
-        .iter()
-        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
-    if known { Ok(()) } else { Err("file://PATH or s3://BUCKET/PREFIX") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ mod beat;
 mod forget;
 mod prune;
 mod settle;
+mod tend;
 mod watched;
 
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio::{
 };
 
 pub(crate) use self::{
-    alert::Alert, beat::Beat, forget::Forget, prune::Prune, settle::Settle, watched::Watched,
+    alert::Alert, beat::Beat, forget::Forget, prune::Prune, settle::Settle, tend::Tend, watched::Watched,
 };
 
 /// Told to every worker when the process is to end.

@@ -12,6 +12,7 @@ const SCHEMAS: [&str; 6] = [
     include_str!("../../openapi/payments.json"),
     include_str!("../../openapi/balance.json"),
     include_str!("../../openapi/account.json"),
+    include_str!("../../openapi/tickets.json"),
     include_str!("../../openapi/webhooks.json"),
     include_str!("../../openapi/operator.json"),
     include_str!("../../openapi/pages.json"),

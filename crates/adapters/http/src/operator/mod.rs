@@ -17,6 +17,7 @@ pub(crate) mod payments;
 pub(crate) mod receipts;
 pub(crate) mod refunds;
 pub(crate) mod routes;
+pub(crate) mod tickets;
 pub(crate) mod webhooks;
 
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};

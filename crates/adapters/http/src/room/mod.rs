@@ -4,6 +4,9 @@
 #[expect(dead_code, reason = "the room needs a part of the world only")]
 #[path = "../../tests/edge/books.rs"]
 mod books;
+#[expect(dead_code, reason = "the room needs a part of the world only")]
+#[path = "../../tests/edge/desk.rs"]
+mod desk;
 #[path = "../../tests/edge/directory.rs"]
 mod directory;
 mod families;

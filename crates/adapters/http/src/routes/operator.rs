@@ -44,6 +44,20 @@ const DECISION: Operation = op("", "A decision of a person, on every rail")
         ErrorCode::IdempotencyKeyInUse,
         ErrorCode::IdempotencyKeyMismatch,
     ]);
+const NO_TICKET: &[ErrorCode] = &[ErrorCode::TicketNotFound];
+const QUEUE: &[&str] = &[
+    "Limit",
+    "Offset",
+    "MerchantFilter",
+    "EnvironmentFilter",
+    "TicketStatusFilter",
+    "TicketCategoryFilter",
+    "TicketPriorityFilter",
+    "AssigneeFilter",
+    "TicketPaymentFilter",
+    "CreatedFrom",
+    "CreatedTo",
+];
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
@@ -118,6 +132,18 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/receipts/{receipt_id}/resolve", Door::Staff(Role::Finance, run!(operator::receipts::resolve, call, staff)))
         .doc(op("resolveReceipt", "Decide about a parked receipt").takes("ReceiptResolve").asks(&["IdempotencyKey"]).shows(Data("Receipt"))
             .refuses(&[ErrorCode::ReceiptNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/tickets", Door::Staff(Role::Support, run!(operator::tickets::queue, call, staff)))
+        .doc(op("listTicketQueue", "Support's queue, by priority and age").asks(QUEUE).shows(List("QueuedTicket"))),
+    row("GET", "/operator/v1/tickets/{id}", Door::Staff(Role::Support, run!(operator::tickets::get, call, staff)))
+        .doc(op("getSupportTicket", "A ticket with its payment and all that was said").shows(Data("WholeTicket")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/assign", Door::Staff(Role::Support, run!(operator::tickets::assign, call, staff)))
+        .doc(op("assignTicket", "Give a ticket into somebody's hands").takes("TicketAssignment").shows(Data("SupportTicket")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff)))
+        .doc(op("moveTicket", "Move a ticket, and say what was found").takes("TicketMove").shows(Data("SupportTicket")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
+    row("GET", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::comments, call, staff)))
+        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(&["Limit", "Offset"]).shows(List("TicketEntry")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff)))
+        .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff)))
         .doc(op("checkLedger", "Recompute every balance and verify every invariant").shows(Data("LedgerReport"))),
     row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff)))

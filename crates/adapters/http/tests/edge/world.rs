@@ -27,11 +27,13 @@ use quipu_payments::{
     Rails, RefundPayment, ResolveReceipt,
 };
 use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
+use quipu_tickets::{TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::CreateEndpoint;
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
+    desk::EmptyDesk,
     directory::FakeDirectory,
     hooks::FakeHooks,
     money::NoMoney,
@@ -151,6 +153,16 @@ impl World {
             entropy.clone(),
         );
         let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
+        let desk = Arc::new(EmptyDesk);
+        let ports = TicketPorts {
+            commit: books.clone(),
+            reads: desk.clone(),
+            support: desk.clone(),
+            files: desk.clone(),
+            thumbnails: desk.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        };
         let money = Arc::new(NoMoney);
         let decide = DecidePayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
         let refund = RefundPayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
@@ -192,6 +204,9 @@ impl World {
             resolve: Arc::new(resolve),
             hear: Arc::new(hear),
             money,
+            tickets: Arc::new(TicketOffice::new(ports, TicketPeriods::default())),
+            ticket_reads: desk.clone(),
+            support_reads: desk,
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),

@@ -10,3 +10,8 @@ mod payments;
 mod receipts;
 mod search;
 mod timeline;
+mod ticket_list;
+mod ticket_queue;
+mod ticket_rows;
+mod ticket_search;
+mod tickets;

@@ -34,6 +34,12 @@ mod payments;
 mod receipts;
 mod record;
 mod refunds;
+mod ticket_attachments;
+mod ticket_comments;
+mod ticket_notes;
+mod ticket_thumbnails;
+mod ticket_uploads;
+mod tickets;
 pub(crate) mod work;
 
 /// A record on its way into a row, with what it shares with the rest of its change.
@@ -133,6 +139,12 @@ pub(crate) static TABLES: &[&dyn Table] = &[
     &alerts::Alerts,
     &bank_exports::BankExports,
     &bank_export_payments::BankExportPayments,
+    &tickets::Tickets,
+    &ticket_uploads::TicketUploads,
+    &ticket_comments::TicketComments,
+    &ticket_notes::TicketNotes,
+    &ticket_attachments::TicketAttachments,
+    &ticket_thumbnails::TicketThumbnails,
     &events::Events,
     &audit_log::AuditLog,
     &payment_pages::PaymentPages,
@@ -140,7 +152,8 @@ pub(crate) static TABLES: &[&dyn Table] = &[
 ];
 
 /// Those of them that are written again. They are locked in this order.
-pub(crate) static SAVED_TABLES: &[&dyn SavedTable] = &[&payments::Payments, &receipts::Receipts];
+pub(crate) static SAVED_TABLES: &[&dyn SavedTable] =
+    &[&payments::Payments, &receipts::Receipts, &tickets::Tickets, &ticket_uploads::TicketUploads];
 
 /// Every kind of unique name.
 pub(crate) static NAME_TABLES: &[&dyn NameTable] = &[
@@ -149,7 +162,13 @@ pub(crate) static NAME_TABLES: &[&dyn NameTable] = &[
     &customers::Phones,
     &callbacks::RailEvents,
     &bank_export_payments::ExportedPayments,
+    &tickets::PaymentsOfTickets,
 ];
+
+/// A number of bytes as the databases keep it.
+fn whole(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
 
 /// The place in [`TABLES`] of what keeps this record.
 pub(crate) fn table_of(record: &dyn Record) -> Option<usize> {
