@@ -59,5 +59,5 @@ pub(crate) fn event(
     };
     let payload = serde_json::to_string(&envelope);
     let payload = payload.unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"));
-    Event { id, name, at, payment_id: None, status: None, payload }
+    Event { id, name, at, payment_id: None, status: None, named: None, payload }
 }

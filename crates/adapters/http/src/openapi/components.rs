@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::code::ErrorCode;
 
 /// The schemas, an area a file.
-const SCHEMAS: [&str; 6] = [
+const SCHEMAS: [&str; 8] = [
     include_str!("../../openapi/common.json"),
     include_str!("../../openapi/payments.json"),
     include_str!("../../openapi/balance.json"),

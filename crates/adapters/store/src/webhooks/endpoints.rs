@@ -13,7 +13,7 @@ use super::{
 use crate::{
     connection::{Connection, execute, first, load},
     directory,
-    error::Fault,
+    error::{Fault, Trouble},
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
     tables::{deliveries::COUNTER, endpoints as new_endpoints},
@@ -38,6 +38,22 @@ struct Refused(EndpointError);
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
         Self(EndpointError::Store(fault.into()))
+    }
+}
+
+impl From<StoreUnavailable> for Refused {
+    fn from(error: StoreUnavailable) -> Self {
+        Self(EndpointError::Store(error))
+    }
+}
+
+impl Trouble for Refused {
+    fn fault(&self) -> Option<&Fault> {
+        match self.0 {
+            // What exactly it was is not known any more, so the worst is assumed.
+            EndpointError::Store(_) => Some(&Fault::Silent),
+            _ => None,
+        }
     }
 }
 
