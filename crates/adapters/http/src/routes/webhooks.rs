@@ -21,8 +21,9 @@ const CREATE: Operation = op("createWebhook", "Make a webhook; its secret is sho
     .takes("WebhookCreate")
     .shows(Data("WebhookCreated"))
     .refuses(&[ErrorCode::LimitReached]);
-const LIST: Operation =
-    op("listWebhooks", "Webhooks, newest first").asks(&["Limit", "Offset", "SourceFilter"]).shows(List("Webhook"));
+const LIST: Operation = op("listWebhooks", "Webhooks, newest first")
+    .asks(&["Limit", "Offset", "SourceFilter"])
+    .shows(List("Webhook"));
 const GET: Operation = op("getWebhook", "One webhook").shows(Data("Webhook")).refuses(NOT_FOUND);
 const UPDATE: Operation = op("updateWebhook", "Change what is given; the rest stays")
     .takes("WebhookUpdate")
@@ -33,16 +34,18 @@ const DELETE: Operation = op("deleteWebhook", "Remove a webhook and the log of w
     .refuses(NOT_FOUND);
 const ENABLE: Operation =
     op("enableWebhook", "Let deliveries go out").shows(Data("Webhook")).refuses(NOT_FOUND);
-const DISABLE: Operation =
-    op("disableWebhook", "Stop deliveries; what is owed has failed").shows(Data("Webhook")).refuses(NOT_FOUND);
+const DISABLE: Operation = op("disableWebhook", "Stop deliveries; what is owed has failed")
+    .shows(Data("Webhook"))
+    .refuses(NOT_FOUND);
 const TEST: Operation = op("testWebhook", "Send a signed sample of an event at once, and answer the attempt")
     .takes("WebhookTest")
     .shows(Data("WebhookTested"))
     .refuses(NOT_FOUND);
-const EVENTS: Operation = op("listWebhookEvents", "What a webhook was told, newest first, with every attempt")
-    .asks(&["Limit", "Offset", "DeliveryStatusFilter", "CreatedFrom", "CreatedTo"])
-    .shows(List("WebhookEvent"))
-    .refuses(NOT_FOUND);
+const EVENTS: Operation =
+    op("listWebhookEvents", "What a webhook was told, newest first, with every attempt")
+        .asks(&["Limit", "Offset", "DeliveryStatusFilter", "CreatedFrom", "CreatedTo"])
+        .shows(List("WebhookEvent"))
+        .refuses(NOT_FOUND);
 const RETRY: Operation = op("retryWebhookEvents", "Try failed events again: these, those of a time, or all")
     .may_take("WebhookRetry")
     .shows(Data("WebhookRetried"))

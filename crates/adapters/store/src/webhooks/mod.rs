@@ -1,5 +1,6 @@
 //! Webhooks: the endpoints, the log of what each was told, and the queue of what is owed.
 
+mod claim;
 mod endpoints;
 mod log;
 mod prune;

@@ -8,8 +8,9 @@ use super::settle::{Whose, count, count_all};
 use crate::{
     connection::{Connection, execute, load},
     error::Fault,
-    schema::{deliveries, webhook_endpoints as endpoints},
+    schema::{counters, deliveries, webhook_endpoints as endpoints},
     stored::parsed,
+    tables::deliveries::COUNTER,
 };
 
 /// Drops what was finished and happened before `before`, endpoint by endpoint, and what is left of removed endpoints.
@@ -49,6 +50,13 @@ pub(super) async fn prune(conn: &mut Connection, before: Timestamp, limit: i64) 
             if removed {
                 let row = endpoints::table.filter(endpoints::id.eq(&id));
                 execute!(conn, diesel::delete(row))?;
+                // An attempt that was under way when it was removed has counted itself since.
+                let counted = counters::table
+                    .filter(counters::merchant_id.eq(merchant))
+                    .filter(counters::environment.eq(&environment))
+                    .filter(counters::name.eq(COUNTER))
+                    .filter(counters::key1.eq(&id));
+                execute!(conn, diesel::delete(counted))?;
             }
             continue;
         }
