@@ -59,8 +59,16 @@ impl Watching {
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let details = PageDetails::new(visit.view(clock.now(), None));
         let first = Some(written(&details, format_args!("retry: {RETRY_MILLIS}\n")));
-        let (sent, over) = (visit.payment.state().revision, !is_live(visit.payment.status()));
-        Self { seat, words: visit.words, clock, first, sent, over, heartbeat, until: now + LONGEST }
+        Self {
+            seat,
+            words: visit.words,
+            clock,
+            first,
+            sent: visit.payment.state().revision,
+            over: !is_live(visit.payment.status()),
+            heartbeat,
+            until: now + LONGEST,
+        }
     }
 
     /// What is sent: how it stands, then each change, and something between them now and then.
