@@ -17,8 +17,10 @@ pub(super) enum Needs {
     Key,
     /// A signature; credentials have every scope, but tokens made by them need this one.
     Signature(Option<&'static str>),
-    /// The token of an operator of this role, or of an admin.
+    /// The token of an operator of this role, or of an admin; every operator reads what a viewer reads.
     Operator(&'static str),
+    /// The signature of a configured provider.
+    Provider,
 }
 
 /// One route as the gateway publishes it.
@@ -32,7 +34,7 @@ pub(super) struct Route {
 /// Every route there is. An endpoint that is added without a row here fails
 /// `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope and foreign id.
 pub(super) fn all() -> Vec<Route> {
-    use Needs::{Key, Nobody, Operator, Scope, Signature};
+    use Needs::{Key, Nobody, Operator, Provider, Scope, Signature};
     let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
     [
         (&get, "/healthz", Nobody),
@@ -78,6 +80,17 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/operators", Operator("admin")),
         (&get, "/operator/v1/operators", Operator("admin")),
         (&delete, "/operator/v1/operators/{operator_id}", Operator("admin")),
+        (&post, "/api/v1/providers/{rail}/callbacks", Provider),
+        (&get, "/operator/v1/payments", Operator("viewer")),
+        (&get, "/operator/v1/payments/{payment_id}", Operator("viewer")),
+        (&post, "/operator/v1/payments/{payment_id}/submit", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/complete", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/fail", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/return", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/refunds", Operator("finance")),
+        (&get, "/operator/v1/payments/{payment_id}/refunds", Operator("finance")),
+        (&get, "/operator/v1/receipts", Operator("finance")),
+        (&post, "/operator/v1/receipts/{receipt_id}/resolve", Operator("finance")),
         (&get, "/operator/v1/ledger/check", Operator("finance")),
         (&get, "/operator/v1/audit-log", Operator("finance")),
     ]
@@ -95,6 +108,9 @@ impl Route {
             .replace("{key_id}", "none")
             .replace("{credential_id}", "none")
             .replace("{operator_id}", "none")
+            .replace("{payment_id}", payment_id)
+            .replace("{receipt_id}", "none")
+            .replace("{rail}", "nobody")
             .replace("{file}", "start.js")
     }
 
@@ -109,6 +125,8 @@ impl Route {
             Needs::Key => ("api_key", None),
             Needs::Signature(scope) => ("signature", scope),
             Needs::Operator("finance") => ("staff: finance", None),
+            Needs::Operator("viewer") => ("staff: viewer", None),
+            Needs::Provider => ("provider's signature", None),
             Needs::Operator(_) => ("staff: admin", None),
         };
         let method = self.method.as_str();
