@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Histories in an ordinary run.
-const RUNS: u64 = 1_500;
+const RUNS: u64 = 20_000;
 /// Steps of one history.
 const STEPS: u64 = 40;
 const DEPOSITED: i64 = 1_000;
