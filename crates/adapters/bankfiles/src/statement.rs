@@ -153,7 +153,7 @@ impl Statement {
     /// Hands over the entry that ends: its details one by one where each has an amount, else the entry as a whole.
     fn finish(&mut self, each: &mut impl FnMut(Entry)) -> Result<(), StatementProblem> {
         let (Some(mut entry), number) = (self.entry.take(), self.entries) else { return Ok(()) };
-        if !entry.status.as_deref().is_some_and(|status| status == "BOOK") {
+        if entry.status.as_deref() != Some("BOOK") {
             // Without a status it is no entry of any version.
             return match entry.status {
                 Some(_) => Ok(()),

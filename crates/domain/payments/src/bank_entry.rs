@@ -49,19 +49,17 @@ impl BankEntry {
             (Direction::Deposit, true, false) | (Direction::Withdrawal, false, false) => {
                 Some(RailEventKind::Completed)
             }
-            // Money that comes in under the name of a payout came back, whether the bank says so or not.
-            (Direction::Withdrawal, true, _) => Some(RailEventKind::Returned),
-            // A deposit that is taken back fits no move; the payment's own rules park it.
-            (Direction::Deposit, ..) => Some(RailEventKind::Returned),
+            // Money that comes in under the name of a payout came back, whether the bank says so or not. A deposit that is
+            // taken back fits no move; the payment's own rules park it.
+            (Direction::Withdrawal, true, _) | (Direction::Deposit, ..) => Some(RailEventKind::Returned),
             (Direction::Withdrawal, false, true) => None,
         });
-        let reference = match (named, kind) {
-            (Some((id, _)), Some(_)) => id.as_str().to_owned(),
-            _ => {
-                let direction = if self.is_credit { "credit" } else { "debit" };
-                let text = self.texts.first().map_or("", String::as_str);
-                format!("{direction}: {text}").chars().take(MOST_IN_REFERENCE).collect()
-            }
+        let reference = if let (Some((id, _)), Some(_)) = (named, kind) {
+            id.as_str().to_owned()
+        } else {
+            let direction = if self.is_credit { "credit" } else { "debit" };
+            let text = self.texts.first().map_or("", String::as_str);
+            format!("{direction}: {text}").chars().take(MOST_IN_REFERENCE).collect()
         };
         RailEvent {
             id: self.id.clone(),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Commit, CommitError, IdempotencyRecord, Refusal};
+use quipu_commit::{Commit, CommitError, Refusal};
 use quipu_kernel::{Clock, Entropy, PaymentId};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_merchants::StoreUnavailable;
 
 use crate::{
     decision::ManualDecision,
@@ -12,7 +12,7 @@ use crate::{
     moves::{Moves, chain},
     payment::{Failure, Payment},
     ports::MoneyReads,
-    refund_payment::refused,
+    recorded::{Recorded, refused},
 };
 
 /// How often a decision is made anew because the payment moved under it.
@@ -46,7 +46,7 @@ impl DecidePayment {
         id: &PaymentId,
         decision: ManualDecision,
         reason: Option<&str>,
-        record: &(dyn Fn(&Payment, &Payment) -> (AuditRecord, Option<IdempotencyRecord>) + Sync),
+        record: &(dyn Fn(&Payment, &Payment) -> Recorded + Sync),
     ) -> Result<Payment, DecideError> {
         for _ in 0..TRIES {
             let found = self.reads.find_payment(id).await?;

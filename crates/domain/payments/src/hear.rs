@@ -181,7 +181,7 @@ impl HearRail {
                     rail,
                     event,
                     tenant,
-                    &payment_id,
+                    payment_id.as_ref(),
                     reason,
                     at,
                 )));
@@ -218,14 +218,14 @@ impl HearRail {
         rail: &str,
         event: &RailEvent,
         tenant: Option<Tenant>,
-        payment_id: &Option<PaymentId>,
+        payment_id: Option<&PaymentId>,
         reason: ParkReason,
         at: Timestamp,
     ) -> Receipt {
         Receipt {
             receipt_id: format!("rcp_{:013}_{}", at.millis(), base32(&*self.entropy, 16)),
             tenant,
-            payment_id: payment_id.clone(),
+            payment_id: payment_id.cloned(),
             rail: rail.to_owned(),
             event_id: event.id.clone(),
             kind: event.kind,

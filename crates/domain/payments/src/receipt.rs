@@ -118,6 +118,7 @@ pub struct Receipt {
     pub resolved_at: Option<Timestamp>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn kind_name<S: serde::Serializer>(kind: &RailEventKind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(kind.as_str())
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Commit, CommitError, IdempotencyRecord, Refusal};
+use quipu_commit::{Commit, CommitError, Refusal};
 use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
-use quipu_ledger::PostingError;
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_merchants::StoreUnavailable;
 
 use crate::{
     error::DecideError,
     moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,
+    recorded::{Recorded, refused},
     refund::{NotRefundable, Refund},
 };
 
@@ -58,7 +58,7 @@ impl RefundPayment {
         &self,
         id: &PaymentId,
         order: &RefundOrder,
-        record: &(dyn Fn(&Payment, &Payment, &Refund) -> (AuditRecord, Option<IdempotencyRecord>) + Sync),
+        record: &(dyn Fn(&Payment, &Payment, &Refund) -> Recorded + Sync),
     ) -> Result<(Payment, Refund), DecideError> {
         for _ in 0..TRIES {
             let found = self.reads.find_payment(id).await?;
@@ -92,18 +92,5 @@ impl RefundPayment {
             }
         }
         Err(DecideError::Store(StoreUnavailable::Overloaded))
-    }
-}
-
-/// What a refused commit means to the person who decided.
-pub(crate) fn refused(error: CommitError) -> DecideError {
-    match error {
-        CommitError::Refused(Refusal::Posting(PostingError::InsufficientFunds)) => {
-            DecideError::InsufficientBalance
-        }
-        CommitError::Refused(Refusal::Posting(PostingError::OutOfRange)) => DecideError::OutOfRange,
-        CommitError::Refused(Refusal::IdempotencyKeyUsed) => DecideError::IdempotencyKeyUsed,
-        CommitError::Refused(refusal) => DecideError::Store(StoreUnavailable::Failed(refusal.to_string())),
-        CommitError::Store(error) => error.into(),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, IdempotencyRecord, Refusal};
+use quipu_commit::{Changes, Commit, CommitError, Refusal};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
-use quipu_merchants::{AuditRecord, Directory, RouteKey, StoreUnavailable};
+use quipu_merchants::{Directory, RouteKey, StoreUnavailable};
 
 use crate::{
     error::DecideError,
@@ -13,7 +13,7 @@ use crate::{
     payment::Payment,
     ports::MoneyReads,
     receipt::{Receipt, Resolution},
-    refund_payment::refused,
+    recorded::{Recorded, refused},
     status::{Status, Trigger},
 };
 
@@ -47,7 +47,7 @@ impl ResolveReceipt {
         &self,
         id: &str,
         resolution: Resolution,
-        record: &(dyn Fn(&Receipt, &Receipt) -> (AuditRecord, Option<IdempotencyRecord>) + Sync),
+        record: &(dyn Fn(&Receipt, &Receipt) -> Recorded + Sync),
     ) -> Result<Receipt, DecideError> {
         for _ in 0..TRIES {
             let receipt = self.reads.receipt(id).await?.ok_or(DecideError::ReceiptNotFound)?;

@@ -120,6 +120,9 @@ fn a_payout_that_comes_back_before_the_word_of_its_payment_ends_where_it_would_i
 
 #[test]
 fn a_persons_decision_goes_through_the_table_like_everything_else() {
+    use ManualDecision::{Complete, Fail, Return, Submit};
+    use PaymentType::{Deposit, Withdrawal};
+
     let after = |kind, status, decision: ManualDecision| {
         let mut payment = standing(kind, Method::Spei, status, true);
         for trigger in decision.triggers(&payment) {
@@ -127,8 +130,6 @@ fn a_persons_decision_goes_through_the_table_like_everything_else() {
         }
         Some((payment.status(), payment.state().version))
     };
-    use ManualDecision::{Complete, Fail, Return, Submit};
-    use PaymentType::{Deposit, Withdrawal};
     let table = [
         (Withdrawal, Status::Pending, Submit, Some((Status::Processing, 2))),
         (Withdrawal, Status::Pending, Complete, Some((Status::Completed, 3))),
