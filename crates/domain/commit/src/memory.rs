@@ -94,6 +94,14 @@ impl Contents {
         self.state.balances.get(&(tenant, currency)).map_or(Balance::zero(currency), |known| known.balance)
     }
 
+    /// Every balance of a tenant, by currency.
+    pub fn balances(&self, tenant: Tenant) -> Vec<Balance> {
+        let mine = self.state.balances.iter().filter(|((owner, _), _)| *owner == tenant);
+        let mut balances: Vec<_> = mine.map(|(_, known)| known.balance).collect();
+        balances.sort_by_key(|balance| balance.currency);
+        balances
+    }
+
     /// What is kept under a key and has not expired at `now`.
     pub fn kept(&self, key: &AnswerKey, now: Timestamp) -> Option<&Kept> {
         self.kept.get(key).filter(|kept| kept.record.expires_at > now)

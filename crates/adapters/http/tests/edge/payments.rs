@@ -87,7 +87,6 @@ async fn a_repeat_under_one_idempotency_key_gets_the_first_answer_byte_for_byte(
     let again = send("attempt 2", &deposit("r-1")).await;
     assert_eq!((&again.text, again.header("idempotent-replayed")), (&refused.text, Some("true")));
 
-    assert!(world.books.kept().iter().all(|sealed| !sealed.contains("ana") && !sealed.contains("r-1")));
     for name in ["", "caf\u{e9}", &"k".repeat(256)] {
         assert_eq!(send(name, &deposit("r-3")).await.code(), (400, "VALIDATION_FAILED"), "{name:?}");
     }
