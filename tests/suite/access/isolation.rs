@@ -41,7 +41,7 @@ async fn another_merchants_ids_are_unknown_ids(database: Database) {
                 let none = signing.signer.get(&unknown).send(&caller).await.refused(404, "PAYMENT_NOT_FOUND");
                 assert_eq!(seen["message"], none["message"]);
             }
-            Needs::Operator(_) | Needs::Key | Needs::Nobody | Needs::Url => continue,
+            Needs::Operator(_) | Needs::Provider | Needs::Key | Needs::Nobody | Needs::Url => continue,
         }
         walked += 1;
     }

@@ -19,6 +19,8 @@ pub(super) enum Needs {
     Signature(Option<&'static str>),
     /// A URL that the gateway has signed.
     Url,
+    /// The signature of a configured provider.
+    Provider,
     /// The token of an operator of this role, or of an admin.
     Operator(&'static str),
 }
@@ -34,7 +36,7 @@ pub(super) struct Route {
 /// Every route there is. An endpoint that is added without a row here fails
 /// `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope and foreign id.
 pub(super) fn all() -> Vec<Route> {
-    use Needs::{Key, Nobody, Operator, Scope, Signature, Url};
+    use Needs::{Key, Nobody, Operator, Provider, Scope, Signature, Url};
     let (get, post, put, delete) = (Method::GET, Method::POST, Method::PUT, Method::DELETE);
     [
         (&get, "/healthz", Nobody),
@@ -114,6 +116,19 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/operator/v1/merchants/{id}/webhooks", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/webhooks", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&post, "/api/v1/providers/{rail}/callbacks", Provider),
+        (&get, "/operator/v1/payments", Operator("viewer")),
+        (&get, "/operator/v1/payments/{payment_id}", Operator("viewer")),
+        (&post, "/operator/v1/payments/{payment_id}/submit", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/complete", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/fail", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/return", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/refunds", Operator("finance")),
+        (&get, "/operator/v1/payments/{payment_id}/refunds", Operator("finance")),
+        (&get, "/operator/v1/receipts", Operator("finance")),
+        (&post, "/operator/v1/receipts/{receipt_id}/resolve", Operator("finance")),
+        (&get, "/operator/v1/ledger/check", Operator("finance")),
+        (&get, "/operator/v1/audit-log", Operator("finance")),
         (&get, "/operator/v1/tickets", Operator("support")),
         (&get, "/operator/v1/tickets/{id}", Operator("support")),
         (&post, "/operator/v1/tickets/{id}/assign", Operator("support")),
