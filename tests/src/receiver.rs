@@ -173,7 +173,8 @@ async fn serve(connection: TcpStream, book: Arc<Mutex<Book>>) -> std::io::Result
         match behaviour {
             Behaviour::Answer(status, headers, body) => {
                 let length = body.len();
-                let answer = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
+                let answer =
+                    format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
                 connection.write_all(answer.as_bytes()).await?;
             }
             Behaviour::Hang => tokio::time::sleep(Duration::from_hours(1)).await,

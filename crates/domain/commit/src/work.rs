@@ -18,13 +18,8 @@ impl Queue {
     /// Uploads whose files are to be deleted unless a comment uses them.
     pub const UPLOADS: Self = Self("uploads");
     /// Every queue: each has one wake-up and one line in the metrics. A queue that is not named here is never served.
-    pub const ALL: &'static [Self] = &[
-        Self::SETTLEMENT,
-        Self::REDIRECTPAY_ALERT,
-        Self::TICKET_CLOSING,
-        Self::THUMBNAILS,
-        Self::UPLOADS,
-    ];
+    pub const ALL: &'static [Self] =
+        &[Self::SETTLEMENT, Self::REDIRECTPAY_ALERT, Self::TICKET_CLOSING, Self::THUMBNAILS, Self::UPLOADS];
 
     /// The queue of this name.
     pub fn named(name: &str) -> Option<Self> {

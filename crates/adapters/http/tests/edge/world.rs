@@ -15,7 +15,8 @@ use actix_web::{
 };
 use async_trait::async_trait;
 use quipu_http::{
-    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, Webhooks, configure,
+    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, Webhooks,
+    configure,
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
@@ -23,8 +24,8 @@ use quipu_merchants::{
     NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
 use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks, PlayScheme,
-    Rails, RefundPayment, ResolveReceipt,
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
+    PlayScheme, Rails, RefundPayment, ResolveReceipt,
 };
 use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
 use quipu_tickets::{TicketOffice, TicketPeriods, TicketPorts};
@@ -188,8 +189,7 @@ impl World {
             viewers: Arc::new(Viewers::default()),
         };
         let hooks = Arc::new(FakeHooks::default());
-        let endpoints =
-            CreateEndpoint::new(hooks.clone(), keyring.clone(), clock.clone(), entropy.clone());
+        let endpoints = CreateEndpoint::new(hooks.clone(), keyring.clone(), clock.clone(), entropy.clone());
         let webhooks = Webhooks {
             create: Arc::new(endpoints),
             endpoints: hooks.clone(),
