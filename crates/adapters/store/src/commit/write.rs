@@ -259,6 +259,6 @@ async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Faul
     in_order(sent).await.into_iter().collect()
 }
 
-fn written<'c>(writing: BoxFuture<'c, QueryResult<()>>) -> Writing<'c> {
+fn written(writing: BoxFuture<'_, QueryResult<()>>) -> Writing<'_> {
     Box::pin(async move { Ok(writing.await?) })
 }

@@ -39,13 +39,12 @@ pub(super) async fn list(
     page: Page,
 ) -> Result<(Vec<TicketSummary>, u64), Fault> {
     conn.begin_snapshot().await?;
-    let (ids, total) = match few(conn, tenant, filter, sort, page)? {
-        Some(found) => found,
-        None => {
-            let total = count(conn, tenant, filter).await?;
-            let some = page.offset() < total;
-            (if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total)
-        }
+    let (ids, total) = if let Some(found) = few(conn, tenant, filter, sort, page)? {
+        found
+    } else {
+        let total = count(conn, tenant, filter).await?;
+        let some = page.offset() < total;
+        (if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total)
     };
     let query =
         of_tenant!(tickets::table, tenant).filter(tickets::id.eq_any(&ids)).select(selection::<SummaryRow>());

@@ -250,7 +250,7 @@ impl Store {
     ) -> Result<Option<Endpoint>, StoreUnavailable> {
         let policy = policy.clone();
         let decide = move |endpoint: &mut Endpoint| {
-            outcomes.iter().fold(false, |changed, outcome| endpoint.note(outcome, &policy) || changed)
+            outcomes.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
         };
         self.revise(tenant, id, decide).await
     }
