@@ -7,6 +7,8 @@ mod books;
 #[path = "../../tests/edge/directory.rs"]
 mod directory;
 mod families;
+#[path = "../../tests/edge/money.rs"]
+mod money;
 mod streams;
 mod table;
 #[expect(dead_code, reason = "the room needs a part of the world only")]
