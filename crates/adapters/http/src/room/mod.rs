@@ -10,8 +10,13 @@ mod desk;
 #[path = "../../tests/edge/directory.rs"]
 mod directory;
 mod families;
+<<<<<<< HEAD
 #[path = "../../tests/edge/pages.rs"]
 mod pages;
+=======
+#[path = "../../tests/edge/money.rs"]
+mod money;
+>>>>>>> money
 mod streams;
 mod table;
 #[expect(dead_code, reason = "the room needs a part of the world only")]
