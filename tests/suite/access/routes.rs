@@ -176,6 +176,8 @@ impl Route {
             Needs::Signature(scope) => ("signature", scope),
             Needs::Operator("finance") => ("staff: finance", None),
             Needs::Operator("support") => ("staff: support", None),
+            Needs::Operator("viewer") => ("staff: viewer", None),
+            Needs::Provider => ("provider's signature", None),
             Needs::Operator(_) => ("staff: admin", None),
         };
         let method = self.method.as_str();

@@ -10,13 +10,10 @@ mod desk;
 #[path = "../../tests/edge/directory.rs"]
 mod directory;
 mod families;
-<<<<<<< HEAD
-#[path = "../../tests/edge/pages.rs"]
-mod pages;
-=======
 #[path = "../../tests/edge/money.rs"]
 mod money;
->>>>>>> money
+#[path = "../../tests/edge/pages.rs"]
+mod pages;
 mod streams;
 mod table;
 #[expect(dead_code, reason = "the room needs a part of the world only")]
