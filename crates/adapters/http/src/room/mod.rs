@@ -10,6 +10,8 @@ mod desk;
 #[path = "../../tests/edge/directory.rs"]
 mod directory;
 mod families;
+#[path = "../../tests/edge/hooks.rs"]
+mod hooks;
 #[path = "../../tests/edge/money.rs"]
 mod money;
 #[path = "../../tests/edge/pages.rs"]
