@@ -40,7 +40,7 @@ async fn a_server_that_does_not_answer_is_named_and_found_again() {
         (answer.status != 200).then_some(answer)
     })
     .await;
-    refused.refused(500, "INTERNAL_ERROR");
+    refused.refused(503, "OVERLOADED");
     assert!(!refused.text.contains(name) && !refused.text.contains("connect"), "{refused}");
     server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     quipu_tests::eventually("the database to be found again", async || {

@@ -87,7 +87,8 @@ async fn no_route_but_the_public_ones_opens_without_a_credential(database: Datab
         match route.needs {
             // What is no URL of the gateway's own leads nowhere.
             Needs::Url => assert_eq!(answer.status, 404, "{path}: {}", answer.text),
-            Needs::Nobody => assert_eq!(answer.status, 200, "{path}: {}", answer.text),
+            // It opens, though there may be nothing of this name behind it.
+            Needs::Nobody => assert!(matches!(answer.status, 200 | 404), "{path}: {}", answer.text),
             Needs::Scope(_) | Needs::Key => refused_401(&answer, "API_KEY_MISSING"),
             Needs::Signature(_) => refused_401(&answer, "SIGNATURE_MISSING"),
             // No provider of this name is configured.

@@ -89,9 +89,7 @@ async fn a_body_beyond_one_mebibyte_is_refused() {
 #[actix_web::test]
 async fn unknown_paths_and_methods_answer_in_shape() {
     let world = World::new();
-    for path in
-        ["/", "/api", "/api/v1/nothing", "/api/v1/payments/", "/%00", "/%ff", "/api/v1/payments/a/b/c"]
-    {
+    for path in ["/api", "/api/v1/nothing", "/api/v1/payments/", "/%00", "/%ff", "/api/v1/payments/a/b/c"] {
         let answer = world.send(request("GET", path)).await;
         assert_eq!(answer.code(), (404, "ROUTE_NOT_FOUND"), "{path}");
         is_business(&answer);
