@@ -18,7 +18,7 @@ on_both_databases!(
 );
 
 /// Each operation of staff, and the role it needs where it is not an admin's.
-const STAFF: [(&str, &str, &str); 37] = [
+const STAFF: [(&str, &str, &str); 42] = [
     ("POST", "/operator/v1/operators", "admin"),
     ("GET", "/operator/v1/operators", "admin"),
     ("DELETE", "/operator/v1/operators/{operator_id}", "admin"),
@@ -38,6 +38,11 @@ const STAFF: [(&str, &str, &str); 37] = [
     ("POST", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
     ("GET", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
     ("POST", "/operator/v1/merchants/{id}/adjustments", "finance"),
+    ("PUT", "/operator/v1/merchants/{id}/page", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/page", "admin"),
+    ("DELETE", "/operator/v1/merchants/{id}/page", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/webhooks", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/webhooks", "admin"),
     ("GET", "/operator/v1/payments", "viewer"),
     ("GET", "/operator/v1/payments/{payment_id}", "viewer"),
     ("POST", "/operator/v1/payments/{payment_id}/submit", "finance"),

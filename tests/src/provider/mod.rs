@@ -103,7 +103,8 @@ impl Provider {
     /// Decides what a status question is answered for a reference: `completed`, `failed`, `pending`, `unknown`.
     pub fn settle(&self, reference: &str, status: &str) {
         let mut book = self.book();
-        book.orders.get_mut(reference).expect("a reference that was taken on").status = status.to_owned();
+        let order = book.orders.get_mut(reference).expect("a reference that was taken on");
+        status.clone_into(&mut order.status);
     }
 
     /// A callback about a payment that it took on, with its own amount and currency.

@@ -52,7 +52,7 @@ fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
         "--out",
         &out,
     ];
-    serde_json::from_str(&gateway.run(&words).ok()).expect("JSON")
+    serde_json::from_str(gateway.run(&words).ok()).expect("JSON")
 }
 
 fn import(gateway: &Gateway, file: &str) -> Result<Value, String> {

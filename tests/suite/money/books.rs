@@ -27,7 +27,9 @@ async fn an_entry_that_does_not_follow_from_its_payment_is_found(database: Datab
     let sql = |statement: &str| {
         gateway.execute_sql(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
     };
-    unguarded.iter().for_each(|statement| sql(statement));
+    for statement in &unguarded {
+        sql(statement);
+    }
     sql("CREATE TABLE saved_entries AS SELECT * FROM entries");
     sql("CREATE TABLE saved_refunds AS SELECT * FROM refunds");
     let completed = "reason = 'deposit_completed'";

@@ -160,9 +160,9 @@ async fn files_in_a_bucket_go_all_the_way(database: Database) {
     let url = upload_url(api, &id, "a.png", "image/png").await;
     assert!(url["upload_url"].as_str().is_some_and(|url| url.contains(host)), "{url}");
     let file = named(&url, "a.png", "image/png");
-    invalid(&comment_with(api, &id, &[file.clone()]).await, "attachments.0");
+    invalid(&comment_with(api, &id, std::slice::from_ref(&file)).await, "attachments.0");
     assert_eq!(put(&url["upload_url"], "image/png", PIXEL).await.0, StatusCode::OK);
-    let comment = created(&comment_with(api, &id, &[file.clone()]).await);
+    let comment = created(&comment_with(api, &id, std::slice::from_ref(&file)).await);
     let attachment = comment["attachments"][0]["id"].as_str().expect("an id").to_owned();
     // The URL still lives and writes to the staging key; what the comment has stays as it is, and nobody uses it twice.
     assert_eq!(put(&url["upload_url"], "image/png", b"something else").await.0, StatusCode::OK);
@@ -179,7 +179,7 @@ async fn files_in_a_bucket_go_all_the_way(database: Database) {
     assert_eq!(put(&url["upload_url"], "image/png", b"<svg onload=alert(1)>").await.0, StatusCode::OK);
     let file = named(&url, "b.png", "image/png");
     for _ in 0..2 {
-        invalid(&comment_with(api, &id, &[file.clone()]).await, "attachments.0");
+        invalid(&comment_with(api, &id, std::slice::from_ref(&file)).await, "attachments.0");
     }
     assert_eq!(api.get(&path(&id, "/comments")).await.ok()["total"], 1);
     gateway.assert_no_panic();

@@ -116,7 +116,7 @@ async fn an_upload_url_is_good_for_one_file(database: Database) {
     told(&put(&url["upload_url"], "image/png", PIXEL).await, 409, "UPLOAD_URL_USED");
     assert_eq!(stored(&gateway).len(), 1);
     let file = named(&url, "a.png", "image/png");
-    created(&comment_with(api, &id, &[file.clone()]).await);
+    created(&comment_with(api, &id, std::slice::from_ref(&file)).await);
     invalid(&comment_with(api, &id, &[file]).await, "attachments.0");
     told(&put(&url["upload_url"], "image/png", PIXEL).await, 409, "UPLOAD_URL_USED");
 }
@@ -129,7 +129,7 @@ async fn an_upload_belongs_to_one_ticket_of_one_merchant(database: Database) {
     let (foreign, in_live) = (plain(&other.api).await, plain(&live).await);
     let file = sent(&owner.api, &id, "a.png", "image/png", PIXEL).await;
     for (api, ticket) in [(&owner.api, &second), (&other.api, &foreign), (&live, &in_live)] {
-        invalid(&comment_with(api, ticket, &[file.clone()]).await, "attachments.0");
+        invalid(&comment_with(api, ticket, std::slice::from_ref(&file)).await, "attachments.0");
     }
     let with = |member: &str, value: Value| {
         let mut file = file.clone();

@@ -1,11 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the room that the table makes for tickets, pages and streams is not all in use yet"
-    )
-)]
 
 // The room's tests share the world of the tests that see this crate from outside.
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Fetching a file. Whatever a merchant uploaded, a browser that opens it runs nothing of it: it is what it is declared to
 //! be, in a sandbox, and anything but a picture is saved and not shown.
 
+use std::fmt::Write as _;
+
 use actix_web::{
     HttpResponse,
     body::{BoxBody, SizedStream},
@@ -78,7 +80,8 @@ fn disposition(kind: ContentType, name: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_') {
             escaped.push(char::from(byte));
         } else {
-            escaped.push_str(&format!("%{byte:02X}"));
+            // Writing to memory cannot fail.
+            let _ = write!(escaped, "%{byte:02X}");
         }
     }
     format!("{how}; filename*=UTF-8''{escaped}")

@@ -1,10 +1,8 @@
 //! Shows that there is room: a ticket-shaped answer, a page and a stream behind every kind of door, each with every family
 //! of errors, in a table of their own.
 
-#[expect(dead_code, reason = "the room needs a part of the world only")]
 #[path = "../../tests/edge/books.rs"]
 mod books;
-#[expect(dead_code, reason = "the room needs a part of the world only")]
 #[path = "../../tests/edge/desk.rs"]
 mod desk;
 #[path = "../../tests/edge/directory.rs"]

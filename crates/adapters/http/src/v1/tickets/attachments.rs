@@ -51,13 +51,11 @@ async fn find(call: &Call, caller: &Caller) -> Result<StoredAttachment, ApiError
         Some(id) => call.state.services.tickets.attachment(caller.tenant(), &ticket, &id).await?,
         None => None,
     };
-    match stored {
-        Some(stored) => Ok(stored),
-        None => {
-            require_ticket(call, caller).await?;
-            Err(ApiError::attachment_not_found())
-        }
+    if let Some(stored) = stored {
+        return Ok(stored);
     }
+    require_ticket(call, caller).await?;
+    Err(ApiError::attachment_not_found())
 }
 
 fn links(call: &Call, stored: &StoredAttachment) -> Outcome {
