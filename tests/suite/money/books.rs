@@ -27,7 +27,7 @@ async fn an_entry_that_does_not_follow_from_its_payment_is_found(database: Datab
     let sql = |statement: &str| {
         gateway.execute_sql(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
     };
-    for statement in &unguarded {
+    for statement in unguarded {
         sql(statement);
     }
     sql("CREATE TABLE saved_entries AS SELECT * FROM entries");

@@ -68,7 +68,7 @@ static UNKNOWN: AtomicU64 = AtomicU64::new(0);
 /// How many said that nothing happened.
 static ABSENT: AtomicU64 = AtomicU64::new(0);
 
-/// A small generator: the same seed gives the same run (SplitMix64).
+/// A small generator: the same seed gives the same run (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -261,8 +261,9 @@ async fn resolved(
         let (again, changes) = script.withdrawal(number);
         asked.push(again);
         let known = match store.commit(changes).await {
-            Ok(_) => true,
-            Err(CommitError::Refused(Refusal::NameTaken { .. } | Refusal::IdempotencyKeyUsed)) => true,
+            Ok(_) | Err(CommitError::Refused(Refusal::NameTaken { .. } | Refusal::IdempotencyKeyUsed)) => {
+                true
+            }
             Err(CommitError::Refused(Refusal::Posting(_))) => false,
             Err(CommitError::Refused(other)) => panic!("{told}: {number} was refused: {other}"),
             Err(CommitError::Store(_)) => continue,
