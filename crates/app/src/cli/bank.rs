@@ -82,18 +82,16 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
             .about(format!("bank_export/{}", export.export_id))
             .changing(json!(null), json!({ "payments": ids }))
     };
-    match foundation.export().run(&route, &audit).await? {
-        Some((export, payments)) => write(&export, &payments, &debtor, out),
-        None => {
-            let earlier = foundation.store.latest_bank_export(&route).await?;
-            session::print(&json!({
-                "export_id": null,
-                "payments": 0,
-                "earlier_export_id": earlier.as_ref().map(|export| &export.export_id),
-                "earlier_created_at": earlier.as_ref().map(|export| export.created_at),
-            }))
-        }
+    if let Some((export, payments)) = foundation.export().run(&route, &audit).await? {
+        return write(&export, &payments, &debtor, out);
     }
+    let earlier = foundation.store.latest_bank_export(&route).await?;
+    session::print(&json!({
+        "export_id": null,
+        "payments": 0,
+        "earlier_export_id": earlier.as_ref().map(|export| &export.export_id),
+        "earlier_created_at": earlier.as_ref().map(|export| export.created_at),
+    }))
 }
 
 async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Result<()> {
@@ -149,7 +147,7 @@ fn write(export: &BankExport, payments: &[Payment], debtor: &Debtor, out: Option
     };
     write_transfers(&mut file, &contents)?;
     file.flush()?;
-    file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
+    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
     std::fs::rename(&partial, &path).with_context(|| format!("{} cannot be written", path.display()))?;
     session::print(&json!({
         "export_id": export.export_id,
@@ -165,19 +163,18 @@ fn transfer(payment: &Payment) -> Transfer {
     let destination = payout.partner_destination.as_ref();
     let bank = destination.and_then(|destination| destination.bank());
     let named = payout.recipient_name.clone().or_else(|| terms.customer.name.clone());
-    let (account, recipient, address, reference) = match bank {
-        Some(bank) => (
+    let (account, recipient, address, reference) = if let Some(bank) = bank {
+        (
             BankAccount { number: bank.iban.clone(), swift: bank.swift.clone(), clearing_code: None },
             Some(bank.beneficiary_name.clone()),
             bank.address.clone(),
             bank.reference.clone(),
-        ),
-        None => {
-            let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
-            let number = payout.bank_account.or(payout.payid).or(wallet).unwrap_or_default();
-            let account = BankAccount { number, swift: None, clearing_code: payout.bsb.or(payout.bank_code) };
-            (account, named, None, None)
-        }
+        )
+    } else {
+        let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
+        let number = payout.bank_account.or(payout.payid).or(wallet).unwrap_or_default();
+        let account = BankAccount { number, swift: None, clearing_code: payout.bsb.or(payout.bank_code) };
+        (account, named, None, None)
     };
     Transfer {
         end_to_end_id: terms.id.as_str().to_owned(),
