@@ -287,7 +287,7 @@ mod tests {
             retry_after(&headers)
         };
         let date = "Fri, 21 Nov 2025 12:00:00 GMT";
-        assert_eq!(asked("120", date), Some(Duration::from_secs(120)));
+        assert_eq!(asked("120", date), Some(Duration::from_mins(2)));
         assert_eq!(asked("Fri, 21 Nov 2025 12:01:30 GMT", date), Some(Duration::from_secs(90)));
         assert_eq!(asked("Fri, 21 Nov 2025 11:00:00 GMT", date), Some(Duration::ZERO));
         for nonsense in ["", "soon", "-1", "1.5"] {

@@ -239,7 +239,9 @@ impl World {
     /// As a commit of this node does.
     fn hand_over(&self, endpoint: &Arc<Endpoint>, numbers: std::ops::Range<usize>) {
         let owed: Vec<_> = numbers.map(|number| self.owed(endpoint, number)).collect();
-        owed.iter().for_each(|owed| self.queue.add(owed, true));
+        for owed in &owed {
+            self.queue.add(owed, true);
+        }
         self.dispatcher.hand_over(owed);
     }
 
