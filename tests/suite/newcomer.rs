@@ -100,7 +100,7 @@ async fn the_readme_lines_work_with_ones_own_key(database: Database) {
     let gateway = Gateway::start(database).await;
     let readme = document("README.md");
     let commands: Vec<_> =
-        fenced(&readme, "sh").into_iter().filter(|block| block.contains("curl ")).collect();
+        fenced(&readme, "sh").into_iter().filter(|block| block.starts_with("curl ")).collect();
     assert!(commands.len() >= 3, "create a deposit, create a withdrawal, read the balance");
     for command in commands {
         let command = command
