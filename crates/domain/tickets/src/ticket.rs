@@ -60,7 +60,7 @@ pub struct State {
     pub attachments: Vec<Attachment>,
 }
 
-/// A ticket: what it was opened with, and how it stands. It changes through [`Ticket::after`] alone.
+/// A ticket: what it was opened with, and how it stands. It changes through `Ticket::after` alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     terms: Terms,
