@@ -18,7 +18,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
     // uuid only writes bytes as text here; they come from the Entropy port.
     ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
     ("quipu-ledger", &["quipu-kernel", "async-trait"]),
-    ("quipu-webhooks", &["quipu-kernel"]),
+    ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "uuid"]),
     ("quipu-commit", &["quipu-kernel", "quipu-merchants", "quipu-ledger", "quipu-webhooks", "async-trait"]),
     (
         "quipu-payments",
@@ -32,13 +32,41 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "async-trait",
         ],
     ),
+    // Pages are text made of payments: templates, messages and codes are computed, and a logo is drawn again in memory.
+    (
+        "quipu-pages",
+        &[
+            "quipu-kernel",
+            "quipu-signing",
+            "quipu-merchants",
+            "quipu-payments",
+            "askama",
+            "fast_qr",
+            "fluent-bundle",
+            "image",
+            "unic-langid",
+        ],
+    ),
+    // uuid only writes and reads text here; the random bytes come from the Entropy port.
+    (
+        "quipu-tickets",
+        &["quipu-kernel", "quipu-merchants", "quipu-webhooks", "quipu-commit", "async-trait", "uuid"],
+    ),
 ];
 
 /// What every domain crate may use.
 const DOMAIN_COMMON: &[&str] = &["mockall", "proptest", "serde", "serde_json", "thiserror", "time"];
 
 /// Implementations of the domain's ports. None of them sees another.
-const ADAPTERS: &[&str] = &["quipu-http", "quipu-store", "quipu-rails", "quipu-limits"];
+const ADAPTERS: &[&str] = &[
+    "quipu-http",
+    "quipu-store",
+    "quipu-rails",
+    "quipu-limits",
+    "quipu-bankfiles",
+    "quipu-delivery",
+    "quipu-attachments",
+];
 
 /// Names that have no business in a domain crate's source.
 const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];

@@ -2,6 +2,7 @@
 # Sourced by the scripts beside it: finds programs, and installs Debian packages for those that are missing.
 #
 #   need PROGRAM PACKAGE   ends the run with advice if PROGRAM is neither there nor to be had
+#   need_s3_server         the same for the server that speaks S3, which is built from crates.io; sets $s3_server
 
 # Debian keeps the PostgreSQL server programs out of PATH, in a folder for each major version.
 for folder in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V); do
@@ -42,4 +43,17 @@ need() {
         case ":$PATH:" in *":$folder:"*) ;; *) PATH="$folder:$PATH" ;; esac
     done
     command -v "$program" >/dev/null || bed_fail "Package '$package' is installed, but '$program' is still not to be found."
+}
+
+# Built once for all runs, and kept outside the repository. Of the servers that speak S3 it is the one that refuses what the
+# real one refuses: wrong secrets, changed and expired URLs, another type than was signed.
+need_s3_server() {
+    local version=0.14.1 folder="${XDG_CACHE_HOME:-$HOME/.cache}/quipu-bed"
+    s3_server="$folder/s3s-fs-$version/bin/s3s-fs"
+    [ -x "$s3_server" ] && return
+    bed_say "building s3s-fs $version (once, about two minutes)"
+    CARGO_TARGET_DIR="$folder/target" cargo install s3s-fs --version "$version" --features binary --locked --debug \
+        --root "$folder/s3s-fs-$version" </dev/null >"${TMPDIR:-/tmp}/quipu-s3s-fs.log" 2>&1 ||
+        { tail -n 20 "${TMPDIR:-/tmp}/quipu-s3s-fs.log" >&2; bed_fail "s3s-fs could not be built from crates.io."; }
+    rm -rf "$folder/target"
 }

@@ -13,6 +13,10 @@ need openssl openssl
 need python3 python3
 need node nodejs
 need php php-cli
+# Hosted pages are looked at in a browser; its fonts have Sinhala and Georgian.
+need npm npm
+need chromium chromium
+fc-list 2>/dev/null | grep -q NotoSansSinhala || bed_install fonts-noto-core
 
 step() {
     bed_say "$*"
@@ -29,6 +33,7 @@ export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
 # The scenarios wait for settlements more than they compute.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-4}
 step cargo test --workspace --locked --no-fail-fast
+(cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 if command -v cargo-deny >/dev/null; then
     step cargo deny --locked --offline check bans licenses sources

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a command with a private PostgreSQL and a private Redis beside it, and stops both whatever becomes of
+# Runs a command with a private PostgreSQL, Redis and S3 server beside it, and stops them whatever becomes of
 # the command: success, failure, Ctrl-C, or the death of this script.
 #
 #   with-servers.sh [--durable] [--interactive] COMMAND [ARGUMENT…]
@@ -11,7 +11,9 @@
 # The command sees
 #   QUIPU_TEST_POSTGRES  postgres:// URL of a superuser, who makes one database for each test
 #   QUIPU_TEST_REDIS     redis:// URL
-# Both servers listen on loopback only, on ports that were free, with a password made for this run.
+#   QUIPU_TEST_SCHEMAS   folder with the published schemas of bank files
+#   QUIPU_TEST_S3        http://KEY:SECRET@HOST:PORT/BUCKET of a server that speaks S3
+# All of them listen on loopback only, on ports that were free, with a password made for this run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/bed/install.sh
@@ -30,6 +32,8 @@ done
 need initdb postgresql
 need redis-server redis-server
 need setpriv util-linux
+. tests/bed/schemas.sh
+need_s3_server
 
 # PostgreSQL refuses to run as root, so root lends it the user that Debian's package made.
 as_owner=(setpriv)
@@ -49,6 +53,7 @@ stop() {
         kill -TERM -- "-$command_pid" 2>/dev/null || true
         wait "$command_pid" 2>/dev/null || true
     fi
+    [ -z "${s3_pid-}" ] || kill -TERM "$s3_pid" 2>/dev/null || true
     [ -z "${redis_pid-}" ] || kill -TERM "$redis_pid" 2>/dev/null || true
     # Immediate shutdown: nothing in this cluster is worth a checkpoint.
     [ -z "${postgres_pid-}" ] || kill -QUIT "$postgres_pid" 2>/dev/null || true
@@ -116,7 +121,17 @@ start Redis "$bed/redis.log" redis_ready run_redis
 redis_pid=$started_pid
 export QUIPU_TEST_REDIS="redis://:$password@127.0.0.1:$started_port/0"
 
-bed_say "PostgreSQL $(postgres --version | grep -oE '[0-9.]+' | head -1) and Redis run for this command only"
+mkdir -p "$bed/s3/quipu"
+run_s3() {
+    exec setpriv --pdeathsig TERM "$s3_server" --host 127.0.0.1 --port "$1" \
+        --access-key quipu --secret-key "$password" "$bed/s3"
+}
+s3_ready() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+start "the S3 server" "$bed/s3.log" s3_ready run_s3
+s3_pid=$started_pid
+export QUIPU_TEST_S3="http://quipu:$password@127.0.0.1:$started_port/quipu"
+
+bed_say "PostgreSQL $(postgres --version | grep -oE '[0-9.]+' | head -1), Redis and an S3 server run for this command only"
 status=0
 if [ "$interactive" = yes ]; then
     set +m

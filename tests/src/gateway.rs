@@ -33,6 +33,7 @@ impl Setup {
             .set("LIMITS__PAYMENT_CREATE_PER_10S", plenty)
             .set("LIMITS__STANDARD_PER_MINUTE", plenty)
             .set("LIMITS__UNAUTHENTICATED_PER_MINUTE", plenty)
+            .set("LIMITS__PAGES_PER_MINUTE", plenty)
     }
 
     /// Sets the configuration key `QUIPU__{key}`, in capitals with double underscores between sections.
@@ -164,6 +165,13 @@ impl Gateway {
         self.command(arguments).stdin(Stdio::null()).output().expect("the binary can be run").into()
     }
 
+    /// Starts another command of the binary whose standard output goes to a file; it is killed with what is answered.
+    pub fn spawn_command(&self, arguments: &[&str], output: &Path) -> impl Drop + use<> {
+        let file = File::create(output).expect("a file for what it prints");
+        let child = self.command(arguments).stdin(Stdio::null()).stdout(file).spawn();
+        Process(child.expect("the binary can be run"))
+    }
+
     /// The same under further environment variables, for what must fail before it starts.
     pub fn run_under(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         let mut environment = environment.to_vec();
@@ -213,6 +221,26 @@ impl Gateway {
         }
         let output = CommandOutput::from(command.output().expect("a client of the database"));
         if output.status == Some(0) { Ok(()) } else { Err(output.stderr) }
+    }
+
+    /// The first column of what a query finds on the gateway's database, past the gateway, row by row.
+    #[track_caller]
+    pub fn query_sql(&self, query: &str) -> Vec<String> {
+        const THROUGH_PYTHON: &str = "import sqlite3, sys
+\
+             with sqlite3.connect(sys.argv[1]) as database:
+\
+             \x20   for row in database.execute(sys.argv[2]): print(str(row[0]).replace('\\n', ' '))";
+        let mut command;
+        if let Some(url) = self.postgres_url() {
+            command = Command::new("psql");
+            command.args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", "-At", "--command", query, url]);
+        } else {
+            command = Command::new("python3");
+            command.args(["-c", THROUGH_PYTHON]).arg(self.data.path().join("quipu.db")).arg(query);
+        }
+        let output = CommandOutput::from(command.output().expect("a client of the database"));
+        output.ok().lines().map(str::to_owned).collect()
     }
 
     /// `quipu check`: every invariant of the ledger, verified from the rows. Panics with its report on a breach.

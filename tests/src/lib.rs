@@ -9,6 +9,8 @@ pub mod draft;
 mod eventually;
 mod gateway;
 mod merchant;
+pub mod provider;
+mod receiver;
 mod scratch;
 pub mod signature;
 mod table;
@@ -20,6 +22,7 @@ pub use database::{Database, TestDatabase};
 pub use eventually::eventually;
 pub use gateway::{Gateway, Setup};
 pub use merchant::Merchant;
+pub use receiver::{Behaviour, Delivery, Receiver};
 pub use scratch::ScratchFolder;
 pub use table::Table;
 

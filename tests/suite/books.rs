@@ -52,7 +52,7 @@ const PLANTED: [(&str, &str, &str); 10] = [
         "payments SET amount = amount - 1 WHERE status = 'completed'",
         "totals_equal_payments",
     ),
-    ("payment_counts SET count = count + 1", "payment_counts SET count = count - 1", "counters_equal_rows"),
+    ("counters SET count = count + 1", "counters SET count = count - 1", "counters_equal_rows"),
 ];
 
 async fn every_kind_of_breach_is_named(database: Database) {

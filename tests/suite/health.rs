@@ -9,7 +9,7 @@ async fn health_and_readiness_need_no_credentials(database: Database) {
     gateway.anonymous().get("/healthz").await.ok();
     let ready = gateway.anonymous().get("/readyz").await;
     ready.ok();
-    for part in ["database", "migrations"] {
+    for part in ["database", "migrations", "attachments"] {
         assert!(ready.text.contains(part), "{part} is not named: {ready}");
     }
 }
@@ -40,7 +40,7 @@ async fn a_server_that_does_not_answer_is_named_and_found_again() {
         (answer.status != 200).then_some(answer)
     })
     .await;
-    refused.refused(500, "INTERNAL_ERROR");
+    refused.refused(503, "OVERLOADED");
     assert!(!refused.text.contains(name) && !refused.text.contains("connect"), "{refused}");
     server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     quipu_tests::eventually("the database to be found again", async || {

@@ -18,7 +18,7 @@ on_both_databases!(
 );
 
 /// Each operation of staff, and the role it needs where it is not an admin's.
-const STAFF: [(&str, &str, &str); 21] = [
+const STAFF: [(&str, &str, &str); 42] = [
     ("POST", "/operator/v1/operators", "admin"),
     ("GET", "/operator/v1/operators", "admin"),
     ("DELETE", "/operator/v1/operators/{operator_id}", "admin"),
@@ -38,6 +38,27 @@ const STAFF: [(&str, &str, &str); 21] = [
     ("POST", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
     ("GET", "/operator/v1/merchants/{id}/beneficiaries", "admin"),
     ("POST", "/operator/v1/merchants/{id}/adjustments", "finance"),
+    ("PUT", "/operator/v1/merchants/{id}/page", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/page", "admin"),
+    ("DELETE", "/operator/v1/merchants/{id}/page", "admin"),
+    ("POST", "/operator/v1/merchants/{id}/webhooks", "admin"),
+    ("GET", "/operator/v1/merchants/{id}/webhooks", "admin"),
+    ("GET", "/operator/v1/payments", "viewer"),
+    ("GET", "/operator/v1/payments/{payment_id}", "viewer"),
+    ("POST", "/operator/v1/payments/{payment_id}/submit", "finance"),
+    ("POST", "/operator/v1/payments/{payment_id}/complete", "finance"),
+    ("POST", "/operator/v1/payments/{payment_id}/fail", "finance"),
+    ("POST", "/operator/v1/payments/{payment_id}/return", "finance"),
+    ("POST", "/operator/v1/payments/{payment_id}/refunds", "finance"),
+    ("GET", "/operator/v1/payments/{payment_id}/refunds", "finance"),
+    ("GET", "/operator/v1/receipts", "finance"),
+    ("POST", "/operator/v1/receipts/{receipt_id}/resolve", "finance"),
+    ("GET", "/operator/v1/tickets", "support"),
+    ("GET", "/operator/v1/tickets/{id}", "support"),
+    ("POST", "/operator/v1/tickets/{id}/assign", "support"),
+    ("POST", "/operator/v1/tickets/{id}/status", "support"),
+    ("GET", "/operator/v1/tickets/{id}/comments", "support"),
+    ("POST", "/operator/v1/tickets/{id}/comments", "support"),
     ("GET", "/operator/v1/ledger/check", "finance"),
     ("GET", "/operator/v1/audit-log", "finance"),
 ];
@@ -92,7 +113,7 @@ async fn roles_bound_what_an_operator_may_do(database: Database) {
             let method = method.parse().expect("a method");
             let answer = operator.send(method, &path, Some(b"{}".to_vec()), &[]).await;
             let row = format!("{role}: {} {path}", answer.status);
-            if role == "admin" || role == needed {
+            if role == "admin" || role == needed || needed == "viewer" {
                 // What is asked for is wrong in some way or other; that it is said means that the door is open.
                 let entered = ![401, 403, 405].contains(&answer.status);
                 table.note(row, if entered { Ok(()) } else { Err(answer.to_string()) });

@@ -19,6 +19,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    if let (Some(command), Some(kind), None) = (words.next(), words.next(), words.next())
+        && command == quipu_attachments::CHILD_COMMAND
+    {
+        return quipu_attachments::run_child(&kind);
+    }
     match cli::Cli::parse().run() {
         Ok(status) => status,
         Err(error) => {

@@ -13,6 +13,7 @@ use quipu_commit::{Queue, QueueState, WorkQueue};
 use quipu_http::Measured;
 use quipu_kernel::{Clock, Timestamp};
 use quipu_payments::DueAction;
+use quipu_webhooks::DeliveryQueue;
 use tracing_appender::non_blocking::ErrorCounter;
 
 use crate::{logging::Logging, workers::StopSignal};
@@ -27,13 +28,18 @@ const UPKEEP: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// What counters count.
-const COUNTERS: [(&str, &str); 3] = [
+const COUNTERS: [(&str, &str); 4] = [
+    ("quipu_webhook_attempts_total", "Attempts to deliver an event, by whether it was delivered"),
     ("quipu_requests_total", "Calls by method, route and class of status"),
     ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 6] = [
+const GAUGES: [(&str, &str); 10] = [
+    (WEBHOOKS_OWED, "Deliveries of events that are owed"),
+    (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
+    ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
+    ("quipu_webhook_deliveries_in_memory", "Deliveries that wait in this process for a place"),
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
@@ -42,7 +48,9 @@ const GAUGES: [(&str, &str); 6] = [
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
 ];
 /// What histograms show.
-const HISTOGRAMS: [(&str, &str); 4] = [
+const HISTOGRAMS: [(&str, &str); 6] = [
+    ("quipu_webhook_delay_seconds", "How long after its event the first attempt to deliver it began"),
+    ("quipu_webhook_attempt_seconds", "How long attempts to deliver an event took"),
     ("quipu_request_seconds", "How long calls took"),
     ("quipu_commit_batch_changes", "Changes in one transaction"),
     ("quipu_commit_seconds", "How long a transaction took"),
@@ -51,6 +59,8 @@ const HISTOGRAMS: [(&str, &str); 4] = [
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
 const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
+const WEBHOOKS_OWED: &str = "quipu_webhooks_owed";
+const WEBHOOKS_OLDEST: &str = "quipu_webhooks_oldest_seconds";
 const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
 const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 
@@ -105,6 +115,7 @@ pub(crate) struct Metrics {
 struct Scraped {
     collected: Collected,
     queue: Arc<dyn WorkQueue>,
+    deliveries: Arc<dyn DeliveryQueue>,
     clock: Arc<dyn Clock>,
 }
 
@@ -112,13 +123,13 @@ impl Metrics {
     pub(crate) fn bind(
         address: SocketAddr,
         collected: Collected,
-        queue: Arc<dyn WorkQueue>,
+        (queue, deliveries): (Arc<dyn WorkQueue>, Arc<dyn DeliveryQueue>),
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let listener = TcpListener::bind(address)
             .with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
-        Ok(Self { listener, scraped: Arc::new(Scraped { collected, queue, clock }) })
+        Ok(Self { listener, scraped: Arc::new(Scraped { collected, queue, deliveries, clock }) })
     }
 
     /// Serves until told to stop.
@@ -156,6 +167,16 @@ impl Scraped {
             Ok(Ok(waiting)) => show(&waiting, now),
             Ok(Err(error)) => tracing::debug!(%error, "waiting work could not be counted"),
             Err(_) => tracing::debug!("waiting work could not be counted in time"),
+        }
+        match tokio::time::timeout(GLANCE, self.deliveries.backlog()).await {
+            Ok(Ok((owed, oldest))) => {
+                #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries than 2^52")]
+                metrics::gauge!(WEBHOOKS_OWED).set(owed as f64);
+                let oldest = oldest.map_or(Duration::ZERO, |oldest| now.since(oldest));
+                metrics::gauge!(WEBHOOKS_OLDEST).set(oldest.as_secs_f64());
+            }
+            Ok(Err(error)) => tracing::debug!(%error, "owed deliveries could not be counted"),
+            Err(_) => tracing::debug!("owed deliveries could not be counted in time"),
         }
     }
 }

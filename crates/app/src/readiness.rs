@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use quipu_http::Readiness;
 use quipu_merchants::RateLimiter;
 use quipu_store::Store;
+use quipu_tickets::TicketOffice;
 
 /// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -19,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The parts that a call needs, each under its own name.
 pub(crate) struct Parts {
     store: Store,
+    tickets: Arc<TicketOffice>,
     /// Only where limits are shared.
     shared_limiter: Option<Arc<dyn RateLimiter>>,
     /// Whether the schema was found complete. It stays so, since the migrations are part of this program.
@@ -26,8 +28,12 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn new(store: Store, shared_limiter: Option<Arc<dyn RateLimiter>>) -> Self {
-        Self { store, shared_limiter, is_migrated: AtomicBool::new(false) }
+    pub(crate) fn new(
+        store: Store,
+        tickets: Arc<TicketOffice>,
+        shared_limiter: Option<Arc<dyn RateLimiter>>,
+    ) -> Self {
+        Self { store, tickets, shared_limiter, is_migrated: AtomicBool::new(false) }
     }
 
     async fn is_migrated(&self) -> bool {
@@ -44,8 +50,11 @@ impl Parts {
 impl Readiness for Parts {
     async fn probe(&self) -> Vec<(&'static str, bool)> {
         let database = answers(async { self.store.ping().await.is_ok() }, PATIENCE);
-        let (database, migrations) = tokio::join!(database, answers(self.is_migrated(), PATIENCE));
-        let mut parts = vec![("database", database), ("migrations", migrations)];
+        let migrations = answers(self.is_migrated(), PATIENCE);
+        let attachments = answers(self.tickets.files_ready(), PATIENCE);
+        let (database, migrations, attachments) = tokio::join!(database, migrations, attachments);
+        let mut parts =
+            vec![("database", database), ("migrations", migrations), ("attachments", attachments)];
         if let Some(limiter) = &self.shared_limiter {
             let redis = async { limiter.probe().await.is_ok() };
             parts.push(("redis", answers(redis, PATIENCE).await));

@@ -8,8 +8,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use quipu_http::{HttpSettings, KeyUses, Services, Stop};
+use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
+use quipu_tickets::{TICKET_QUEUES, TicketOffice};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
@@ -21,8 +22,8 @@ use crate::{
     readiness::Parts,
     signals::Signals,
     standard_output,
-    wire::{self, Foundation, UseCases},
-    workers::{Beat, Prune, Settle, Workers},
+    wire::{self, Delivering, Foundation, UseCases},
+    workers::{Alert, Beat, Forget, Prune, Settle, Tend, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
@@ -30,13 +31,11 @@ const DRAIN: Duration = Duration::from_secs(29);
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 1024;
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
+const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
-    for key in &settings.without_effect {
-        tracing::warn!(key, "this setting belongs to a planned feature and has no effect yet");
-    }
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();
@@ -80,7 +79,7 @@ fn bind_metrics(
     dev: bool,
 ) -> Result<Option<Metrics>> {
     let (queue, clock) = (foundation.queue(), Arc::clone(&foundation.clock));
-    match Metrics::bind(settings.metrics_listen, collected, queue, clock) {
+    match Metrics::bind(settings.metrics_listen, collected, (queue, foundation.deliveries()), clock) {
         Ok(metrics) => Ok(Some(metrics)),
         Err(error) if dev => {
             tracing::warn!("{error:#}; metrics are not served");
@@ -103,26 +102,41 @@ async fn serve(
         listen(settings.listen).with_context(|| format!("{} cannot be listened on", settings.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
     let public_url = settings.public_url.clone().unwrap_or_else(|| base_url.clone());
-    let use_cases = UseCases::over(&foundation, settings, &public_url);
+    let links = wire::page_links(&foundation, &public_url).await?;
+    let use_cases = UseCases::over(&foundation, settings, &public_url, links)?;
     let limiter = wire::limiter(settings, Arc::clone(&foundation.clock)).await?;
+    let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
-    let mut workers = start_workers(&foundation, &use_cases, metrics);
+    let demo_page = match &demo {
+        Some(demo) => Some(dev::page(&use_cases, demo).await?),
+        None => None,
+    };
+    // A node must be known to live before it has deliveries in hand.
+    foundation.queue().beat().await.context("this node cannot say that it lives")?;
+    let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
+    let keep_for = settings.webhooks.keep_for;
+    let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, keep_for);
+    workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
-    let readiness = Parts::new(foundation.store.clone(), shared_limiter);
+    let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
-    let services = services(&foundation, use_cases, limiter, readiness, &key_uses, stop);
+    let services = services(&foundation, use_cases, (webhooks, tickets), limiter, readiness, &key_uses, stop);
+    let front_links = demo_page.iter().map(|page| dev::front_link(page)).collect();
+    let upload_url = settings.upload_url.clone().unwrap_or_else(|| public_url.clone());
     let edge = HttpSettings {
         limits: settings.limits,
         trusted_proxies: settings.trusted_proxies.clone(),
         max_connections: settings.connections,
+        front_links,
+        upload_url,
         ..HttpSettings::new(public_url.clone())
     };
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
-    if let Some(demo) = demo {
+    if let (Some(demo), Some(page)) = (demo, demo_page) {
         // Nobody may be reading, and then the same is in the file.
-        if let Err(error) = standard_output::write(&dev::message(&demo)) {
+        if let Err(error) = standard_output::write(&dev::message(&demo, &page)) {
             tracing::warn!("{error:#}");
         }
     }
@@ -157,17 +171,38 @@ async fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<Metrics>) -> Workers {
+fn start_workers(
+    foundation: &Foundation,
+    use_cases: &UseCases,
+    tickets: &Arc<TicketOffice>,
+    metrics: Option<Metrics>,
+    keep_for: Duration,
+) -> Workers {
     let mut workers = Workers::new();
     let queue = foundation.queue();
     let clock = || Arc::clone(&foundation.clock);
     let settle =
         Settle { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.settle), clock: clock() };
     workers.start(|stop| settle.run(stop));
+    for kind in TICKET_QUEUES {
+        let (queue, office) = (Arc::clone(&queue), Arc::clone(tickets));
+        let tend = Tend { kind, queue, office, clock: clock() };
+        workers.start(|stop| tend.run(stop));
+    }
     let beat = Beat { queue: Arc::clone(&queue) };
     workers.start(|stop| beat.run(stop));
+    let alert = Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
+    workers.start(|stop| alert.run(stop));
+    let watched = Watched {
+        viewers: Arc::clone(&use_cases.pages.viewers),
+        news: foundation.news(),
+        payments: foundation.payments(),
+    };
+    workers.start(|stop| watched.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
+    let forget = Forget { queue: foundation.deliveries(), clock: clock(), keep_for };
+    workers.start(|stop| forget.run(stop));
     if let Some(metrics) = metrics {
         workers.start(|stop| metrics.run(stop));
     }
@@ -177,6 +212,7 @@ fn start_workers(foundation: &Foundation, use_cases: &UseCases, metrics: Option<
 fn services(
     foundation: &Foundation,
     use_cases: UseCases,
+    (webhooks, tickets): (Webhooks, Arc<TicketOffice>),
     limiter: Arc<dyn RateLimiter>,
     readiness: Parts,
     key_uses: &Arc<KeyUses>,
@@ -186,8 +222,18 @@ fn services(
         create: use_cases.create,
         cancel: use_cases.cancel,
         adjust: use_cases.adjust,
+        decide: use_cases.decide,
+        refund: use_cases.refund,
+        resolve: use_cases.resolve,
+        hear: use_cases.hear,
+        money: foundation.money(),
+        pages: use_cases.pages,
+        webhooks,
         rails: use_cases.rails,
         payments: foundation.payments(),
+        tickets,
+        ticket_reads: Arc::new(foundation.store.clone()),
+        support_reads: Arc::new(foundation.store.clone()),
         ledger: Arc::new(foundation.store.clone()),
         directory: foundation.directory(),
         commit: foundation.commit(),

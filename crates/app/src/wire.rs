@@ -3,17 +3,25 @@
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use anyhow::{Context, Result, bail};
-use quipu_commit::{Commit, WorkQueue};
-use quipu_http::KeyringMinter;
+use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
+use quipu_commit::{Commit, NewsDesk, WorkQueue};
+use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
+use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, RateLimiter};
-use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rail, Rails, SettlePayment};
-use quipu_rails::{Manual, Simulator};
-use quipu_signing::{Keyring, SystemEntropy};
+use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, PageStore, RateLimiter};
+use quipu_payments::{
+    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, FillRecipient,
+    HearRail, MoneyReads, PageLinks, PaymentReads, PlayScheme, Rail, Rails, RaiseAlert, RefundPayment,
+    ResolveReceipt, SettlePayment,
+};
+use quipu_rails::{HttpRail, Manual, Simulator};
+use quipu_signing::{Keyring, PageKey, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
+use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
+use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
 
-use crate::config::Settings;
+use crate::config::{FilesAt, Provider, Settings, WebhookSettings};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -51,6 +59,14 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
+    pub(crate) fn news(&self) -> Arc<dyn NewsDesk> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn deliveries(&self) -> Arc<dyn DeliveryQueue> {
+        Arc::new(self.store.clone())
+    }
+
     /// The operator's verbs on merchants, keys and staff.
     pub(crate) fn onboarding(&self) -> Onboarding {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
@@ -58,9 +74,66 @@ impl Foundation {
         Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
     }
 
+    pub(crate) fn money(&self) -> Arc<dyn MoneyReads> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn bank(&self) -> Arc<dyn BankReads> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn hear(&self) -> HearRail {
+        HearRail::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    pub(crate) fn decide(&self) -> DecidePayment {
+        DecidePayment::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    pub(crate) fn refund(&self) -> RefundPayment {
+        RefundPayment::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    pub(crate) fn resolve(&self) -> ResolveReceipt {
+        let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        ResolveReceipt::new(self.commit(), self.money(), self.directory(), clock, entropy)
+    }
+
+    pub(crate) fn export(&self) -> ExportPayouts {
+        ExportPayouts::new(self.commit(), self.bank(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+    }
+
+    /// Everything about webhooks, delivered from this process as soon as the dispatcher runs.
+    pub(crate) fn webhooks(&self, settings: &WebhookSettings, dev: bool) -> Result<Delivering> {
+        let store = || Arc::new(self.store.clone());
+        let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
+        let signer = Signer::new(Arc::clone(&self.keyring), self.directory(), clock());
+        let sender = SenderSettings::of_system(settings.allow_private.unwrap_or(dev));
+        let courier: Arc<dyn Courier> = Arc::new(HttpCourier::new(sender, signer, clock())?);
+        let dispatcher = Dispatcher::new(Parts {
+            queue: store(),
+            courier: Arc::clone(&courier),
+            clock: clock(),
+            entropy: entropy(),
+            policy: settings.policy.clone(),
+        });
+        let deliverer: Arc<dyn Handover> = Arc::new(dispatcher.clone());
+        self.store.deliver_by(Arc::clone(&deliverer));
+        let create = CreateEndpoint::new(store(), Arc::clone(&self.keyring), clock(), entropy());
+        let edge =
+            Webhooks { create: Arc::new(create), endpoints: store(), log: store(), courier, wake: deliverer };
+        Ok(Delivering { edge, dispatcher })
+    }
+
     pub(crate) fn adjust(&self) -> AdjustBalance {
         AdjustBalance::new(self.commit(), Arc::clone(&self.clock))
     }
+}
+
+/// What delivers webhooks, and what the edge calls of it.
+pub(crate) struct Delivering {
+    pub(crate) edge: Webhooks,
+    pub(crate) dispatcher: Dispatcher,
 }
 
 /// What to do about a database that is not up to date.
@@ -88,7 +161,11 @@ pub(crate) fn require_database(settings: &Settings) -> Result<()> {
 /// Opens the configured database without migrating it.
 pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
     let runtime = tokio::runtime::Handle::current();
-    let database = StoreSettings::new(settings.database_url.expose());
+    let database = StoreSettings {
+        call: settings.call_deadline,
+        lock: settings.lock_deadline,
+        ..StoreSettings::new(settings.database_url.expose())
+    };
     Ok(Store::open(database, runtime).await?)
 }
 
@@ -115,10 +192,29 @@ pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
 }
 
 /// The configured rails; links for payers begin with `public_url`.
-pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Rails {
+pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Rails> {
     let simulator = Simulator::new(settings.simulator_delay, public_url, Arc::clone(&foundation.clock));
-    let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
-    Rails::new(rails)
+    let mut rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
+    for Provider { name, url, secret } in &settings.providers {
+        let (questions, clock) = (settings.rail_questions.clone(), Arc::clone(&foundation.clock));
+        let rail = HttpRail::new(name, url, secret.expose(), questions, clock);
+        rails.push(Arc::new(rail.with_context(|| format!("rails.http.{name}.secret"))?));
+    }
+    Ok(Rails::new(rails))
+}
+
+/// What the sealed page key is bound to.
+const PAGE_KEY: &str = "page-key";
+
+/// Makes the addresses of hosted pages, which begin with `public_url`. The key they follow from is made by the first node
+/// that starts, and sealed in the database for all.
+pub(crate) async fn page_links(foundation: &Foundation, public_url: &str) -> Result<Arc<PageLinks>> {
+    let (keyring, entropy) = (&foundation.keyring, &*foundation.entropy);
+    let offered = keyring.seal_secret(entropy, PAGE_KEY, PageKey::generate(entropy).secret());
+    let kept = foundation.store.page_key(&offered).await.context("the page key cannot be read")?;
+    let secret = keyring.open_secret(PAGE_KEY, &kept).context("the page key does not open")?;
+    let key = PageKey::parse(&secret).context("the page key is broken")?;
+    Ok(Arc::new(PageLinks::new(key, public_url)))
 }
 
 /// The use cases that move payments.
@@ -128,14 +224,26 @@ pub(crate) struct UseCases {
     pub(crate) cancel: Arc<CancelPayment>,
     pub(crate) settle: Arc<SettlePayment>,
     pub(crate) adjust: Arc<AdjustBalance>,
+    pub(crate) alert: Arc<RaiseAlert>,
+    pub(crate) hear: Arc<HearRail>,
+    pub(crate) decide: Arc<DecidePayment>,
+    pub(crate) refund: Arc<RefundPayment>,
+    pub(crate) resolve: Arc<ResolveReceipt>,
+    pub(crate) pages: PageServices,
 }
 
 impl UseCases {
     /// Over the configured rails; links for payers begin with `public_url`.
-    pub(crate) fn over(foundation: &Foundation, settings: &Settings, public_url: &str) -> Self {
+    pub(crate) fn over(
+        foundation: &Foundation,
+        settings: &Settings,
+        public_url: &str,
+        links: Arc<PageLinks>,
+    ) -> Result<Self> {
         let clock = || Arc::clone(&foundation.clock);
         let entropy = || Arc::clone(&foundation.entropy);
-        let rails = Arc::new(rails(foundation, settings, public_url));
+        let rails = Arc::new(rails(foundation, settings, public_url)?);
+        let hear = Arc::new(foundation.hear());
         let (commit, payments) = (foundation.commit(), foundation.payments());
         let create = CreatePayment::new(
             Arc::clone(&commit),
@@ -145,17 +253,83 @@ impl UseCases {
             clock(),
             entropy(),
         )
-        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after);
+        .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
+        .with_redirectpay_alert_after(settings.redirectpay_alert_after)
+        .with_page_links(Arc::clone(&links));
+        let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
+        let pages = pages(foundation, Arc::clone(&rails), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
-        let settle = SettlePayment::new(commit, payments, Arc::clone(&rails), clock(), entropy());
-        Self {
+        let settle =
+            SettlePayment::new(commit, payments, Arc::clone(&rails), Arc::clone(&hear), clock(), entropy());
+        Ok(Self {
             rails,
+            alert: Arc::new(alert),
+            hear,
+            decide: Arc::new(foundation.decide()),
+            refund: Arc::new(foundation.refund()),
+            resolve: Arc::new(foundation.resolve()),
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             settle: Arc::new(settle),
             adjust: Arc::new(foundation.adjust()),
-        }
+            pages,
+        })
     }
+}
+
+/// What hosted pages need.
+fn pages(foundation: &Foundation, rails: Arc<Rails>, links: Arc<PageLinks>) -> PageServices {
+    let (commit, payments) = (foundation.commit(), foundation.payments());
+    let (clock, entropy) = (Arc::clone(&foundation.clock), Arc::clone(&foundation.entropy));
+    let recipients = FillRecipient::new(
+        Arc::clone(&commit),
+        Arc::clone(&payments),
+        foundation.directory(),
+        rails,
+        Arc::clone(&clock),
+    );
+    PageServices {
+        store: Arc::new(foundation.store.clone()),
+        links,
+        recipients: Arc::new(recipients),
+        scheme: Arc::new(PlayScheme::new(commit, payments, clock, entropy)),
+        viewers: Arc::new(Viewers::default()),
+    }
+}
+
+/// Where attachments are kept, by the configuration.
+fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileStore>> {
+    let entropy = Arc::clone(&foundation.entropy);
+    Ok(match &settings.attachments.at {
+        FilesAt::Folder(folder) => {
+            let opened = LocalFiles::open(folder.clone(), entropy);
+            Arc::new(opened.with_context(|| format!("attachments_url: {}", folder.display()))?)
+        }
+        FilesAt::Bucket { bucket, prefix } => {
+            let settings = settings.attachments.s3(bucket, prefix);
+            Arc::new(S3Files::connect(&settings, entropy).context("attachments_url")?)
+        }
+    })
+}
+
+/// Where tickets are worked on.
+pub(crate) fn ticket_office(foundation: &Foundation, settings: &Settings) -> Result<Arc<TicketOffice>> {
+    let program = std::env::current_exe().context("the program does not know where it is")?;
+    let ports = TicketPorts {
+        commit: foundation.commit(),
+        reads: Arc::new(foundation.store.clone()),
+        support: Arc::new(foundation.store.clone()),
+        files: files(foundation, settings)?,
+        thumbnails: Arc::new(ChildThumbnails::new(program)),
+        clock: Arc::clone(&foundation.clock),
+        entropy: Arc::clone(&foundation.entropy),
+    };
+    let periods = TicketPeriods {
+        close_after: settings.tickets_auto_close_after,
+        upload_expires_in: settings.attachments.upload_expires_in,
+        download_expires_in: settings.attachments.download_expires_in,
+    };
+    Ok(Arc::new(TicketOffice::new(ports, periods)))
 }
 
 /// Limits in memory, or in Redis where one is configured.

@@ -17,6 +17,10 @@ pub(super) enum Needs {
     Key,
     /// A signature; credentials have every scope, but tokens made by them need this one.
     Signature(Option<&'static str>),
+    /// A URL that the gateway has signed.
+    Url,
+    /// The signature of a configured provider.
+    Provider,
     /// The token of an operator of this role, or of an admin.
     Operator(&'static str),
 }
@@ -31,13 +35,23 @@ pub(super) struct Route {
 
 /// Every route there is. An endpoint that is added without a row here fails
 /// `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope and foreign id.
+#[expect(clippy::too_many_lines, reason = "a table with a row for each route")]
 pub(super) fn all() -> Vec<Route> {
-    use Needs::{Key, Nobody, Operator, Scope, Signature};
-    let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+    use Needs::{Key, Nobody, Operator, Provider, Scope, Signature, Url};
+    let (get, post, put, delete) = (Method::GET, Method::POST, Method::PUT, Method::DELETE);
     [
         (&get, "/healthz", Nobody),
         (&get, "/readyz", Nobody),
         (&get, "/.well-known/jwks.json", Nobody),
+        (&get, "/", Nobody),
+        (&get, "/assets/{name}", Nobody),
+        (&get, "/logos/{name}", Nobody),
+        (&get, "/payment-pages/{token}", Nobody),
+        (&get, "/payment-pages/{token}/details", Nobody),
+        (&get, "/payment-pages/{token}/events", Nobody),
+        (&post, "/payment-pages/{token}/recipient", Nobody),
+        (&get, "/simulated-scheme/{payment_id}", Nobody),
+        (&post, "/simulated-scheme/{payment_id}", Nobody),
         (&post, "/api/v1/auth/token", Key),
         (&post, "/api/v1/payments", Scope("payments.create")),
         (&get, "/api/v1/payments", Scope("payments.read")),
@@ -45,11 +59,38 @@ pub(super) fn all() -> Vec<Route> {
         (&post, "/api/v1/payments/methods/validate", Scope("payments.methods")),
         (&get, "/api/v1/payments/{id}", Scope("payments.read")),
         (&post, "/api/v1/payments/{id}/cancel", Scope("payments.cancel")),
+        (&post, "/api/v1/webhooks", Scope("webhooks.create")),
+        (&get, "/api/v1/webhooks", Scope("webhooks.read")),
+        (&get, "/api/v1/webhooks/{id}", Scope("webhooks.read")),
+        (&Method::PUT, "/api/v1/webhooks/{id}", Scope("webhooks.update")),
+        (&delete, "/api/v1/webhooks/{id}", Scope("webhooks.delete")),
+        (&Method::PUT, "/api/v1/webhooks/{id}/enable", Scope("webhooks.update")),
+        (&Method::PUT, "/api/v1/webhooks/{id}/disable", Scope("webhooks.update")),
+        (&post, "/api/v1/webhooks/{id}/test", Scope("webhooks.update")),
+        (&get, "/api/v1/webhooks/{id}/events", Scope("webhooks.read")),
+        (&post, "/api/v1/webhooks/{id}/retry", Scope("webhooks.update")),
         (&get, "/api/v1/balance", Scope("balance.read")),
         (&get, "/api/v1/balance/all", Scope("balance.read")),
         (&get, "/api/v1/merchants/{id}", Scope("webhooks.read")),
         (&get, "/api/v1/merchants/{id}/balance", Scope("balance.read")),
         (&get, "/api/v1/merchants/{id}/balance/all", Scope("balance.read")),
+        (&post, "/api/v1/tickets", Scope("tickets.create")),
+        (&get, "/api/v1/tickets", Scope("tickets.read")),
+        (&get, "/api/v1/tickets/{id}", Scope("tickets.read")),
+        (&post, "/api/v1/tickets/{id}/close", Scope("tickets.update")),
+        (&post, "/api/v1/tickets/{id}/reopen", Scope("tickets.update")),
+        (&post, "/api/v1/tickets/{id}/comments", Scope("tickets.update")),
+        (&get, "/api/v1/tickets/{id}/comments", Scope("tickets.read")),
+        (&post, "/api/v1/tickets/{id}/upload-url", Scope("tickets.update")),
+        (&get, "/api/v1/tickets/{id}/attachments/{attachment_id}", Scope("tickets.read")),
+        (
+            &get,
+            "/api/v1/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}",
+            Scope("tickets.read"),
+        ),
+        (&put, "/uploads/{environment}/{merchant}/{ticket}/{attachment}", Url),
+        (&get, "/files/{environment}/{merchant}/{ticket}/{attachment}", Url),
+        (&get, "/files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail", Url),
         (&post, "/api/v2/auth/token", Signature(None)),
         (&post, "/api/v2/payments", Signature(Some("payments.create"))),
         (&get, "/api/v2/payments/{id}", Signature(Some("payments.read"))),
@@ -67,10 +108,34 @@ pub(super) fn all() -> Vec<Route> {
         (&delete, "/operator/v1/merchants/{id}/hmac-credentials/{credential_id}", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/switch", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/routes", Operator("admin")),
-        (&Method::PUT, "/operator/v1/merchants/{id}/routes", Operator("admin")),
+        (&put, "/operator/v1/merchants/{id}/routes", Operator("admin")),
+        (&put, "/operator/v1/merchants/{id}/page", Operator("admin")),
+        (&get, "/operator/v1/merchants/{id}/page", Operator("admin")),
+        (&delete, "/operator/v1/merchants/{id}/page", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
         (&get, "/operator/v1/merchants/{id}/beneficiaries", Operator("admin")),
+        (&post, "/operator/v1/merchants/{id}/webhooks", Operator("admin")),
+        (&get, "/operator/v1/merchants/{id}/webhooks", Operator("admin")),
         (&post, "/operator/v1/merchants/{id}/adjustments", Operator("finance")),
+        (&post, "/api/v1/providers/{rail}/callbacks", Provider),
+        (&get, "/operator/v1/payments", Operator("viewer")),
+        (&get, "/operator/v1/payments/{payment_id}", Operator("viewer")),
+        (&post, "/operator/v1/payments/{payment_id}/submit", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/complete", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/fail", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/return", Operator("finance")),
+        (&post, "/operator/v1/payments/{payment_id}/refunds", Operator("finance")),
+        (&get, "/operator/v1/payments/{payment_id}/refunds", Operator("finance")),
+        (&get, "/operator/v1/receipts", Operator("finance")),
+        (&post, "/operator/v1/receipts/{receipt_id}/resolve", Operator("finance")),
+        (&get, "/operator/v1/ledger/check", Operator("finance")),
+        (&get, "/operator/v1/audit-log", Operator("finance")),
+        (&get, "/operator/v1/tickets", Operator("support")),
+        (&get, "/operator/v1/tickets/{id}", Operator("support")),
+        (&post, "/operator/v1/tickets/{id}/assign", Operator("support")),
+        (&post, "/operator/v1/tickets/{id}/status", Operator("support")),
+        (&get, "/operator/v1/tickets/{id}/comments", Operator("support")),
+        (&post, "/operator/v1/tickets/{id}/comments", Operator("support")),
         (&get, "/api/v1/openapi.json", Nobody),
         (&get, "/operator/v1/openapi.json", Nobody),
         (&get, "/api/v1/docs", Nobody),
@@ -94,6 +159,8 @@ impl Route {
             .replace("{id}", &id)
             .replace("{key_id}", "none")
             .replace("{credential_id}", "none")
+            .replace("{comment_id}", "1")
+            .replace("{attachment_id}", "none")
             .replace("{operator_id}", "none")
             .replace("{file}", "start.js")
     }
@@ -102,13 +169,16 @@ impl Route {
     fn published(&self) -> String {
         let merchants_own = self.path.starts_with("/api/v1/merchants/") && self.path.contains("/balance");
         let (credential, scope) = match self.needs {
-            Needs::Nobody => ("none", None),
+            Needs::Nobody | Needs::Url => ("none", None),
             Needs::Scope(scope @ "payments.create") => ("api_key", Some(scope)),
             Needs::Scope(scope) if merchants_own => ("api_key, token or staff", Some(scope)),
             Needs::Scope(scope) => ("api_key or token", Some(scope)),
             Needs::Key => ("api_key", None),
             Needs::Signature(scope) => ("signature", scope),
             Needs::Operator("finance") => ("staff: finance", None),
+            Needs::Operator("support") => ("staff: support", None),
+            Needs::Operator("viewer") => ("staff: viewer", None),
+            Needs::Provider => ("provider's signature", None),
             Needs::Operator(_) => ("staff: admin", None),
         };
         let method = self.method.as_str();
@@ -122,12 +192,19 @@ impl Route {
 
     /// A body it can read, where it takes one.
     pub(super) fn body(&self) -> Option<Value> {
-        if self.method != Method::POST || self.path.ends_with("/cancel") {
+        if self.method != Method::POST
+            || ["/cancel", "/close", "/reopen"].iter().any(|end| self.path.ends_with(end))
+        {
             return None;
         }
         Some(match self.path {
             path if path.ends_with("/validate") => {
                 json!({ "method": "spei", "currency": "MXN", "type": "deposit" })
+            }
+            path if path.ends_with("/tickets") => json!({ "title": "a ticket" }),
+            path if path.ends_with("/comments") => json!({ "body": "a comment" }),
+            path if path.ends_with("/upload-url") => {
+                json!({ "filename": "a.png", "content_type": "image/png" })
             }
             path if path.ends_with("/payments") => quipu_tests::draft::deposit_mxn(1),
             _ => json!({}),

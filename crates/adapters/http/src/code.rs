@@ -56,6 +56,8 @@ codes! {
 
     ScopeMissing = "SCOPE_MISSING", FORBIDDEN;
     MerchantSuspended = "MERCHANT_SUSPENDED", FORBIDDEN;
+    UrlInvalid = "URL_INVALID", FORBIDDEN;
+    UrlExpired = "URL_EXPIRED", FORBIDDEN;
 
     PaymentNotFound = "PAYMENT_NOT_FOUND", NOT_FOUND;
     WebhookNotFound = "WEBHOOK_NOT_FOUND", NOT_FOUND;
@@ -76,6 +78,7 @@ codes! {
     HeadersTooLarge = "HEADERS_TOO_LARGE", REQUEST_HEADER_FIELDS_TOO_LARGE;
     DuplicateMerchantReference = "DUPLICATE_MERCHANT_REFERENCE", CONFLICT;
     TicketExistsForPayment = "TICKET_EXISTS_FOR_PAYMENT", CONFLICT;
+    UploadUrlUsed = "UPLOAD_URL_USED", CONFLICT;
     IdempotencyKeyInUse = "IDEMPOTENCY_KEY_IN_USE", CONFLICT;
     BodyTooLarge = "BODY_TOO_LARGE", PAYLOAD_TOO_LARGE;
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE;

@@ -130,8 +130,14 @@ fn finish(
     let mut response = match outcome {
         Ok(response) => response,
         Err(error) => {
-            if let ApiError::Internal { cause } = &error {
-                tracing::error!(request_id = shown_id, route, cause, "a request failed");
+            match &error {
+                ApiError::Internal { cause } | ApiError::OutcomeUnknown { cause } => {
+                    tracing::error!(request_id = shown_id, route, cause, "a request failed");
+                }
+                ApiError::Unavailable { cause } => {
+                    tracing::warn!(request_id = shown_id, route, cause, "a request was put off");
+                }
+                _ => {}
             }
             error.into_response(place.family, now)
         }

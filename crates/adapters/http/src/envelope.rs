@@ -22,6 +22,8 @@ struct Many<T> {
 
 #[derive(Serialize)]
 struct Pagination {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
     limit: u32,
     offset: u64,
     total_pages: u64,
@@ -46,10 +48,33 @@ pub(crate) fn one<T: Serialize>(data: T) -> Result<HttpResponse, ApiError> {
     json(StatusCode::OK, &One { success: true, data })
 }
 
+/// `{success, data}` of something new, with 201.
+pub(crate) fn created<T: Serialize>(data: T) -> Result<HttpResponse, ApiError> {
+    json(StatusCode::CREATED, &One { success: true, data })
+}
+
 /// `{success, data, total, pagination}`
 pub(crate) fn many<T: Serialize>(data: Vec<T>, total: u64, page: Page) -> Result<HttpResponse, ApiError> {
-    let pagination =
-        Pagination { limit: page.limit(), offset: page.offset(), total_pages: page.pages(total) };
+    page_of(data, total, page, None)
+}
+
+/// The same with `total` inside `pagination` too, as lists of tickets have it.
+pub(crate) fn many_counted<T: Serialize>(
+    data: Vec<T>,
+    total: u64,
+    page: Page,
+) -> Result<HttpResponse, ApiError> {
+    page_of(data, total, page, Some(total))
+}
+
+fn page_of<T: Serialize>(
+    data: Vec<T>,
+    total: u64,
+    page: Page,
+    shown: Option<u64>,
+) -> Result<HttpResponse, ApiError> {
+    let (limit, offset, total_pages) = (page.limit(), page.offset(), page.pages(total));
+    let pagination = Pagination { total: shown, limit, offset, total_pages };
     json(StatusCode::OK, &Many { success: true, data, total, pagination })
 }
 

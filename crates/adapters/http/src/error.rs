@@ -8,8 +8,10 @@ use quipu_commit::Answer;
 use quipu_kernel::{Problems, Timestamp};
 use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
-use quipu_payments::{AdjustError, CancelError, CreateError};
+use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
+use quipu_tickets::{FileRefused, TicketError, UploadError};
+use quipu_webhooks::EndpointError;
 
 use crate::{
     code::ErrorCode,
@@ -32,6 +34,10 @@ pub(crate) enum ApiError {
     RateLimited(Verdict),
     /// Nothing was written; the same call may be sent again.
     Overloaded,
+    /// The same; the cause goes to the log and nowhere else.
+    Unavailable { cause: String },
+    /// It cannot be learnt whether the change was made; the cause goes to the log and nowhere else.
+    OutcomeUnknown { cause: String },
     /// Our own fault; the cause goes to the log and nowhere else.
     Internal { cause: String },
 }
@@ -58,6 +64,14 @@ impl ApiError {
         Self::refused(ErrorCode::PaymentNotFound, "there is no such payment")
     }
 
+    pub(crate) fn ticket_not_found() -> Self {
+        Self::refused(ErrorCode::TicketNotFound, "there is no such ticket")
+    }
+
+    pub(crate) fn attachment_not_found() -> Self {
+        Self::refused(ErrorCode::AttachmentNotFound, "there is no such attachment")
+    }
+
     pub(crate) fn merchant_not_found() -> Self {
         Self::refused(ErrorCode::MerchantNotFound, "there is no such merchant")
     }
@@ -73,7 +87,8 @@ impl ApiError {
             Self::Refused { code, .. } => *code,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::RateLimited(_) => ErrorCode::RateLimited,
-            Self::Overloaded => ErrorCode::Overloaded,
+            Self::Overloaded | Self::Unavailable { .. } => ErrorCode::Overloaded,
+            Self::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             Self::Internal { .. } => ErrorCode::InternalError,
         }
     }
@@ -98,6 +113,12 @@ impl ApiError {
             Self::MethodNotAllowed { .. } => fixed("the path does not have this method"),
             Self::RateLimited(_) => fixed("too many requests"),
             Self::Overloaded => fixed("the service is overloaded; try again in a moment"),
+            Self::Unavailable { .. } => {
+                fixed("the service is not available and nothing was changed; try again in a moment")
+            }
+            Self::OutcomeUnknown { .. } => fixed(
+                "it is not known whether the change was made; repeat the request with the same idempotency key",
+            ),
             Self::Internal { .. } => fixed("an internal error occurred"),
         };
         write(&Shown { code, messages: slice::from_ref(&text), transaction_id: None })
@@ -111,7 +132,7 @@ impl ApiError {
             Self::RateLimited(verdict) => {
                 headers.insert(header::RETRY_AFTER, verdict.retry_after_seconds.into());
             }
-            Self::Overloaded => {
+            Self::Overloaded | Self::Unavailable { .. } => {
                 headers.insert(header::RETRY_AFTER, OVERLOAD_RETRY_SECONDS.into());
             }
             Self::MethodNotAllowed { allow } => {
@@ -142,6 +163,8 @@ impl From<StoreUnavailable> for ApiError {
     fn from(error: StoreUnavailable) -> Self {
         match error {
             StoreUnavailable::Overloaded => Self::Overloaded,
+            StoreUnavailable::Unavailable(cause) => Self::Unavailable { cause },
+            StoreUnavailable::Unknown(cause) => Self::OutcomeUnknown { cause },
             StoreUnavailable::Failed(cause) => Self::Internal { cause },
         }
     }
@@ -151,6 +174,7 @@ impl From<LedgerUnavailable> for ApiError {
     fn from(error: LedgerUnavailable) -> Self {
         match error {
             LedgerUnavailable::Overloaded => Self::Overloaded,
+            LedgerUnavailable::Unavailable(cause) => Self::Unavailable { cause },
             LedgerUnavailable::Failed(cause) => Self::Internal { cause },
         }
     }
@@ -161,6 +185,7 @@ impl From<&CreateError> for ApiError {
         let code = match error {
             CreateError::Invalid(problems) => return Self::Validation(problems.clone()),
             CreateError::Store(error) => return error.clone().into(),
+            CreateError::OutcomeUnknown { .. } => ErrorCode::PaymentCreateOutcomeUnknown,
             CreateError::NonceUsed => ErrorCode::NonceReused,
             CreateError::DuplicateReference { .. } => ErrorCode::DuplicateMerchantReference,
             CreateError::IdempotencyKeyInUse => ErrorCode::IdempotencyKeyInUse,
@@ -172,7 +197,9 @@ impl From<&CreateError> for ApiError {
             CreateError::InsufficientBalance => ErrorCode::InsufficientBalance,
         };
         let transaction_id = match error {
-            CreateError::DuplicateReference { holder } => Some(holder.as_str().to_owned()),
+            CreateError::DuplicateReference { holder: id } | CreateError::OutcomeUnknown { id } => {
+                Some(id.as_str().to_owned())
+            }
             _ => None,
         };
         Self::Refused { code, message: error.to_string(), transaction_id }
@@ -210,6 +237,77 @@ impl From<AdjustError> for ApiError {
     }
 }
 
+impl From<DecideError> for ApiError {
+    fn from(error: DecideError) -> Self {
+        let code = match &error {
+            DecideError::PaymentNotFound => return Self::payment_not_found(),
+            DecideError::ReceiptNotFound => ErrorCode::ReceiptNotFound,
+            DecideError::NotAllowed(_) => ErrorCode::InvalidStatusTransition,
+            DecideError::ExceedsPayment(_) => ErrorCode::RefundExceedsPayment,
+            DecideError::InsufficientBalance => ErrorCode::InsufficientBalance,
+            DecideError::OutOfRange => ErrorCode::AmountOutOfRange,
+            DecideError::IdempotencyKeyUsed => return Self::idempotency_key_in_use(),
+            DecideError::Store(error) => return error.clone().into(),
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<HearError> for ApiError {
+    fn from(error: HearError) -> Self {
+        match error {
+            HearError::Store(error) => error.into(),
+            HearError::Unbookable(error) => Self::internal("hearing a rail", &error),
+        }
+    }
+}
+
+impl From<TicketError> for ApiError {
+    fn from(error: TicketError) -> Self {
+        let code = match error {
+            TicketError::Invalid(problems) => return problems.into(),
+            TicketError::NotFound => return Self::ticket_not_found(),
+            TicketError::Overtaken => return Self::Overloaded,
+            TicketError::Files(cause) => return Self::internal("keeping a file", &cause),
+            TicketError::Store(error) => return error.into(),
+            TicketError::NoSuchStep(_) => ErrorCode::InvalidStatusTransition,
+            TicketError::ExistsForPayment => ErrorCode::TicketExistsForPayment,
+            TicketError::TooManyFiles(_) => ErrorCode::LimitReached,
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<UploadError> for ApiError {
+    fn from(error: UploadError) -> Self {
+        let code = match error {
+            UploadError::NotFound | UploadError::Refused(FileRefused::NotArrived) => {
+                return Self::attachment_not_found();
+            }
+            UploadError::Store(error) => return error.into(),
+            UploadError::Refused(FileRefused::Failed(cause)) => {
+                return Self::internal("keeping a file", &cause);
+            }
+            UploadError::Used => ErrorCode::UploadUrlUsed,
+            UploadError::Refused(FileRefused::TooLarge) => ErrorCode::BodyTooLarge,
+            UploadError::Refused(FileRefused::WrongType) => ErrorCode::UnsupportedMediaType,
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<NotVerified> for ApiError {
+    fn from(error: NotVerified) -> Self {
+        let code = match error {
+            NotVerified::Missing => ErrorCode::SignatureMissing,
+            NotVerified::Invalid => ErrorCode::SignatureInvalid,
+            NotVerified::OutOfWindow => ErrorCode::TimestampOutOfWindow,
+            NotVerified::NoCallbacks => ErrorCode::RouteNotFound,
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
 impl From<DirectoryError> for ApiError {
     fn from(error: DirectoryError) -> Self {
         let code = match error {
@@ -219,6 +317,21 @@ impl From<DirectoryError> for ApiError {
             DirectoryError::Stale => return Self::Overloaded,
             DirectoryError::LimitReached(_) => ErrorCode::LimitReached,
             DirectoryError::Conflict(_) => ErrorCode::InvalidStatusTransition,
+        };
+        Self::refused(code, error.to_string())
+    }
+}
+
+impl From<EndpointError> for ApiError {
+    fn from(error: EndpointError) -> Self {
+        let code = match error {
+            EndpointError::Store(error) => return error.into(),
+            EndpointError::AddressFixed => {
+                return Self::validation("url", "cannot be changed where a payment named it");
+            }
+            EndpointError::NotFound => ErrorCode::WebhookNotFound,
+            EndpointError::LimitReached => ErrorCode::LimitReached,
+            EndpointError::Disabled => ErrorCode::InvalidStatusTransition,
         };
         Self::refused(code, error.to_string())
     }
@@ -242,5 +355,22 @@ impl From<SignatureProblem> for ApiError {
             SignatureProblem::TimestampOutOfWindow => ErrorCode::TimestampOutOfWindow,
         };
         Self::refused(code, problem.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_creation_of_unknown_outcome_names_its_payment() {
+        let id = "pay_1763683200000_czwenqofrlql".parse().expect("an identifier");
+        let answer = ApiError::from(CreateError::OutcomeUnknown { id }).to_answer(Timestamp::from_millis(0));
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(answer.status, 504);
+        assert_eq!(body["error_code"], "payment_create_outcome_unknown");
+        assert_eq!(body["transaction_id"], "pay_1763683200000_czwenqofrlql");
     }
 }

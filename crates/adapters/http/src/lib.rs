@@ -1,11 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the room that the table makes for tickets, pages and streams is not all in use yet"
-    )
-)]
 
 // The room's tests share the world of the tests that see this crate from outside.
 #[cfg(test)]
@@ -13,6 +6,7 @@ extern crate self as quipu_http;
 
 mod body;
 mod call;
+mod callbacks;
 mod caller;
 mod code;
 mod connection;
@@ -22,6 +16,7 @@ mod door;
 mod entrance;
 mod envelope;
 mod error;
+mod files;
 mod health;
 mod kept_answer;
 mod key_uses;
@@ -30,6 +25,7 @@ mod measure;
 mod minter;
 mod openapi;
 mod operator;
+mod pages;
 mod proxies;
 mod query;
 mod reply;
@@ -53,12 +49,14 @@ pub use door::Credentials;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
 pub use openapi::openapi;
+pub use pages::{PageServices, ViewerLimits, Viewers};
 pub use proxies::{Network, NoNetwork};
+pub use quipu_pages::FrontLink;
 pub use routes::route_table;
 pub use row::RouteRow;
 pub use scrape::{Measured, serve_measured};
 pub use server::{configure, serve};
 pub use settings::{HttpSettings, Limits};
 pub use shape::Family;
-pub use state::{Readiness, Services};
+pub use state::{Readiness, Services, Webhooks};
 pub use stop::Stop;

@@ -1,6 +1,6 @@
 //! Query strings and list parameters (specification, "Common list parameters").
 
-use std::{fmt::Display, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, fmt::Display, str::FromStr, time::Duration};
 
 use quipu_kernel::{MerchantId, Page, Problems, Timestamp, has_control_characters};
 use quipu_merchants::Period;
@@ -18,6 +18,11 @@ impl Query {
         let pairs = actix_web::web::Query::<Vec<(String, String)>>::from_query(text);
         let pairs = pairs.map_err(|_| ApiError::validation("query", "must be name=value pairs"))?;
         Ok(Self(pairs.into_inner()))
+    }
+
+    /// All of them by name; of a name that is given twice the last counts.
+    pub(crate) fn into_members(self) -> BTreeMap<String, String> {
+        self.0.into_iter().collect()
     }
 
     /// The text of a parameter that is given at most once. Bytes that are no UTF-8 arrive as U+FFFD, which no parameter
@@ -39,6 +44,14 @@ impl Query {
     pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, name: &str, problems: &mut Problems) -> Option<T> {
         let value = self.text(name, problems)?;
         value.parse().map_err(|error: T::Err| problems.add(name, error)).ok()
+    }
+
+    /// A parameter that may be given several times, each value parsed by its type's own rule.
+    pub(crate) fn parsed_all<T: FromStr<Err: Display>>(&self, name: &str, problems: &mut Problems) -> Vec<T> {
+        let values = self.0.iter().filter(|(given, _)| given == name);
+        let parsed = values
+            .filter_map(|(_, value)| value.parse().map_err(|error: T::Err| problems.add(name, error)).ok());
+        parsed.collect()
     }
 
     /// `limit` and `offset`.
@@ -143,6 +156,15 @@ mod tests {
         ] {
             assert_eq!(page(text).expect_err(text).len(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn a_repeatable_parameter_is_read_value_by_value() {
+        let query = Query::parse("at=1&at=2&at=x&other=3").map_err(|_| ()).expect("pairs");
+        let mut problems = Problems::new();
+        assert_eq!(query.parsed_all::<u8>("at", &mut problems), [1, 2]);
+        assert_eq!(problems.messages().len(), 1);
+        assert!(query.parsed_all::<u8>("none", &mut problems).is_empty());
     }
 
     #[test]

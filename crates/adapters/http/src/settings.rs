@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::proxies::Network;
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
+use quipu_pages::FrontLink;
 
 /// How many credentials a second an address that has used up its failures may have looked up.
 const LOOKUPS_PER_SECOND: u32 = 10;
@@ -78,6 +79,8 @@ impl Limits {
 pub struct HttpSettings {
     /// `{base_url}`, without a slash at its end; the issuer of bearer tokens.
     pub public_url: String,
+    /// `{upload_url}`, without a slash at its end: where files are sent and fetched.
+    pub upload_url: String,
     /// Rate limits.
     pub limits: Limits,
     /// Whose `X-Forwarded-For` is believed.
@@ -94,13 +97,17 @@ pub struct HttpSettings {
     pub body_timeout: Duration,
     /// How long requests in progress may go on after a stop.
     pub shutdown_timeout: Duration,
+    /// Further links of the front page.
+    pub front_links: Vec<FrontLink>,
 }
 
 impl HttpSettings {
     /// The defaults, reachable at this address.
     pub fn new(public_url: impl Into<String>) -> Self {
+        let public_url = public_url.into();
         Self {
-            public_url: public_url.into(),
+            upload_url: public_url.clone(),
+            public_url,
             limits: Limits::default(),
             trusted_proxies: Vec::new(),
             workers: 0,
@@ -109,6 +116,13 @@ impl HttpSettings {
             request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(20),
+            front_links: Vec::new(),
         }
+    }
+
+    /// The path of the public address, without a slash at its end; most have none.
+    pub(crate) fn root(&self) -> &str {
+        let rest = self.public_url.split_once("://").map_or("", |(_, rest)| rest);
+        rest.find('/').map_or("", |at| rest[at..].trim_end_matches('/'))
     }
 }

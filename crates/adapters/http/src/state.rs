@@ -7,12 +7,17 @@ use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
-use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, PaymentReads, Rails};
+use quipu_payments::{
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, MoneyReads, PaymentReads, Rails,
+    RefundPayment, ResolveReceipt,
+};
 use quipu_signing::Keyring;
+use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
+use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 
 use crate::{
-    health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, settings::HttpSettings,
-    stop::Stop, strangers::Strangers, tokens::Tokens,
+    health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, pages::PageServices,
+    settings::HttpSettings, stop::Stop, strangers::Strangers, tokens::Tokens,
 };
 
 /// Whether what the process depends on is there.
@@ -20,6 +25,21 @@ use crate::{
 pub trait Readiness: Send + Sync {
     /// Each dependency by name, and whether it is there.
     async fn probe(&self) -> Vec<(&'static str, bool)>;
+}
+
+/// What handlers of webhooks call.
+#[derive(Clone)]
+pub struct Webhooks {
+    /// Makes endpoints.
+    pub create: Arc<CreateEndpoint>,
+    /// Reads and changes them.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// What each was told.
+    pub log: Arc<dyn DeliveryLog>,
+    /// Sends a test.
+    pub courier: Arc<dyn Courier>,
+    /// Who delivers in this process.
+    pub wake: Arc<dyn Handover>,
 }
 
 /// The use cases and ports that handlers call.
@@ -31,8 +51,24 @@ pub struct Services {
     pub cancel: Arc<CancelPayment>,
     /// Adjusts balances.
     pub adjust: Arc<AdjustBalance>,
+    /// Carries out what staff decide about payments.
+    pub decide: Arc<DecidePayment>,
+    /// Pays deposits back.
+    pub refund: Arc<RefundPayment>,
+    /// Resolves parked receipts.
+    pub resolve: Arc<ResolveReceipt>,
+    /// Hears what rails tell.
+    pub hear: Arc<HearRail>,
+    /// Reads payments of every merchant, for staff.
+    pub money: Arc<dyn MoneyReads>,
     /// Reads payments.
     pub payments: Arc<dyn PaymentReads>,
+    /// Works on tickets.
+    pub tickets: Arc<TicketOffice>,
+    /// Reads tickets for their merchants.
+    pub ticket_reads: Arc<dyn TicketReads>,
+    /// Reads tickets for support.
+    pub support_reads: Arc<dyn SupportReads>,
     /// Reads balances.
     pub ledger: Arc<dyn LedgerReads>,
     /// Merchants, keys, routes and staff.
@@ -47,12 +83,16 @@ pub struct Services {
     pub entropy: Arc<dyn Entropy>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Webhooks.
+    pub webhooks: Webhooks,
     /// Rails by name.
     pub rails: Arc<Rails>,
     /// Whether the process is ready.
     pub readiness: Arc<dyn Readiness>,
     /// Collects when keys were used; the application flushes it once more when it stops.
     pub key_uses: Arc<KeyUses>,
+    /// Hosted pages.
+    pub pages: PageServices,
     /// Tells long answers that the process is to end.
     pub stop: Stop,
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod clabe;
+mod http;
 mod manual;
 mod simulated_instructions;
 mod simulator;
@@ -9,5 +10,6 @@ mod steering;
 #[cfg(test)]
 mod samples;
 
+pub use http::HttpRail;
 pub use manual::Manual;
 pub use simulator::Simulator;

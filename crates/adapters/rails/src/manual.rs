@@ -25,13 +25,13 @@ impl Rail for Manual {
         Issued { instructions, ..Issued::default() }
     }
 
-    async fn submit(&self, payment: &Payment) -> Submission {
-        // A person carries it out. The question that follows is answered with "wait for word".
-        Submission::Taken(payment.state().updated_at)
+    async fn submit(&self, _payment: &Payment) -> Submission {
+        // A person carries it out, and nobody can be asked about it.
+        Submission::Accepted { provider_reference: None }
     }
 
     async fn ask(&self, _payment: &Payment) -> RailStatus {
-        RailStatus::Pending(None)
+        RailStatus::AwaitWord
     }
 }
 

@@ -3,16 +3,19 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use quipu_kernel::{Clock, Environment};
+use quipu_kernel::{Amount, Clock, Environment, Timestamp};
 use quipu_merchants::{Direction, Route};
-use quipu_payments::{Due, DueAction, Failure, Issued, Payment, Rail, RailStatus, Submission};
+use quipu_payments::{
+    Due, DueAction, Failure, Issued, Payment, Rail, RailEvent, RailEventKind, RailStatus, Status, Submission,
+};
 
 use crate::{simulated_instructions::simulated_instructions, steering::Steering};
 
 /// Plays a bank: every step takes one delay, and the customer's e-mail address steers what happens (the crate's
 /// README has the table). Payments of the live environment are never moved by it.
 pub struct Simulator {
-    delay: Duration,
+    /// How long each step takes, as the only gap between questions.
+    delay: [Duration; 1],
     public_url: String,
     clock: Arc<dyn Clock>,
 }
@@ -20,13 +23,84 @@ pub struct Simulator {
 impl Simulator {
     /// A simulator whose every step takes `delay`. Links for payers begin with `public_url`.
     pub fn new(delay: Duration, public_url: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
-        Self { delay, public_url: public_url.into().trim_end_matches('/').to_owned(), clock }
+        Self { delay: [delay], public_url: public_url.into().trim_end_matches('/').to_owned(), clock }
     }
 
     fn failure() -> Failure {
         Failure {
             code: "SIMULATED_FAILURE".to_owned(),
             message: "the simulator was told to fail this payment".to_owned(),
+        }
+    }
+
+    fn one_delay_after(&self, at: Timestamp) -> Timestamp {
+        at.plus(self.delay[0])
+    }
+
+    fn issue_deposit(&self, payment: &Payment, steering: Steering) -> Issued {
+        let terms = payment.terms();
+        let soon = self.one_delay_after(terms.created_at);
+        let due = |action| Some(Due { at: soon, action });
+        match steering {
+            // Nothing is known of it until it is asked about.
+            Steering::Timeout => Issued { due: due(DueAction::Ask), remote: true, ..Issued::default() },
+            Steering::Expire => Issued {
+                instructions: simulated_instructions(payment, Some(soon), &self.public_url),
+                due: due(DueAction::Expire),
+                expires_at: Some(soon),
+                remote: false,
+            },
+            _ => Issued {
+                instructions: simulated_instructions(payment, terms.expires_at, &self.public_url),
+                due: if steering == Steering::Stay { None } else { due(DueAction::Ask) },
+                ..Issued::default()
+            },
+        }
+    }
+
+    fn issue_withdrawal(&self, payment: &Payment, steering: Steering) -> Issued {
+        let soon = self.one_delay_after(payment.terms().created_at);
+        let due = |action| Some(Due { at: soon, action });
+        match (payment.situation().has_recipient, steering) {
+            (false, Steering::Expire) => {
+                Issued { due: due(DueAction::Expire), expires_at: Some(soon), ..Issued::default() }
+            }
+            (false, _) | (true, Steering::Hold) => Issued::default(),
+            (true, _) => Issued { due: due(DueAction::Submit), ..Issued::default() },
+        }
+    }
+
+    /// What the simulated bank tells of a payment that it has.
+    fn told(&self, payment: &Payment, steering: Steering) -> RailStatus {
+        let amount = payment.terms().amount;
+        let event = |kind, number, amount| RailEvent {
+            id: format!("{}:{number}", payment.id()),
+            kind,
+            rail_reference: payment.id().as_str().to_owned(),
+            amount: Some(amount),
+            currency: Some(payment.terms().currency),
+            occurred_at: Some(payment.state().updated_at),
+            code: None,
+            message: None,
+        };
+        let completed = |number| event(RailEventKind::Completed, number, amount);
+        let is_withdrawal = payment.terms().kind.direction() == Direction::Withdrawal;
+        match steering {
+            Steering::Duplicate => RailStatus::Told(vec![completed(1), completed(1)], None),
+            Steering::Reorder => RailStatus::Told(vec![completed(2), completed(1)], None),
+            Steering::Short => {
+                let wrong = Amount::new((amount.get() / 2).max(1)).ok().filter(|half| *half != amount);
+                let wrong = wrong.or(Amount::new(amount.get() + 1).ok()).unwrap_or(amount);
+                RailStatus::Told(vec![event(RailEventKind::Completed, 1, wrong)], None)
+            }
+            Steering::Return if is_withdrawal && payment.status() == Status::Completed => {
+                RailStatus::Told(vec![event(RailEventKind::Returned, 2, amount)], None)
+            }
+            Steering::Return if is_withdrawal => {
+                let again = self.one_delay_after(self.clock.now());
+                RailStatus::Told(vec![completed(1)], Some(again))
+            }
+            _ => RailStatus::Told(vec![completed(1)], None),
         }
     }
 }
@@ -45,57 +119,38 @@ impl Rail for Simulator {
         if !is_simulated(payment) {
             return Issued::default();
         }
-        let terms = payment.terms();
-        let steering = Steering::of(&terms.customer);
-        let soon = terms.created_at.plus(self.delay);
-        let due = |action| Some(Due { at: soon, action });
-        let waits_for_recipient = !payment.situation().has_recipient;
-        match terms.kind.direction() {
-            Direction::Deposit => {
-                let expires_at = (steering == Steering::Expire).then_some(soon);
-                let shown_expiry = expires_at.or(terms.expires_at);
-                Issued {
-                    instructions: simulated_instructions(payment, shown_expiry, &self.public_url),
-                    due: match steering {
-                        Steering::Expire => due(DueAction::Expire),
-                        Steering::Stay => None,
-                        _ => due(DueAction::Ask),
-                    },
-                    expires_at,
-                }
-            }
-            Direction::Withdrawal if waits_for_recipient => match steering {
-                Steering::Expire => {
-                    Issued { due: due(DueAction::Expire), expires_at: Some(soon), ..Issued::default() }
-                }
-                _ => Issued::default(),
-            },
-            Direction::Withdrawal => match steering {
-                Steering::Hold => Issued::default(),
-                _ => Issued { due: due(DueAction::Submit), ..Issued::default() },
-            },
+        let steering = Steering::of(&payment.terms().customer);
+        match payment.terms().kind.direction() {
+            Direction::Deposit => self.issue_deposit(payment, steering),
+            Direction::Withdrawal => self.issue_withdrawal(payment, steering),
         }
     }
 
+    fn questions(&self) -> &[Duration] {
+        &self.delay
+    }
+
     async fn submit(&self, payment: &Payment) -> Submission {
-        if is_simulated(payment) {
-            Submission::Taken(self.clock.now().plus(self.delay))
-        } else {
-            Submission::Rejected(Failure {
+        if !is_simulated(payment) {
+            return Submission::Rejected(Failure {
                 code: "RAIL_REJECTED".to_owned(),
                 message: "the simulator moves no live money".to_owned(),
-            })
+            });
+        }
+        match Steering::of(&payment.terms().customer) {
+            Steering::Timeout => Submission::Unknown,
+            _ => Submission::Accepted { provider_reference: None },
         }
     }
 
     async fn ask(&self, payment: &Payment) -> RailStatus {
         if !is_simulated(payment) {
-            return RailStatus::Pending(None);
+            return RailStatus::AwaitWord;
         }
         match Steering::of(&payment.terms().customer) {
             Steering::Fail => RailStatus::Failed(Self::failure()),
-            Steering::Stay => RailStatus::Pending(None),
-            _ => RailStatus::Completed,
+            Steering::Stay => RailStatus::AwaitWord,
+            steering => self.told(payment, steering),
         }
     }
 }
@@ -205,18 +260,54 @@ mod tests {
     #[test]
     fn what_the_rail_answers_follows_from_the_customer() {
         let table = [
-            ("ana", RailStatus::Completed),
-            ("hold", RailStatus::Completed),
-            ("fail", RailStatus::Failed(Simulator::failure())),
-            ("stay", RailStatus::Pending(None)),
+            ("ana", "one completed"),
+            ("hold", "one completed"),
+            ("timeout", "one completed"),
+            ("duplicate", "one completed, one completed"),
+            ("reorder", "two completed, one completed"),
+            ("return", "one completed, and more"),
+            ("fail", "failed"),
+            ("stay", "nothing"),
         ];
         for (local, expected) in table {
             let payment =
                 Sample::new(PaymentType::Withdrawal, Method::Spei, Currency::MXN).steered(local).payment();
             let submitted = simulator().submit(&payment).now_or_never();
-            assert_eq!(submitted, Some(Submission::Taken(Timestamp::from_millis(1_763_683_302_000))));
-            assert_eq!(simulator().ask(&payment).now_or_never(), Some(expected), "{local}");
+            let accepted = Submission::Accepted { provider_reference: None };
+            let wanted = if local == "timeout" { Submission::Unknown } else { accepted };
+            assert_eq!(submitted, Some(wanted), "{local}");
+            let told = simulator().ask(&payment).now_or_never().expect("it never waits");
+            assert_eq!(in_words(&told), expected, "{local}");
         }
+    }
+
+    fn in_words(status: &RailStatus) -> String {
+        let RailStatus::Told(events, again) = status else {
+            return if matches!(status, RailStatus::Failed(_)) { "failed" } else { "nothing" }.to_owned();
+        };
+        let word = |event: &RailEvent| {
+            assert_eq!(event.kind, RailEventKind::Completed);
+            if event.id.ends_with(":1") { "one completed" } else { "two completed" }
+        };
+        let words: Vec<_> = events.iter().map(word).collect();
+        words.join(", ") + if again.is_some() { ", and more" } else { "" }
+    }
+
+    #[test]
+    fn a_short_payment_is_of_another_amount() {
+        let payment =
+            Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).steered("short").payment();
+        let told = simulator().ask(&payment).now_or_never().expect("it never waits");
+        let RailStatus::Told(events, None) = told else { panic!("{told:?}") };
+        assert_eq!(events[0].amount.map(Amount::get), Some(50_000));
+    }
+
+    #[test]
+    fn a_creation_without_an_answer_shows_nothing_and_is_asked_about() {
+        let sample = Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).steered("timeout");
+        let issued = issued(&sample);
+        assert!(issued.remote && issued.instructions == quipu_payments::Instructions::default());
+        assert_eq!(issued.due.map(|due| due.action), Some(DueAction::Ask));
     }
 
     #[test]
@@ -227,7 +318,7 @@ mod tests {
             assert_eq!(issued(&sample), Issued::default());
             let payment = sample.payment();
             assert!(matches!(simulator().submit(&payment).now_or_never(), Some(Submission::Rejected(_))));
-            assert_eq!(simulator().ask(&payment).now_or_never(), Some(RailStatus::Pending(None)));
+            assert_eq!(simulator().ask(&payment).now_or_never(), Some(RailStatus::AwaitWord));
         }
     }
 }

@@ -15,6 +15,16 @@ pub(crate) enum Steering {
     Stay,
     /// A withdrawal stays `pending`.
     Hold,
+    /// The outcome of its creation or submission is unknown until it is asked about.
+    Timeout,
+    /// A withdrawal comes back after it was completed.
+    Return,
+    /// The rail tells everything twice.
+    Duplicate,
+    /// The rail tells the last thing first.
+    Reorder,
+    /// Another amount arrives.
+    Short,
 }
 
 impl Steering {
@@ -31,6 +41,11 @@ impl Steering {
             "expire" => Self::Expire,
             "stay" => Self::Stay,
             "hold" => Self::Hold,
+            "timeout" => Self::Timeout,
+            "return" => Self::Return,
+            "duplicate" => Self::Duplicate,
+            "reorder" => Self::Reorder,
+            "short" => Self::Short,
             _ => Self::Ordinary,
         }
     }
@@ -50,6 +65,11 @@ mod tests {
             (Some("expire@simulator.test"), Steering::Expire),
             (Some("stay@simulator.test"), Steering::Stay),
             (Some("hold@simulator.test"), Steering::Hold),
+            (Some("timeout@simulator.test"), Steering::Timeout),
+            (Some("return@simulator.test"), Steering::Return),
+            (Some("duplicate@simulator.test"), Steering::Duplicate),
+            (Some("reorder@simulator.test"), Steering::Reorder),
+            (Some("short@simulator.test"), Steering::Short),
             (Some("ana@simulator.test"), Steering::Ordinary),
             (Some("fail@example.com"), Steering::Ordinary),
             (Some("fail@simulator.test.example.com"), Steering::Ordinary),

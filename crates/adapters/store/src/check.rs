@@ -148,6 +148,93 @@ const TOTALS: &str = "
         OR COALESCE(kept.commission, 0) <> COALESCE(moved.commission, 0)
     LIMIT 100";
 
+/// Each payment moved exactly the money that its kind, amount, fee, refunds and status say, each movement once, in its own
+/// currency; and every refund has its row.
+const ENTRIES: &str = "
+    WITH moved AS (
+        SELECT merchant_id, environment, payment_id, MIN(currency) AS currency, MAX(currency) AS other_currency,
+            SUM(CASE WHEN reason = 'deposit_completed' AND account = 'clearing' THEN 1 ELSE 0 END) AS deposits,
+            SUM(CASE WHEN reason = 'deposit_completed' AND account = 'clearing' THEN amount ELSE 0 END) AS deposit_clearing,
+            SUM(CASE WHEN reason = 'deposit_completed' AND account = 'available' THEN amount ELSE 0 END) AS deposit_available,
+            SUM(CASE WHEN reason = 'deposit_completed' AND account = 'revenue' THEN amount ELSE 0 END) AS deposit_revenue,
+            SUM(CASE WHEN reason = 'refund' AND account = 'clearing' THEN 1 ELSE 0 END) AS refunds,
+            SUM(CASE WHEN reason = 'refund' AND account = 'clearing' THEN amount ELSE 0 END) AS refund_clearing,
+            SUM(CASE WHEN reason = 'refund' AND account = 'available' THEN amount ELSE 0 END) AS refund_available,
+            SUM(CASE WHEN reason = 'withdrawal_created' AND account = 'frozen' THEN 1 ELSE 0 END) AS creations,
+            SUM(CASE WHEN reason = 'withdrawal_created' AND account = 'frozen' THEN amount ELSE 0 END) AS created_frozen,
+            SUM(CASE WHEN reason = 'withdrawal_created' AND account = 'available' THEN amount ELSE 0 END) AS created_available,
+            SUM(CASE WHEN reason = 'withdrawal_completed' AND account = 'frozen' THEN 1 ELSE 0 END) AS completions,
+            SUM(CASE WHEN reason = 'withdrawal_completed' AND account = 'frozen' THEN amount ELSE 0 END) AS completed_frozen,
+            SUM(CASE WHEN reason = 'withdrawal_completed' AND account = 'clearing' THEN amount ELSE 0 END) AS completed_clearing,
+            SUM(CASE WHEN reason = 'withdrawal_completed' AND account = 'revenue' THEN amount ELSE 0 END) AS completed_revenue,
+            SUM(CASE WHEN reason = 'withdrawal_released' AND account = 'frozen' THEN 1 ELSE 0 END) AS releases,
+            SUM(CASE WHEN reason = 'withdrawal_released' AND account = 'frozen' THEN amount ELSE 0 END) AS released_frozen,
+            SUM(CASE WHEN reason = 'withdrawal_released' AND account = 'available' THEN amount ELSE 0 END) AS released_available,
+            SUM(CASE WHEN reason = 'withdrawal_returned' AND account = 'clearing' THEN 1 ELSE 0 END) AS returns,
+            SUM(CASE WHEN reason = 'withdrawal_returned' AND account = 'clearing' THEN amount ELSE 0 END) AS returned_clearing,
+            SUM(CASE WHEN reason = 'withdrawal_returned' AND account = 'available' THEN amount ELSE 0 END) AS returned_available
+        FROM entries WHERE payment_id IS NOT NULL GROUP BY merchant_id, environment, payment_id
+    ), repaid AS (
+        SELECT merchant_id, environment, payment_id, COUNT(*) AS refunds, SUM(amount) AS total FROM refunds
+        GROUP BY merchant_id, environment, payment_id
+    ), expected AS (
+        SELECT merchant_id, environment, id, status, currency, amount, fee, refunded_amount,
+            COALESCE(received_amount, amount) AS received,
+            CASE WHEN type IN ('deposit', 'deposit_pp') AND status IN ('completed', 'partial_refund', 'refunded')
+                THEN 1 ELSE 0 END AS deposited,
+            CASE WHEN type IN ('withdrawal', 'withdrawal_pp') THEN 1 ELSE 0 END AS created,
+            CASE WHEN type IN ('withdrawal', 'withdrawal_pp') AND status IN ('completed', 'refunded')
+                THEN 1 ELSE 0 END AS completed,
+            CASE WHEN type IN ('withdrawal', 'withdrawal_pp') AND status IN ('failed', 'cancelled', 'expired')
+                THEN 1 ELSE 0 END AS released,
+            CASE WHEN type IN ('withdrawal', 'withdrawal_pp') AND status = 'refunded' THEN 1 ELSE 0 END AS returned
+        FROM payments
+    )
+    SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
+        'its entries do not follow from its kind, amount ' || CAST(payment.amount AS TEXT) || ', fee '
+            || CAST(payment.fee AS TEXT) || ', refunds ' || CAST(payment.refunded_amount AS TEXT) || ' and status '
+            || payment.status AS detail
+    FROM expected AS payment
+    LEFT JOIN moved ON moved.merchant_id = payment.merchant_id AND moved.environment = payment.environment
+        AND moved.payment_id = payment.id
+    LEFT JOIN repaid ON repaid.merchant_id = payment.merchant_id AND repaid.environment = payment.environment
+        AND repaid.payment_id = payment.id
+    WHERE COALESCE(moved.currency, payment.currency) <> payment.currency
+        OR COALESCE(moved.other_currency, payment.currency) <> payment.currency
+        OR COALESCE(moved.deposits, 0) <> deposited
+        OR COALESCE(moved.deposit_clearing, 0) <> -received * deposited
+        OR COALESCE(moved.deposit_available, 0) <> (received - fee) * deposited
+        OR COALESCE(moved.deposit_revenue, 0) <> fee * deposited
+        OR COALESCE(moved.refunds, 0) <> COALESCE(repaid.refunds, 0)
+        OR COALESCE(moved.refund_clearing, 0) <> COALESCE(repaid.total, 0)
+        OR COALESCE(moved.refund_available, 0) <> -COALESCE(repaid.total, 0)
+        OR COALESCE(repaid.total, 0) <> refunded_amount * deposited
+        OR COALESCE(moved.creations, 0) <> created
+        OR COALESCE(moved.created_frozen, 0) <> (amount + fee) * created
+        OR COALESCE(moved.created_available, 0) <> -(amount + fee) * created
+        OR COALESCE(moved.completions, 0) <> completed
+        OR COALESCE(moved.completed_frozen, 0) <> -(amount + fee) * completed
+        OR COALESCE(moved.completed_clearing, 0) <> amount * completed
+        OR COALESCE(moved.completed_revenue, 0) <> fee * completed
+        OR COALESCE(moved.releases, 0) <> released
+        OR COALESCE(moved.released_frozen, 0) <> -(amount + fee) * released
+        OR COALESCE(moved.released_available, 0) <> (amount + fee) * released
+        OR COALESCE(moved.returns, 0) <> returned
+        OR COALESCE(moved.returned_clearing, 0) <> -amount * returned
+        OR COALESCE(moved.returned_available, 0) <> amount * returned
+    LIMIT 100";
+
+/// Money moves for a payment that exists, or for a correction of the operator, which is for none.
+const OWNERS: &str = "
+    SELECT CAST(entry.merchant_id AS TEXT) || '/' || entry.environment || ' transaction ' || entry.transaction_id
+            AS subject,
+        entry.reason || ' for ' || COALESCE(entry.payment_id, 'no payment') AS detail
+    FROM entries AS entry LEFT JOIN payments AS payment ON payment.merchant_id = entry.merchant_id
+        AND payment.environment = entry.environment AND payment.id = entry.payment_id
+    WHERE entry.line = 1 AND (CASE WHEN entry.reason = 'adjustment' THEN entry.payment_id IS NOT NULL
+        ELSE payment.id IS NULL END)
+    LIMIT 100";
+
 /// The counters say how many payments there are.
 const COUNTERS: &str = "
     WITH counted AS (
@@ -170,12 +257,13 @@ const COUNTERS: &str = "
     LIMIT 100";
 
 /// Each invariant by its name, with the statements that find what breaks it.
-const INVARIANTS: [(&str, &[&str]); 6] = [
+const INVARIANTS: [(&str, &[&str]); 7] = [
     ("balance_equals_entries", &[BALANCES]),
     ("transaction_sums_to_zero", &[TRANSACTIONS]),
     ("status_versions_gapless", &[STEPS, ENDS]),
     ("frozen_equals_open_withdrawals", &[FROZEN]),
     ("totals_equal_payments", &[TOTALS]),
+    ("entries_equal_payments", &[ENTRIES, OWNERS]),
     ("counters_equal_rows", &[COUNTERS]),
 ];
 

@@ -5,7 +5,7 @@
 //! worth it, while the lane goes on. But the log begins anew only after a checkpoint that no commit overtakes, so the
 //! lane still makes one itself at the full length, and finds most of it copied.
 
-use std::io;
+use std::{io, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender};
 use diesel::{
@@ -20,6 +20,9 @@ use crate::{
 /// How many pages that are not copied yet are worth a checkpoint. A page that changes often is copied once for each, so
 /// there are two on the way to the full length, and the lane is left with little.
 const WORTH: i32 = 7_000;
+
+/// How long a checkpoint waits for whoever locks the file.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// After how many turns of the lane a look at the log is due.
 const TURNS: u32 = 16;
@@ -62,7 +65,7 @@ fn serve(path: &str, looks: &Receiver<()>) {
 }
 
 fn connect(path: &str) -> Result<SqliteConnection, Fault> {
-    match Connection::open_sqlite(path) {
+    match Connection::open_sqlite(path, PATIENCE) {
         Ok(Connection::Sqlite(conn)) => Ok(conn),
         Ok(Connection::Postgres(_)) => Err(Fault::Abandoned),
         Err(fault) => Err(fault),

@@ -4,13 +4,13 @@
 //! arm nothing ever waits: the future that holds it is ready as soon as it is polled, which is what lets a thread of
 //! its own drive it with [`ready`].
 
-use std::{future::poll_fn, task::Poll};
+use std::{future::poll_fn, task::Poll, time::Duration};
 
 use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleConnection as _};
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _, pooled_connection::deadpool::Object};
+use diesel_async::SimpleAsyncConnection as _;
 use futures_util::{FutureExt as _, future::BoxFuture};
 
-use crate::{error::Fault, statement::statement};
+use crate::{error::Fault, session::Session, statement::statement};
 
 /// At how many pages of SQLite's write-ahead log a commit copies it into the database itself, if nobody did so before.
 pub(crate) const FULL_LOG: i32 = 16_000;
@@ -20,7 +20,7 @@ pub(crate) enum Connection {
     /// The embedded database.
     Sqlite(SqliteConnection),
     /// A server.
-    Postgres(Box<Object<AsyncPgConnection>>),
+    Postgres(Box<Session>),
 }
 
 /// Runs a query for its effect; the number of rows it touched.
@@ -68,14 +68,15 @@ statement! { BeginReading on diesel::sqlite::Sqlite { ; "BEGIN" } }
 statement! { CommitSqlite on diesel::sqlite::Sqlite { ; "COMMIT" } }
 
 impl Connection {
-    /// Opens an embedded database. Every connection waits for a lock rather than fail at once, and a commit has
+    /// Opens an embedded database. Every connection waits so long for a lock rather than fail at once, and a commit has
     /// reached the disk when it returns. Each keeps 8 MiB of pages and maps none, so that memory stays bounded however
     /// large the file grows; the system's own cache holds the rest.
-    pub(crate) fn open_sqlite(path: &str) -> Result<Self, Fault> {
+    pub(crate) fn open_sqlite(path: &str, lock: Duration) -> Result<Self, Fault> {
+        let busy = lock.as_millis();
         let mut conn =
             SqliteConnection::establish(path).map_err(|error| Fault::Unconnected(error.to_string()))?;
         conn.batch_execute(&format!(
-            "PRAGMA busy_timeout = 10000;
+            "PRAGMA busy_timeout = {busy};
              PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
              PRAGMA foreign_keys = ON;

@@ -1,26 +1,36 @@
 //! Where the work is done: on threads of the store's own (SQLite) or on tasks of the runtime it was given
-//! (PostgreSQL), never in the caller's future. A caller that goes away cancels nothing.
+//! (PostgreSQL), never in the caller's future. A caller that goes away cancels no change; a query that nobody waits for
+//! any more is stopped.
 
-use std::{hash::BuildHasher as _, panic::AssertUnwindSafe, sync::Arc};
+use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use quipu_kernel::MerchantId;
+use quipu_merchants::StoreUnavailable;
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, mpsc, oneshot},
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
     checkpoint,
-    commit::lane::{self, Work},
-    connection::{Connection, ready},
-    error::Fault,
+    commit::{
+        aside::Asides,
+        lane::{self, Work},
+        standing::Standing,
+    },
+    connection::{Connection, execute},
+    embedded::Readers,
+    error::{Fault, OpenError, Trouble},
     hub::Hub,
-    lease::{Lease, Origin},
-    settings::StoreSettings,
+    lease::Origin,
+    server::Server,
+    settings::{StoreSettings, Times},
+    transaction::in_transaction,
 };
 
-/// How much may wait in the queue of a lane, and for a reader.
+/// How much may wait in the queue of a lane.
 const QUEUE: usize = 4096;
 
 /// A query, as a function of a connection.
@@ -34,20 +44,31 @@ impl<F, T, E> Query<T, E> for F where
 {
 }
 
-type ReadTask = Box<dyn FnOnce(&mut Lease, &Origin) + Send>;
+/// What a query is, and so whom it may hold up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// A few rows by their keys.
+    Short,
+    /// A page of a list, with its total.
+    Page,
+    /// Whole tables. It takes as long as it takes, while the database answers others.
+    Whole,
+}
+
+/// How often it is asked whether the database still answers while it works on something long.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// The workers of one database.
-pub(crate) enum Engine {
+pub(crate) struct Engine {
+    kind: Kind,
+    times: Times,
+}
+
+enum Kind {
     /// One thread that writes, and some that read.
-    Sqlite { writer: mpsc::Sender<Work>, readers: crossbeam_channel::Sender<ReadTask> },
+    Sqlite { writer: mpsc::Sender<Work>, readers: Readers },
     /// A few lanes that commit, and tasks for everything else, as many at once as there are connections.
-    Postgres {
-        lanes: Vec<mpsc::Sender<Work>>,
-        points: Origin,
-        origin: Origin,
-        places: Arc<Semaphore>,
-        runtime: Handle,
-    },
+    Postgres { lanes: Vec<mpsc::Sender<Work>>, server: Box<Server> },
 }
 
 impl Engine {
@@ -58,45 +79,47 @@ impl Engine {
         hub: &Arc<Hub>,
         runtime: &Handle,
     ) -> std::io::Result<Self> {
-        let origin = Origin::Sqlite(path.to_owned());
+        let times = settings.times();
+        let origin = Origin::Sqlite(path.to_owned(), times);
         let (writer, queue) = mpsc::channel(QUEUE);
         let after_turn = checkpoint::start(path.to_owned())?;
-        let lane = lane::serve(queue, origin.clone(), Arc::clone(hub), after_turn);
+        let asides = Asides::new(None, Arc::clone(hub));
+        let lane = lane::serve(queue, origin.clone(), Arc::clone(hub), asides, after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane))?;
-        let (readers, tasks) = crossbeam_channel::bounded::<ReadTask>(QUEUE);
-        for number in 1..=settings.readers.max(1) {
-            let (tasks, origin) = (tasks.clone(), origin.clone());
-            let name = format!("quipu-store-reader-{number}");
-            std::thread::Builder::new().name(name).spawn(move || read_until_closed(&tasks, &origin))?;
-        }
-        Ok(Self::Sqlite { writer, readers })
+        let readers = Readers::new(settings, &origin)?;
+        Ok(Self { kind: Kind::Sqlite { writer, readers }, times })
     }
 
     /// Starts the lanes to a server.
     pub(crate) fn postgres(
         settings: &StoreSettings,
-        lane_origin: &Origin,
-        origin: Origin,
         hub: &Arc<Hub>,
         runtime: &Handle,
-    ) -> Self {
+    ) -> Result<Self, OpenError> {
+        let server = Box::new(Server::new(settings, runtime)?);
+        hub.join_others(server.listening(), server.hints().clone(), runtime);
         let start = |_| {
             let (lane, queue) = mpsc::channel(QUEUE);
-            runtime.spawn(lane::serve(queue, lane_origin.clone(), Arc::clone(hub), || {}));
+            let asides = Asides::new(Some((server.asides.clone(), runtime.clone())), Arc::clone(hub));
+            runtime.spawn(lane::serve(queue, server.lanes.clone(), Arc::clone(hub), asides, || {}));
             lane
         };
         let lanes = (0..settings.lanes.max(1)).map(start).collect();
-        let (points, places) = (lane_origin.clone(), Arc::new(Semaphore::new(QUEUE)));
-        Self::Postgres { lanes, points, origin, places, runtime: runtime.clone() }
+        Ok(Self { kind: Kind::Postgres { lanes, server }, times: settings.times() })
+    }
+
+    /// How long things may take.
+    pub(crate) const fn times(&self) -> Times {
+        self.times
     }
 
     /// The lane of a merchant; all changes of one merchant go through one, so that lanes do not wait for each other.
     pub(crate) fn lane(&self, merchant: MerchantId) -> &mpsc::Sender<Work> {
-        match self {
-            Self::Sqlite { writer, .. } => writer,
-            Self::Postgres { lanes, .. } => {
+        match &self.kind {
+            Kind::Sqlite { writer, .. } => writer,
+            Kind::Postgres { lanes, .. } => {
                 let hash =
                     std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(merchant);
                 let count = lanes.len() as u64;
@@ -105,80 +128,92 @@ impl Engine {
         }
     }
 
-    /// Runs a reading query. Refused with [`Fault::Overloaded`] at once if too many wait.
+    /// Runs a short reading query. Refused with [`Fault::Overloaded`] at once if too many wait.
     pub(crate) async fn read<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<Fault> + Send + 'static,
+        E: From<Fault> + Trouble + Send + 'static,
     {
-        match self {
-            Self::Sqlite { readers, .. } => {
-                let (reply, outcome) = oneshot::channel();
-                let task: ReadTask = Box::new(move |lease, origin| {
-                    let _gone = reply.send(ready(on_lease(lease, origin, query)));
-                });
-                readers.try_send(task).map_err(|_| Fault::Overloaded)?;
-                outcome.await.map_err(|_| Fault::Abandoned)?
+        self.read_as(Reading::Short, query).await
+    }
+
+    /// Runs a reading query of some kind, on connections that queries of another kind do not use.
+    pub(crate) async fn read_as<T, E>(&self, reading: Reading, query: impl Query<T, E>) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Fault> + Trouble + Send + 'static,
+    {
+        let deadline = (reading != Reading::Whole).then(|| Instant::now() + self.times.call);
+        let (reply, outcome) = oneshot::channel();
+        match &self.kind {
+            Kind::Sqlite { readers, .. } => readers.ask(reading, query, reply)?,
+            Kind::Postgres { server, .. } => server.ask(reading, query, reply, deadline)?,
+        }
+        match deadline {
+            Some(deadline) => {
+                let answered = timeout_at(deadline, outcome).await.map_err(|_| Fault::Silent)?;
+                answered.map_err(|_| Fault::Abandoned)?
             }
-            Self::Postgres { .. } => self.on_server(query).await,
+            None => self.while_alive(outcome).await,
         }
     }
 
-    /// Runs a query that writes, in a transaction of its own, which an error undoes.
+    /// Waits for an answer for as long as the database answers others.
+    async fn while_alive<T, E: From<Fault>>(
+        &self,
+        mut outcome: oneshot::Receiver<Result<T, E>>,
+    ) -> Result<T, E> {
+        loop {
+            match timeout(LOOK, &mut outcome).await {
+                Ok(answered) => return answered.map_err(|_| Fault::Abandoned)?,
+                Err(_) => Box::pin(self.ping()).await?,
+            }
+        }
+    }
+
+    /// Whether the database answers.
+    pub(crate) async fn ping(&self) -> Result<(), Fault> {
+        let answer = self.read(|conn: &mut Connection| {
+            Box::pin(async move {
+                let _none = execute!(conn, diesel::sql_query("SELECT 1"))?;
+                Ok::<_, Fault>(())
+            })
+        });
+        answer.await
+    }
+
+    /// Runs a query that writes, in a transaction of its own, which an error undoes. If its turn does not come in time,
+    /// nothing of it happens.
     pub(crate) async fn write<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<Fault> + Send + 'static,
+        E: From<Fault> + From<StoreUnavailable> + Trouble + Send + 'static,
     {
-        let query = in_transaction(query);
-        match self {
-            Self::Sqlite { writer, .. } => {
-                let (reply, outcome) = oneshot::channel();
+        let (reply, outcome) = oneshot::channel();
+        let standing = Arc::new(Standing::new(self.times));
+        let begun = Arc::clone(&standing);
+        match &self.kind {
+            Kind::Sqlite { writer, .. } => {
                 let task: lane::Task = Box::new(move |lease, origin| {
                     Box::pin(async move {
-                        let _gone = reply.send(on_lease(lease, origin, query).await);
+                        if begun.begin() {
+                            let _gone = reply.send(in_transaction(lease, origin, query).await);
+                        }
                     })
                 });
                 writer.try_send(Work::Task(task)).map_err(|_| Fault::Overloaded)?;
-                outcome.await.map_err(|_| Fault::Abandoned)?
             }
-            Self::Postgres { .. } => self.on_server(query).await,
+            Kind::Postgres { server, .. } => server.write(query, begun, reply)?,
         }
-    }
-
-    /// Runs a query on a task of its own.
-    async fn on_server<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Fault> + Send + 'static,
-    {
-        let Self::Postgres { origin, places, runtime, .. } = self else {
-            return Err(Fault::Abandoned.into());
-        };
-        let place = Arc::clone(places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
-        let origin = origin.clone();
-        let task = runtime.spawn(async move {
-            let _place = place;
-            on_lease(&mut Lease::none(), &origin, query).await
-        });
-        task.await.map_err(|_| Fault::Abandoned)?
+        standing.outcome(outcome, self.times).await
     }
 
     /// Starts a reading query that answers whom it serves by itself. On a server it waits for one of `places` first.
     pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) -> Result<(), Fault> {
-        match self {
-            Self::Sqlite { readers, .. } => {
-                let task: ReadTask = Box::new(move |lease, origin| {
-                    let _reported = ready(on_lease(lease, origin, query));
-                });
-                readers.try_send(task).map_err(|_| Fault::Overloaded)
-            }
-            Self::Postgres { points, runtime, .. } => {
-                let (origin, places) = (points.clone(), Arc::clone(places));
-                runtime.spawn(async move {
-                    let _place = places.acquire_owned().await;
-                    on_lease(&mut Lease::none(), &origin, query).await
-                });
+        match &self.kind {
+            Kind::Sqlite { readers, .. } => readers.start(query),
+            Kind::Postgres { server, .. } => {
+                server.start(places, query);
                 Ok(())
             }
         }
@@ -186,9 +221,9 @@ impl Engine {
 
     /// Finishes what waits in the lanes, which take nothing more afterwards.
     pub(crate) async fn close(&self) {
-        let lanes = match self {
-            Self::Sqlite { writer, .. } => std::slice::from_ref(writer),
-            Self::Postgres { lanes, .. } => lanes.as_slice(),
+        let lanes = match &self.kind {
+            Kind::Sqlite { writer, .. } => std::slice::from_ref(writer),
+            Kind::Postgres { lanes, .. } => lanes.as_slice(),
         };
         for lane in lanes {
             let (done, closed) = oneshot::channel();
@@ -196,44 +231,6 @@ impl Engine {
             if lane.send(Work::Close(done)).await.is_ok() {
                 let _stopped = closed.await;
             }
-        }
-    }
-}
-
-/// The query between `BEGIN` and `COMMIT`. Whoever holds the connection rolls back if it fails.
-fn in_transaction<T, E>(query: impl Query<T, E>) -> impl Query<T, E>
-where
-    T: Send + 'static,
-    E: From<Fault> + Send + 'static,
-{
-    move |conn: &mut Connection| -> BoxFuture<'_, Result<T, E>> {
-        Box::pin(async move {
-            conn.begin_writing().await.map_err(Fault::from)?;
-            let value = query(conn).await?;
-            conn.commit().await.map_err(Fault::of_commit)?;
-            Ok(value)
-        })
-    }
-}
-
-async fn on_lease<T, E>(lease: &mut Lease, origin: &Origin, query: impl Query<T, E>) -> Result<T, E>
-where
-    E: From<Fault>,
-{
-    let outcome = query(lease.connection(origin).await?).await;
-    match &outcome {
-        Ok(_) => lease.done(),
-        Err(_) => lease.undo().await,
-    }
-    outcome
-}
-
-fn read_until_closed(tasks: &crossbeam_channel::Receiver<ReadTask>, origin: &Origin) {
-    let mut lease = Lease::none();
-    while let Ok(task) = tasks.recv() {
-        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| task(&mut lease, origin)));
-        if outcome.is_err() {
-            tracing::error!("a reading query panicked");
         }
     }
 }

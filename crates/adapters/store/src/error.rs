@@ -27,7 +27,9 @@ pub enum OpenError {
 impl From<StoreUnavailable> for OpenError {
     fn from(error: StoreUnavailable) -> Self {
         match error {
-            StoreUnavailable::Failed(text) => Self::Unreachable(text),
+            StoreUnavailable::Failed(text)
+            | StoreUnavailable::Unavailable(text)
+            | StoreUnavailable::Unknown(text) => Self::Unreachable(text),
             StoreUnavailable::Overloaded => Self::Unreachable(error.to_string()),
         }
     }
@@ -45,15 +47,24 @@ pub(crate) enum Fault {
     /// No connection was to be had.
     #[error("no connection: {0}")]
     Unconnected(String),
+    /// The database did not answer in time, before a commit was asked of it.
+    #[error("the database did not answer in time")]
+    Silent,
+    /// The time of the call was over before anything was written.
+    #[error("the time was over before anything was written")]
+    TooLate,
     /// Two nodes wrote the same thing at once, and this one came second; trying again finds the other's.
     #[error("overtaken by another node")]
     Overtaken,
-    /// A transaction failed while it was committed, so that nobody knows whether it was.
+    /// A commit was not answered, and turned out not to have happened.
+    #[error("a commit was undone: {0}")]
+    Undone(String),
+    /// A commit was not answered, and it could not be learnt whether it happened.
     #[error("the outcome of a commit is unknown: {0}")]
-    OutcomeUnknown(Error),
+    OutcomeUnknown(String),
     /// A fault that several readers share.
-    #[error("{0}")]
-    Shared(String),
+    #[error(transparent)]
+    Shared(StoreUnavailable),
     /// Too much is waiting.
     #[error("overloaded")]
     Overloaded,
@@ -62,14 +73,48 @@ pub(crate) enum Fault {
     Abandoned,
 }
 
+/// What the server says when a lock was waited for too long, and SQLite when another process is writing. PostgreSQL says
+/// it in the language of its messages, which is English unless somebody chose another.
+const LOCKED: [&str; 2] = ["lock timeout", "database is locked"];
+
 impl Fault {
-    /// What a failed `COMMIT` means: an error that the database names is a transaction it undid, anything else leaves
-    /// the outcome open.
-    pub(crate) fn of_commit(error: Error) -> Self {
-        match error {
-            Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => Self::Database(error),
-            other => Self::OutcomeUnknown(other),
+    /// Whether the database named a rule of its own that the work breaks, or another's work it collided with. The
+    /// connection has nothing to do with it.
+    pub(crate) fn spares_the_connection(&self) -> bool {
+        match self {
+            Self::Overtaken | Self::Corrupt(_) => true,
+            Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(*kind) || self.is_blocked(),
+            _ => false,
         }
+    }
+
+    /// Whether the way to the database is what failed, so that other connections may have failed with it.
+    pub(crate) const fn is_about_the_connection(&self) -> bool {
+        match self {
+            Self::Silent | Self::Undone(_) | Self::OutcomeUnknown(_) => true,
+            Self::Database(Error::DatabaseError(kind, _)) => matches!(
+                kind,
+                DatabaseErrorKind::ClosedConnection
+                    | DatabaseErrorKind::UnableToSendCommand
+                    | DatabaseErrorKind::ReadOnlyTransaction
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether somebody else's lock was in the way for too long.
+    pub(crate) fn is_blocked(&self) -> bool {
+        match self {
+            Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, said)) => {
+                LOCKED.iter().any(|words| said.message().contains(words))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the database said what kind of thing went wrong.
+    pub(crate) const fn is_named(&self) -> bool {
+        !matches!(self, Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, _)))
     }
 
     /// Whether the same work may succeed if it is tried again on fresh state: another node was first, a deadlock was
@@ -89,12 +134,69 @@ impl Fault {
     }
 }
 
+/// Whether this is what the work did, and not what became of the server.
+const fn is_of_the_work(kind: DatabaseErrorKind) -> bool {
+    matches!(
+        kind,
+        DatabaseErrorKind::UniqueViolation
+            | DatabaseErrorKind::ForeignKeyViolation
+            | DatabaseErrorKind::CheckViolation
+            | DatabaseErrorKind::NotNullViolation
+            | DatabaseErrorKind::RestrictViolation
+            | DatabaseErrorKind::ExclusionViolation
+            | DatabaseErrorKind::SerializationFailure
+    )
+}
+
+/// Whether an answer to `COMMIT` says for certain that nothing was committed: the database names what it found wrong.
+pub(crate) const fn says_undone(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(kind, _) if is_of_the_work(*kind))
+}
+
+/// What went wrong in work on a connection, as far as the connection is concerned.
+pub(crate) trait Trouble {
+    /// The fault, if it is one: a refusal by a rule is none.
+    fn fault(&self) -> Option<&Fault>;
+}
+
+impl Trouble for Fault {
+    fn fault(&self) -> Option<&Fault> {
+        Some(self)
+    }
+}
+
+impl Trouble for DirectoryError {
+    fn fault(&self) -> Option<&Fault> {
+        match self {
+            // What exactly it was is not known any more, so the worst is assumed.
+            Self::Store(_) => Some(&Fault::Silent),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreUnavailable> for Fault {
+    fn from(error: StoreUnavailable) -> Self {
+        Self::Shared(error)
+    }
+}
+
+impl Fault {
+    /// What the domain hears of it.
+    pub(crate) fn told(&self) -> StoreUnavailable {
+        match self {
+            Self::Overloaded => StoreUnavailable::Overloaded,
+            Self::Shared(error) => error.clone(),
+            Self::OutcomeUnknown(_) => StoreUnavailable::Unknown(self.to_string()),
+            Self::Corrupt(_) => StoreUnavailable::Failed(self.to_string()),
+            other => StoreUnavailable::Unavailable(other.to_string()),
+        }
+    }
+}
+
 impl From<Fault> for StoreUnavailable {
     fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Overloaded => Self::Overloaded,
-            other => Self::Failed(other.to_string()),
-        }
+        fault.told()
     }
 }
 
@@ -106,9 +208,10 @@ impl From<Fault> for DirectoryError {
 
 impl From<Fault> for LedgerUnavailable {
     fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Overloaded => Self::Overloaded,
-            other => Self::Failed(other.to_string()),
+        match StoreUnavailable::from(fault) {
+            StoreUnavailable::Overloaded => Self::Overloaded,
+            StoreUnavailable::Unavailable(text) | StoreUnavailable::Unknown(text) => Self::Unavailable(text),
+            StoreUnavailable::Failed(text) => Self::Failed(text),
         }
     }
 }

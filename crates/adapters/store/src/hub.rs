@@ -4,23 +4,36 @@
 //! holds a lock on which all others wait. A hint that is lost costs a delay and nothing else: workers look by
 //! themselves every few seconds, and so does whoever heard that something was missed.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use diesel::{
     pg::Pg,
     sql_types::{Text, Untyped},
 };
-use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
+use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, NewsDesk, Queue};
 use quipu_kernel::{MerchantId, Tenant};
+use quipu_webhooks::{Handover, Owed};
 use tokio::{
     runtime::Handle,
     sync::{Notify, broadcast, mpsc},
+    time::timeout,
 };
+use tokio_postgres::Config;
 
-use crate::{connection::Connection, lease::Origin, statement::statement, store::Store};
+use crate::{
+    connection::Connection,
+    error::Fault,
+    lease::{Lease, Origin},
+    session::Session,
+    statement::statement,
+    store::Store,
+};
 
 /// How many batches a listener may be behind before it is told that it missed some.
 const BEHIND: usize = 1024;
@@ -28,6 +41,10 @@ const BEHIND: usize = 1024;
 const HINTS: usize = 256;
 /// The longest payload of a notification, below the server's bound of 8000 bytes.
 const PAYLOAD: usize = 7_000;
+/// How long to listen before a look whether the connection still leads anywhere.
+const LISTENING: Duration = Duration::from_secs(15);
+/// How long a connection or an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait before another attempt to hear other nodes.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -42,6 +59,7 @@ pub(crate) struct Hub {
     queues: Vec<(Queue, Notify)>,
     hints: mpsc::Sender<Arc<News>>,
     unsent: std::sync::Mutex<Option<mpsc::Receiver<Arc<News>>>>,
+    deliverer: OnceLock<Arc<dyn Handover>>,
 }
 
 impl Hub {
@@ -53,12 +71,31 @@ impl Hub {
             queues: Queue::ALL.iter().map(|queue| (*queue, Notify::new())).collect(),
             hints,
             unsent: std::sync::Mutex::new(Some(unsent)),
+            deliverer: OnceLock::new(),
         }
     }
 
     /// Which node this is, in leases and hints.
     pub(crate) fn node(&self) -> &str {
         &self.node
+    }
+
+    /// From now on somebody here delivers what commits of this node owe.
+    pub(crate) fn deliver_by(&self, deliverer: Arc<dyn Handover>) {
+        // There is one dispatcher in a process.
+        let _first = self.deliverer.set(deliverer);
+    }
+
+    /// This node, if somebody here delivers.
+    pub(crate) fn delivering_node(&self) -> Option<&str> {
+        self.deliverer.get().map(|_| self.node.as_str())
+    }
+
+    /// Hands over what a commit owes.
+    pub(crate) fn hand_over(&self, owed: Vec<Owed>) {
+        if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
+            deliverer.hand_over(owed);
+        }
     }
 
     /// Tells of a batch of this node.
@@ -91,24 +128,38 @@ impl Hub {
     }
 
     /// Starts to send hints to the other nodes on the same server, and to hear theirs.
-    pub(crate) fn join_others(self: &Arc<Self>, url: &str, origin: Origin, runtime: &Handle) {
+    pub(crate) fn join_others(self: &Arc<Self>, listening: Config, origin: Origin, runtime: &Handle) {
         let unsent = self.unsent.lock().ok().and_then(|mut unsent| unsent.take());
         if let Some(unsent) = unsent {
             runtime.spawn(send_hints(self.node.clone(), unsent, origin));
         }
-        runtime.spawn(hear_others(Arc::downgrade(self), url.to_owned()));
+        runtime.spawn(hear_others(Arc::downgrade(self), listening));
     }
 }
 
 /// What waited is sent together: at most one notification for each batch, and fewer where batches follow closely.
 async fn send_hints(node: String, mut unsent: mpsc::Receiver<Arc<News>>, origin: Origin) {
-    let mut waiting = Vec::new();
+    let (mut waiting, mut lease) = (Vec::new(), Lease::none());
     while unsent.recv_many(&mut waiting, HINTS).await > 0 {
         let payload = payload_of(&node, &waiting);
         waiting.clear();
-        let Ok(Connection::Postgres(mut conn)) = origin.connect().await else { continue };
-        if let Err(error) = (SendHint { payload: &payload }).execute(&mut **conn).await {
-            tracing::debug!(%error, "other nodes were not told of a commit");
+        if let Err(fault) = send(&mut lease, &origin, &payload).await {
+            tracing::debug!(%fault, "other nodes were not told of a commit");
+        }
+    }
+}
+
+async fn send(lease: &mut Lease, origin: &Origin, payload: &str) -> Result<(), Fault> {
+    let Connection::Postgres(session) = lease.connection(origin).await? else { return Err(Fault::Abandoned) };
+    let sent = timeout(origin.times().attempt, (SendHint { payload }).execute(&mut ***session)).await;
+    match sent.map_err(|_| Fault::Silent).and_then(|sent| sent.map_err(Fault::from)) {
+        Ok(_) => {
+            lease.done();
+            Ok(())
+        }
+        Err(fault) => {
+            lease.undo(&fault).await;
+            Err(fault)
         }
     }
 }
@@ -148,10 +199,10 @@ fn news_of(node: &str, payload: &str) -> Option<News> {
     Some(News { saved: saved.collect(), queues, incomplete: items.ends_with('*') })
 }
 
-async fn hear_others(hub: std::sync::Weak<Hub>, url: String) {
+async fn hear_others(hub: std::sync::Weak<Hub>, listening: Config) {
     loop {
-        if let Err(error) = hear(&hub, &url).await {
-            tracing::debug!(error, "other nodes are not heard");
+        if let Err(fault) = hear(&hub, &listening).await {
+            tracing::debug!(%fault, "other nodes are not heard");
         }
         if hub.strong_count() == 0 {
             return;
@@ -160,17 +211,19 @@ async fn hear_others(hub: std::sync::Weak<Hub>, url: String) {
     }
 }
 
-async fn hear(hub: &std::sync::Weak<Hub>, url: &str) -> Result<(), String> {
-    let mut conn = AsyncPgConnection::establish(url).await.map_err(|error| error.to_string())?;
-    conn.batch_execute("LISTEN quipu").await.map_err(|error| error.to_string())?;
-    let mut notifications = std::pin::pin!(conn.notifications_stream());
+async fn hear(hub: &std::sync::Weak<Hub>, listening: &Config) -> Result<(), Fault> {
+    let mut session = bounded(Session::begin(listening, "LISTEN quipu")).await?;
     loop {
-        let next = tokio::time::timeout(Duration::from_secs(30), notifications.next()).await;
+        let next = {
+            let mut notifications = std::pin::pin!(session.notifications_stream());
+            timeout(LISTENING, notifications.next()).await
+        };
         let Some(hub) = hub.upgrade() else { return Ok(()) };
         match next {
-            Err(_) => {}
-            Ok(None) => return Err("the connection ended".to_owned()),
-            Ok(Some(Err(error))) => return Err(error.to_string()),
+            // A connection that leads nowhere is as silent as one on which nothing happens.
+            Err(_) => bounded(async { Ok(session.batch_execute("SELECT 1").await?) }).await?,
+            Ok(None) => return Err(Fault::Silent),
+            Ok(Some(Err(error))) => return Err(error.into()),
             Ok(Some(Ok(notification))) => {
                 if let Some(news) = news_of(&hub.node, &notification.payload) {
                     hub.spread(&Arc::new(news));
@@ -178,6 +231,10 @@ async fn hear(hub: &std::sync::Weak<Hub>, url: &str) -> Result<(), String> {
             }
         }
     }
+}
+
+async fn bounded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    timeout(PATIENCE, work).await.map_err(|_| Fault::Silent)?
 }
 
 struct Subscription(broadcast::Receiver<Arc<News>>);

@@ -1,29 +1,41 @@
 //! Who may use a connection, and what becomes of it afterwards.
 
-use diesel_async::{
-    AsyncPgConnection,
-    pooled_connection::deadpool::{Object, Pool},
-};
+use std::{sync::Arc, time::Duration};
 
-use crate::{connection::Connection, error::Fault};
+use tokio::time::timeout;
+
+use crate::{connection::Connection, error::Fault, pool::Pool, settings::Times};
 
 /// Where connections come from.
 #[derive(Clone)]
 pub(crate) enum Origin {
     /// The embedded database of this path.
-    Sqlite(String),
+    Sqlite(String, Times),
     /// A pool of connections to a server.
-    Postgres(Pool<AsyncPgConnection>),
+    Postgres(Arc<Pool>),
 }
 
 impl Origin {
-    pub(crate) async fn connect(&self) -> Result<Connection, Fault> {
+    /// How long things may take.
+    pub(crate) fn times(&self) -> Times {
         match self {
-            Self::Sqlite(path) => Connection::open_sqlite(path),
-            Self::Postgres(pool) => match pool.get().await {
-                Ok(conn) => Ok(Connection::Postgres(Box::new(conn))),
-                Err(error) => Err(Fault::Unconnected(error.to_string())),
-            },
+            Self::Sqlite(_, times) => *times,
+            Self::Postgres(pool) => pool.times(),
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, Fault> {
+        match self {
+            Self::Sqlite(path, times) => Connection::open_sqlite(path, times.lock),
+            Self::Postgres(pool) => Ok(Connection::Postgres(Box::new(pool.get().await?))),
+        }
+    }
+
+    /// A connection that nobody has used before.
+    pub(crate) async fn connect_anew(&self) -> Result<Connection, Fault> {
+        match self {
+            Self::Sqlite(..) => self.connect().await,
+            Self::Postgres(pool) => Ok(Connection::Postgres(Box::new(pool.fresh().await?))),
         }
     }
 }
@@ -35,6 +47,9 @@ pub(crate) struct Lease {
     in_use: bool,
 }
 
+/// How long a rollback may take.
+const ROLLBACK: Duration = Duration::from_secs(1);
+
 impl Lease {
     /// No connection yet; the first use makes one.
     pub(crate) const fn none() -> Self {
@@ -44,7 +59,7 @@ impl Lease {
     /// The connection, a new one where there is none or the last one was left in disorder.
     pub(crate) async fn connection(&mut self, origin: &Origin) -> Result<&mut Connection, Fault> {
         if self.in_use {
-            self.discard();
+            self.discard(&Fault::Abandoned);
         }
         let conn = match self.conn.take() {
             Some(conn) => conn,
@@ -54,29 +69,56 @@ impl Lease {
         Ok(self.conn.insert(conn))
     }
 
+    /// The connection, if somebody is using it.
+    pub(crate) const fn taken(&mut self) -> Option<&mut Connection> {
+        self.conn.as_mut()
+    }
+
+    /// Holds a connection that was made elsewhere.
+    pub(crate) fn take_over(&mut self, conn: Connection) {
+        self.in_use = true;
+        self.conn = Some(conn);
+    }
+
+    /// Lets go of a connection whose last word was not answered. On a server its transaction may still be under way, so it
+    /// is not ended there: [`crate::commit::mark`] asks first.
+    pub(crate) fn give_up(&mut self) {
+        self.in_use = false;
+        if let Some(Connection::Postgres(session)) = self.conn.take() {
+            Pool::give_up(*session);
+        }
+    }
+
     /// The connection is in order. One of a pool goes back to it, where it is looked after before its next use.
     pub(crate) fn done(&mut self) {
         self.in_use = false;
-        if let Some(Connection::Postgres(_)) = self.conn {
-            self.conn = None;
+        if matches!(self.conn, Some(Connection::Postgres(_)))
+            && let Some(Connection::Postgres(session)) = self.conn.take()
+        {
+            Pool::put_back(*session);
         }
     }
 
-    /// Rolls back whatever was begun. A connection that cannot even do that is closed.
-    pub(crate) async fn undo(&mut self) {
-        if let Some(conn) = &mut self.conn {
-            match conn.rollback().await {
-                Ok(()) => self.done(),
-                Err(_) => self.discard(),
-            }
+    /// Ends what was begun and failed. Only after a fault that says nothing against it is the connection used again.
+    pub(crate) async fn undo(&mut self, fault: &Fault) {
+        let Some(conn) = &mut self.conn else { return };
+        if fault.spares_the_connection()
+            && let Ok(Ok(())) = timeout(ROLLBACK, conn.rollback()).await
+        {
+            return self.done();
         }
+        if let Connection::Sqlite(_) = conn {
+            // Closing ends a transaction too, but a file that other connections share is better left tidily.
+            let _ended = conn.rollback().await;
+        }
+        self.discard(fault);
     }
 
-    fn discard(&mut self) {
+    /// Closes the connection, whatever state it is in.
+    pub(crate) fn discard(&mut self, fault: &Fault) {
         self.in_use = false;
         match self.conn.take() {
-            // Taken out of the pool, it is closed instead of being handed to the next.
-            Some(Connection::Postgres(conn)) => drop(Object::take(*conn)),
+            Some(Connection::Postgres(session)) => Pool::abandon(*session, fault),
             other => drop(other),
         }
     }
@@ -85,7 +127,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.in_use {
-            self.discard();
+            self.discard(&Fault::Abandoned);
         }
     }
 }

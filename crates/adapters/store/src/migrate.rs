@@ -1,13 +1,12 @@
 //! Migrations, embedded in the program: one folder for each database, and in it one for each step.
 
 use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as _};
-use diesel_async::{
-    AsyncConnection as _, AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _,
-};
+use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::timeout};
+use tokio_postgres::NoTls;
 
-use crate::{error::OpenError, settings::StoreSettings};
+use crate::{error::OpenError, session, settings::StoreSettings};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
@@ -23,9 +22,9 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
         // The write lock is what keeps two processes apart; a migration runs inside a transaction of its own.
         return run(&mut conn, SQLITE);
     }
-    let url = settings.url.clone();
+    let settings = settings.clone();
     let task = runtime.spawn(async move {
-        let mut conn = connect_postgres(&url).await?;
+        let mut conn = connect_postgres(&settings).await?;
         conn.batch_execute(LOCK).await.map_err(|error| OpenError::Migration(error.to_string()))?;
         let mut harness = AsyncMigrationHarness::new(conn);
         let applied = run(&mut harness, POSTGRES);
@@ -41,9 +40,9 @@ pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Resul
     if let Some(path) = settings.sqlite_path() {
         return is_pending(&mut connect_sqlite(path)?, SQLITE);
     }
-    let url = settings.url.clone();
+    let settings = settings.clone();
     let task = runtime.spawn(async move {
-        is_pending(&mut AsyncMigrationHarness::new(connect_postgres(&url).await?), POSTGRES)
+        is_pending(&mut AsyncMigrationHarness::new(connect_postgres(&settings).await?), POSTGRES)
     });
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
 }
@@ -56,8 +55,19 @@ fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
     Ok(conn)
 }
 
-async fn connect_postgres(url: &str) -> Result<AsyncPgConnection, OpenError> {
-    AsyncPgConnection::establish(url).await.map_err(|error| OpenError::Unreachable(error.to_string()))
+/// Migrations wait for each other for as long as they take; only the connection is bounded.
+async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
+    let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
+    let times = settings.times();
+    let config = session::configured(&settings.url, times.connect, times.call);
+    let config = config.map_err(|fault| unreachable(&fault))?;
+    let connect = async {
+        let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(&error))?;
+        let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
+        conn.map_err(|error| unreachable(&error))
+    };
+    let slow = |_| OpenError::Unreachable("the server does not answer".to_owned());
+    timeout(times.connect, connect).await.map_err(slow)?
 }
 
 fn run<DB: diesel::backend::Backend>(

@@ -1,25 +1,33 @@
-//! Connections to a server, and the sessions they begin with.
+//! Connections to a server: so many at most, kept for the next who needs one, and never kept after they failed.
 
-use std::time::Duration;
-
-use diesel::ConnectionError;
-use diesel_async::{
-    AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _,
-    pooled_connection::{
-        AsyncDieselConnectionManager, ManagerConfig, PoolError, RecyclingMethod,
-        deadpool::{Hook, HookError, Pool},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
-use futures_util::FutureExt as _;
 
-use crate::{error::OpenError, lease::Origin};
+use diesel_async::SimpleAsyncConnection as _;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+use tokio_postgres::Config;
 
-/// A commit is on disk when it returns, and nothing waits forever.
-const SESSION: &str = "SET synchronous_commit = on; SET lock_timeout = '10s';
-    SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning;";
+use crate::{
+    error::{Fault, OpenError},
+    session::{self, Process, Session},
+    settings::{StoreSettings, Times},
+};
 
-/// How long a server may take to let a connection in. Everybody who has a change waits for as long.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A commit is on disk when it returns.
+const SESSION: &str = "SET synchronous_commit = on; SET client_min_messages = warning;";
+
+/// A lock that was waited for too long is told from other failures by what the server says, and it says so in the language
+/// of its messages.
+const ENGLISH: &str =
+    "DO $$ BEGIN SET lc_messages = 'C'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;";
 
 /// Statements that find rows by their keys and by nothing else: an index is always right, and a plan is made once and
 /// not for every call.
@@ -36,44 +44,201 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
         END IF;
     END $$";
 
-/// A pool for lanes and look-ups.
-pub(crate) fn for_keys(url: &str, size: usize) -> Result<Origin, OpenError> {
-    pool(url, size, format!("{SESSION} {KEYS}"))
+/// How many sessions given up are remembered until a new one can end them.
+const ABANDONED: usize = 64;
+
+/// What the pools of one server share: what is known of its health.
+#[derive(Default)]
+pub(crate) struct Health {
+    /// Goes up whenever a connection fell silent or broke. What is older is not used again: it may lead nowhere too.
+    age: AtomicU64,
+    abandoned: Mutex<Vec<Process>>,
 }
 
-/// A pool for every other query.
-pub(crate) fn for_queries(url: &str, size: usize) -> Result<Origin, OpenError> {
-    pool(url, size, SESSION.to_owned())
+impl Health {
+    fn take_abandoned(&self) -> Vec<Process> {
+        std::mem::take(&mut *locked(&self.abandoned))
+    }
 }
 
-fn pool(url: &str, size: usize, session: String) -> Result<Origin, OpenError> {
-    let mut config = ManagerConfig::<AsyncPgConnection>::default();
-    config.recycling_method = RecyclingMethod::Fast;
-    config.custom_setup = Box::new(move |url| {
-        let (url, session) = (url.to_owned(), session.clone());
-        async move {
-            let connect = async {
-                let mut conn = AsyncPgConnection::establish(&url).await?;
-                conn.batch_execute(&session).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
-                Ok(conn)
-            };
-            let slow = |_| ConnectionError::BadConnection("the server does not answer".to_owned());
-            tokio::time::timeout(PATIENCE, connect).await.map_err(slow)?
-        }
-        .boxed()
-    });
-    let manager = AsyncDieselConnectionManager::new_with_config(url, config);
-    let look_after = Hook::async_fn(|conn: &mut AsyncPgConnection, metrics| {
-        async move {
-            // After 1, 2, 4, 8, … uses: often while everything is new, and hardly ever later.
-            if !metrics.recycle_count.is_power_of_two() {
-                return Ok(());
+/// What a pool's connections are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Batches of a lane, which many wait behind: no lock is waited for long.
+    Lanes,
+    /// Changes that wait for a lock, with nobody behind them but their own merchant.
+    Asides,
+    /// Rows found by their keys.
+    Points,
+    /// Short queries of every other kind, and writes that do not go through a lane.
+    Queries,
+    /// Pages of lists.
+    Lists,
+    /// Work over whole tables, which takes as long as it takes.
+    Checks,
+}
+
+/// Some connections to a server.
+pub(crate) struct Pool {
+    config: Config,
+    beginning: String,
+    times: Times,
+    idle: Mutex<Vec<Session>>,
+    places: Arc<Semaphore>,
+    health: Arc<Health>,
+    is_young: bool,
+}
+
+impl Pool {
+    /// A pool that makes no connection yet.
+    pub(crate) fn new(
+        settings: &StoreSettings,
+        health: &Arc<Health>,
+        purpose: Purpose,
+        size: usize,
+    ) -> Result<Arc<Self>, OpenError> {
+        let times = settings.times();
+        let config = session::configured(&settings.url, times.connect, times.call);
+        let config = config.map_err(|fault| OpenError::Unreachable(fault.to_string()))?;
+        Ok(Arc::new(Self {
+            config,
+            beginning: beginning(purpose, times),
+            times,
+            idle: Mutex::new(Vec::with_capacity(size)),
+            places: Arc::new(Semaphore::new(size)),
+            health: Arc::clone(health),
+            is_young: matches!(purpose, Purpose::Lanes | Purpose::Asides | Purpose::Points),
+        }))
+    }
+
+    /// How long things may take.
+    pub(crate) const fn times(&self) -> Times {
+        self.times
+    }
+
+    /// A session that was in order when it was last used, or a new one.
+    pub(crate) async fn get(self: &Arc<Self>) -> Result<Session, Fault> {
+        let place = self.place().await?;
+        while let Some(mut session) = self.idle() {
+            let is_fresh = session.age == self.health.age.load(Ordering::Relaxed);
+            if !is_fresh || session.is_closed() || !self.look_after(&mut session).await {
+                continue;
             }
-            let analysed = conn.batch_execute(ANALYSE_WHILE_YOUNG).await;
-            analysed.map_err(|error| HookError::Backend(PoolError::QueryError(error)))
+            session.place = Some(place);
+            return Ok(session);
         }
-        .boxed()
-    });
-    let pool = Pool::builder(manager).max_size(size).post_recycle(look_after).build();
-    Ok(Origin::Postgres(pool.map_err(|error| OpenError::Unreachable(error.to_string()))?))
+        self.connect(place).await
+    }
+
+    /// A session that was made just now.
+    pub(crate) async fn fresh(self: &Arc<Self>) -> Result<Session, Fault> {
+        let place = self.place().await?;
+        self.connect(place).await
+    }
+
+    /// Keeps a session that is in order.
+    pub(crate) fn put_back(mut session: Session) {
+        let Some(pool) = session.home.upgrade() else { return };
+        // The place is free once the session can be found.
+        let _place = session.place.take();
+        if session.age == pool.health.age.load(Ordering::Relaxed) {
+            locked(&pool.idle).push(session);
+        }
+    }
+
+    /// Closes a session that failed. If it fell silent or broke, the others are not trusted either, and a new one
+    /// ends on the server what this one may have left there.
+    pub(crate) fn abandon(session: Session, fault: &Fault) {
+        let Some(pool) = session.home.upgrade() else { return };
+        if fault.is_about_the_connection() {
+            pool.grow_older();
+        }
+        if let Some(process) = session.process {
+            let mut abandoned = locked(&pool.health.abandoned);
+            if abandoned.len() < ABANDONED {
+                abandoned.push(process);
+            }
+        }
+        drop(session);
+    }
+
+    /// Closes a session that fell silent, and trusts the others no more. What it began may still end by itself.
+    pub(crate) fn give_up(session: Session) {
+        if let Some(pool) = session.home.upgrade() {
+            pool.grow_older();
+        }
+        drop(session);
+    }
+
+    fn idle(&self) -> Option<Session> {
+        locked(&self.idle).pop()
+    }
+
+    fn grow_older(&self) {
+        self.health.age.fetch_add(1, Ordering::Relaxed);
+        locked(&self.idle).clear();
+    }
+
+    async fn place(&self) -> Result<OwnedSemaphorePermit, Fault> {
+        let free = timeout(self.times.attempt, Arc::clone(&self.places).acquire_owned()).await;
+        match free {
+            Ok(Ok(place)) => Ok(place),
+            _ => Err(Fault::Unconnected("all connections are in use".to_owned())),
+        }
+    }
+
+    async fn connect(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Result<Session, Fault> {
+        let age = self.health.age.load(Ordering::Relaxed);
+        let slow = |_| Fault::Unconnected("the server does not answer".to_owned());
+        let begun = timeout(self.times.connect, async {
+            let mut session = Session::begin(&self.config, &self.beginning).await?;
+            let abandoned = self.health.take_abandoned();
+            // What cannot be ended ends by itself, when its idle time is over.
+            if let Err(fault) = session::end(&mut session, &abandoned).await {
+                tracing::warn!(%fault, "abandoned sessions could not be ended");
+            }
+            Ok::<_, Fault>(session)
+        });
+        let mut session = begun.await.map_err(slow)??;
+        (session.age, session.place, session.home) = (age, Some(place), Arc::downgrade(self));
+        Ok(session)
+    }
+
+    /// After 1, 2, 4, 8, … uses: often while everything is new, and hardly ever later. Whether the session is in order.
+    async fn look_after(&self, session: &mut Session) -> bool {
+        session.uses += 1;
+        if !self.is_young || !session.uses.is_power_of_two() {
+            return true;
+        }
+        let analysed = timeout(self.times.connect, session.batch_execute(ANALYSE_WHILE_YOUNG)).await;
+        matches!(analysed, Ok(Ok(())))
+    }
+}
+
+/// What a session begins with. Nothing on the server waits or works for longer than whoever asked for it.
+fn beginning(purpose: Purpose, times: Times) -> String {
+    let lock = match purpose {
+        Purpose::Lanes => times.brief_lock,
+        _ => times.lock,
+    };
+    let statement = match purpose {
+        Purpose::Lanes | Purpose::Asides | Purpose::Points => times.attempt,
+        Purpose::Queries | Purpose::Lists => times.call,
+        Purpose::Checks => Duration::ZERO,
+    };
+    let keys = match purpose {
+        Purpose::Lanes | Purpose::Asides | Purpose::Points => KEYS,
+        _ => "",
+    };
+    format!(
+        "{SESSION} {ENGLISH} {keys} SET lock_timeout = {}; SET statement_timeout = {};
+            SET idle_in_transaction_session_timeout = {};",
+        lock.as_millis(),
+        statement.as_millis(),
+        times.call.as_millis(),
+    )
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,6 +11,10 @@ diesel::table! {
         sealed_secret_test -> Text,
         sealed_secret_live -> Text,
         created_at -> BigInt,
+        former_secret_test -> Nullable<Text>,
+        former_until_test -> Nullable<BigInt>,
+        former_secret_live -> Nullable<Text>,
+        former_until_live -> Nullable<BigInt>,
     }
 }
 
@@ -236,5 +240,247 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    callbacks (name) {
+        name -> Text,
+        id -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        rail -> Text,
+        event_id -> Text,
+        #[sql_name = "type"]
+        kind -> Text,
+        rail_reference -> Text,
+        payment_id -> Nullable<Text>,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        code -> Nullable<Text>,
+        message -> Nullable<Text>,
+        occurred_at -> Nullable<BigInt>,
+        outcome -> Text,
+        received_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    receipts (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        payment_id -> Nullable<Text>,
+        rail -> Text,
+        event_id -> Text,
+        #[sql_name = "type"]
+        kind -> Text,
+        rail_reference -> Text,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        reason -> Text,
+        created_at -> BigInt,
+        resolution -> Nullable<Text>,
+        resolved_at -> Nullable<BigInt>,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    refunds (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        payment_id -> Text,
+        amount -> BigInt,
+        reason -> Nullable<Text>,
+        ticket_id -> Nullable<Text>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    alerts (merchant_id, environment, payment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        payment_id -> Text,
+        alerted_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    bank_exports (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        currency -> Text,
+        method -> Text,
+        partner -> Bool,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    bank_export_payments (merchant_id, environment, payment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        payment_id -> Text,
+        export_id -> Text,
+    }
+}
+
+diesel::table! {
+    payment_pages (hash) {
+        hash -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        payment_id -> Text,
+    }
+}
+
+diesel::table! {
+    merchant_pages (merchant_id) {
+        merchant_id -> BigInt,
+        name -> Nullable<Text>,
+        accent -> Nullable<Text>,
+        logo -> Nullable<Text>,
+        picture -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    page_keys (id) {
+        id -> Integer,
+        sealed -> Text,
+    }
+}
+
+diesel::table! {
+    webhook_endpoints (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        source -> Text,
+        url -> Text,
+        events -> Text,
+        description -> Nullable<Text>,
+        sealed_secret -> Nullable<Text>,
+        enabled -> Bool,
+        disabled_reason -> Nullable<Text>,
+        failing_since -> Nullable<BigInt>,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+        removed_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    deliveries (merchant_id, environment, endpoint_id, event_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        endpoint_id -> Text,
+        event_id -> Text,
+        status -> Integer,
+        due_at -> Nullable<BigInt>,
+        node -> Nullable<Text>,
+        step -> Integer,
+        attempts -> Nullable<Text>,
+        error -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    tickets (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        title -> Text,
+        description -> Nullable<Text>,
+        category -> Text,
+        sub_category -> Nullable<Text>,
+        payment_id -> Nullable<Text>,
+        transaction_id -> Nullable<Text>,
+        reference -> Nullable<Text>,
+        requires_refund -> Bool,
+        created_at -> BigInt,
+        status -> Text,
+        status_rank -> Integer,
+        queue_rank -> Integer,
+        assignee -> Nullable<Text>,
+        resolution_summary -> Nullable<Text>,
+        updated_at -> BigInt,
+        resolved_at -> Nullable<BigInt>,
+        last_activity_at -> BigInt,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_comments (merchant_id, environment, ticket_id, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        ticket_id -> Text,
+        id -> BigInt,
+        author_type -> Text,
+        author_id -> Nullable<Text>,
+        author_name -> Nullable<Text>,
+        body -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_notes (merchant_id, environment, ticket_id, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        ticket_id -> Text,
+        id -> BigInt,
+        author_id -> Text,
+        author_name -> Text,
+        body -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_uploads (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        ticket_id -> Text,
+        filename -> Text,
+        content_type -> Text,
+        issued_at -> BigInt,
+        expires_at -> BigInt,
+        object -> Nullable<Text>,
+        size -> Nullable<BigInt>,
+        spent -> Bool,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
+    ticket_attachments (merchant_id, environment, id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        id -> Text,
+        ticket_id -> Text,
+        comment_id -> BigInt,
+        place -> Integer,
+        name -> Text,
+        content_type -> Text,
+        size -> BigInt,
+        object -> Text,
+    }
+}
+
+diesel::table! {
+    ticket_thumbnails (merchant_id, environment, attachment_id) {
+        merchant_id -> BigInt,
+        environment -> Text,
+        attachment_id -> Text,
+        object -> Text,
+        content_type -> Text,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
+diesel::allow_tables_to_appear_in_same_query!(payments, bank_export_payments);

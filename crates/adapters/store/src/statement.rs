@@ -12,6 +12,13 @@ macro_rules! statement {
 
         $crate::statement::statement! { @impl ($name) ($name) $backend { ; $sql } }
     };
+    ($(#[$doc:meta])* $name:ident on $backend:ty => $rows:ty { ; $sql:expr }) => {
+        $crate::statement::statement! { $(#[$doc])* $name on $backend { ; $sql } }
+
+        impl diesel::query_builder::Query for $name {
+            type SqlType = $rows;
+        }
+    };
     ($(#[$doc:meta])* $name:ident on $backend:ty $(=> $rows:ty)? {
         $($before:expr => $field:ident: $rust:ty as $sql:ty),+ ; $after:expr
     }) => {

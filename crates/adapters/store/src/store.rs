@@ -16,14 +16,12 @@ use tokio::{
 
 use crate::{
     cache::Cache,
-    commit::{job::Job, lane::Work},
-    connection::{Connection, execute},
+    commit::{job::Job, lane::Work, standing::Standing},
     engine::Engine,
-    error::{Fault, OpenError},
+    error::OpenError,
     hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
-    pool,
     settings::StoreSettings,
 };
 
@@ -56,10 +54,7 @@ impl Store {
             Engine::sqlite(&settings, path, &hub, &runtime)
                 .map_err(|error| OpenError::Unreachable(error.to_string()))?
         } else if settings.is_postgres() {
-            let lanes = pool::for_keys(&settings.url, settings.lanes.max(1) + 4)?;
-            let readers = pool::for_queries(&settings.url, settings.readers.max(1))?;
-            hub.join_others(&settings.url, lanes.clone(), &runtime);
-            Engine::postgres(&settings, &lanes, readers, &hub, &runtime)
+            Engine::postgres(&settings, &hub, &runtime)?
         } else {
             return Err(OpenError::UnknownScheme);
         };
@@ -77,6 +72,12 @@ impl Store {
         Ok(store)
     }
 
+    /// From now on `deliverer` is handed what the commits of this node owe. Until then, and in a process that delivers
+    /// nothing, it waits for whoever claims it.
+    pub fn deliver_by(&self, deliverer: Arc<dyn quipu_webhooks::Handover>) {
+        self.inner.hub.deliver_by(deliverer);
+    }
+
     /// Applies the migrations that are missing and answers their names. Any number of nodes may do so at once.
     pub async fn migrate(&self) -> Result<Vec<String>, OpenError> {
         migrate::migrate(&self.inner.settings, &self.inner.runtime).await
@@ -89,13 +90,7 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreUnavailable> {
-        let answer = self.inner.engine.read(|conn: &mut Connection| {
-            Box::pin(async move {
-                let _none = execute!(conn, diesel::sql_query("SELECT 1"))?;
-                Ok::<_, Fault>(())
-            })
-        });
-        Ok(answer.await?)
+        Ok(self.inner.engine.ping().await?)
     }
 
     /// Commits what was accepted and stops. Whatever comes afterwards is refused.
@@ -109,13 +104,16 @@ impl Commit for Store {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
         let lane = self.inner.engine.lane(changes.tenant.merchant());
         let (reply, outcome) = oneshot::channel();
+        let times = self.inner.engine.times();
+        let standing = Arc::new(Standing::new(times));
         let job = Job::new(changes, reply);
-        let job = Box::new(job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?);
+        let job = job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?;
+        let job = Box::new(job.within(Arc::clone(&standing)));
         lane.try_send(Work::Change(job)).map_err(|error| match error {
             TrySendError::Full(_) => StoreUnavailable::Overloaded,
-            TrySendError::Closed(_) => StoreUnavailable::Failed("the store is closed".to_owned()),
+            TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),
         })?;
-        outcome.await.map_err(|_| StoreUnavailable::from(Fault::Abandoned))?
+        standing.outcome(outcome, times).await
     }
 }
 

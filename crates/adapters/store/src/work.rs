@@ -15,7 +15,7 @@ use quipu_merchants::StoreUnavailable;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
-    schema::work,
+    schema::{deliveries, work},
     statement::statement,
     store::Store,
     stored::parsed,
@@ -191,6 +191,8 @@ impl WorkQueue for Store {
                     work::lease_node.eq(None::<String>),
                 ));
                 execute!(conn, release)?;
+                let in_hand = deliveries::table.filter(deliveries::node.is_not_null());
+                execute!(conn, diesel::update(in_hand).set(deliveries::node.eq(None::<String>)))?;
                 Ok::<_, Fault>(())
             })
         });

@@ -6,9 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use clap::{Args, Subcommand};
-use quipu_kernel::{Currency, Environment, MerchantId, Minor, Page, Problems, Secret, Tenant};
-use quipu_ledger::LedgerReads;
+use clap::Subcommand;
+use quipu_kernel::{Environment, MerchantId, Page, Problems, Secret, Tenant};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus,
     NewMerchant, Period, ReturnUrls, parse_routes,
@@ -16,7 +15,10 @@ use quipu_merchants::{
 use quipu_payments::Rails;
 use serde_json::{Value, json};
 
-use super::{session, values};
+use super::{
+    adjust::{self, Adjustment},
+    session, values,
+};
 use crate::{
     config::Settings,
     wire::{self, Foundation},
@@ -115,22 +117,6 @@ pub(super) enum Command {
     },
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Adjustment {
-    /// test or live
-    #[arg(long)]
-    environment: Environment,
-    /// Three letters, such as MXN
-    #[arg(long)]
-    currency: Currency,
-    /// Minor units, with a sign where they are taken away
-    #[arg(long, allow_negative_numbers = true, value_parser = values::signed_amount)]
-    amount: Minor,
-    /// Shown in the audit log
-    #[arg(long, value_parser = values::reason)]
-    reason: String,
-}
-
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
@@ -146,14 +132,14 @@ impl Command {
                 rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
             }
             Self::Beneficiaries { id, add } => beneficiaries(foundation, id, add.as_deref()).await,
-            Self::Adjust { id, adjustment } => adjust(foundation, id, adjustment).await,
+            Self::Adjust { id, adjustment } => adjust::run(foundation, id, adjustment).await,
             Self::Routes { id, replace_by: None } => {
                 session::existing(foundation, id).await?;
                 session::print(&json!({ "routes": &foundation.store.routes(id).await?[..] }))
             }
             Self::Routes { id, replace_by: Some(file) } => {
                 // Only the names count here; nothing is shown to a payer.
-                let rails = wire::rails(foundation, settings, "");
+                let rails = wire::rails(foundation, settings, "")?;
                 replace_routes(foundation, id, &file, &rails).await
             }
             Self::Switch { id, to } => switch(foundation, id, to).await,
@@ -216,24 +202,6 @@ async fn beneficiaries(foundation: &Foundation, id: MerchantId, add: Option<&Pat
     let mut beneficiary = read(file, |body| Beneficiary::parse(id, body, foundation.clock.now()))?;
     beneficiary.id = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await?;
     session::print(&beneficiary.shown())
-}
-
-async fn adjust(foundation: &Foundation, id: MerchantId, adjustment: Adjustment) -> Result<()> {
-    session::existing(foundation, id).await?;
-    let Adjustment { environment, currency, amount, reason } = adjustment;
-    let tenant = Tenant::new(id, environment);
-    let onboarding = foundation.onboarding();
-    let audit = onboarding.audit_of_adjustment(tenant, currency, amount, &reason, Actor::shell());
-    foundation.adjust().run(tenant, currency, amount, audit).await?;
-    let balance = foundation.store.balance(tenant, currency).await?;
-    session::print(&json!({
-        "merchant_id": id,
-        "environment": environment,
-        "currency": currency,
-        "amount": amount,
-        "available": balance.available,
-        "frozen": balance.frozen,
-    }))
 }
 
 /// A JSON file that is right, or all that is wrong with it.

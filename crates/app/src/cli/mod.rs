@@ -1,10 +1,17 @@
 //! The command line.
 
+mod adjust;
+mod bank;
+mod bank_import;
 mod credential;
 mod database;
 mod key;
+mod listen;
 mod merchant;
+mod once;
 mod operator;
+mod payment;
+mod receipt;
 mod routes;
 mod session;
 mod values;
@@ -49,6 +56,8 @@ enum Command {
     Migrate,
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// Print each webhook that reaches a local port, and whether its signature verifies
+    Listen(listen::Listen),
     /// Print every route with the credential and the scope it asks for
     Routes,
     /// Print the description of the interface, OpenAPI 3.0.3
@@ -69,6 +78,15 @@ enum Command {
     /// HMAC credentials of v2 merchants
     #[command(subcommand)]
     Credential(credential::Command),
+    /// Payments of every merchant: find them, decide about them, refund them
+    #[command(subcommand)]
+    Payment(payment::Command),
+    /// Parked receipts
+    #[command(subcommand)]
+    Receipt(receipt::Command),
+    /// Bank files of the `manual` rail
+    #[command(subcommand)]
+    Bank(bank::Command),
 }
 
 impl Cli {
@@ -79,12 +97,16 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
+            Command::Listen(listen) => listen.run(),
             Command::Routes => routes::print(),
             Command::Openapi { operator } => routes::openapi(operator),
             Command::Operator(command) => command.run(&settings),
             Command::Merchant(command) => command.run(&settings),
             Command::Key(command) => command.run(&settings),
             Command::Credential(command) => command.run(&settings),
+            Command::Payment(command) => command.run(&settings),
+            Command::Receipt(command) => command.run(&settings),
+            Command::Bank(command) => command.run(&settings),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What an operator can set: one `quipu.toml` and the environment, which wins. Every key has a default, and whatever
 //! is not a key or not a value stops the start with its name.
 
-mod planned;
+mod attachments;
+mod rails;
 mod reader;
 mod values;
 
@@ -14,7 +15,10 @@ use std::{
 use anyhow::Result;
 use quipu_http::{Limits, Network};
 use quipu_kernel::Secret;
+use quipu_webhooks::RetryPolicy;
 
+pub(crate) use self::attachments::{Attachments, FilesAt};
+pub(crate) use self::rails::Provider;
 use self::reader::Reader;
 pub(crate) use self::values::duration;
 
@@ -23,6 +27,16 @@ pub(crate) use self::values::duration;
 pub(crate) enum LogFormat {
     Json,
     Text,
+}
+
+/// How webhooks are delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WebhookSettings {
+    /// Whether receivers may have addresses that are not public; `None` means with `--dev` only.
+    pub(crate) allow_private: Option<bool>,
+    pub(crate) policy: RetryPolicy,
+    /// How long finished deliveries are kept.
+    pub(crate) keep_for: Duration,
 }
 
 /// The whole configuration, defaults filled in.
@@ -35,6 +49,10 @@ pub(crate) struct Settings {
     pub(crate) data_dir: PathBuf,
     /// It may hold a password, so it is never shown.
     pub(crate) database_url: Secret,
+    /// Where files are sent and fetched, without a trailing slash; `None` means the public address.
+    pub(crate) upload_url: Option<String>,
+    pub(crate) attachments: Attachments,
+    pub(crate) tickets_auto_close_after: Duration,
     /// Where rate limits are shared between nodes; it may hold a password.
     pub(crate) redis_url: Option<Secret>,
     pub(crate) master_key: Option<Secret>,
@@ -44,12 +62,20 @@ pub(crate) struct Settings {
     pub(crate) log_level: String,
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) redirectpay_alert_after: Duration,
+    /// The gaps between questions about an open outcome; the last one repeats.
+    pub(crate) rail_questions: Vec<Duration>,
+    /// External providers.
+    pub(crate) providers: Vec<Provider>,
+    pub(crate) webhooks: WebhookSettings,
     pub(crate) limits: Limits,
     /// 0 means as many as the descriptors allow.
     pub(crate) connections: usize,
     pub(crate) trusted_proxies: Vec<Network>,
-    /// Keys that are set and have no effect in this release.
-    pub(crate) without_effect: Vec<&'static str>,
+    /// How long a call may wait for the database in all.
+    pub(crate) call_deadline: Duration,
+    /// How long a change may wait for a row that somebody else has locked.
+    pub(crate) lock_deadline: Duration,
 }
 
 impl Settings {
@@ -82,6 +108,11 @@ impl Settings {
                 .take("metrics_listen", values::address)
                 .unwrap_or(([127, 0, 0, 1], 9090).into()),
             public_url: from.take("public_url", values::web_url),
+            upload_url: from.take("upload_url", values::web_url),
+            attachments: Attachments::read(from, &data_dir),
+            tickets_auto_close_after: from
+                .take("tickets.auto_close_after", values::duration)
+                .unwrap_or(Duration::from_hours(7 * 24)),
             data_dir,
             database_url,
             redis_url: from.take("redis_url", values::redis_url),
@@ -93,13 +124,34 @@ impl Settings {
             redirectpay_cancel_after: from
                 .take("redirectpay.cancel_after", values::duration)
                 .unwrap_or(Duration::from_hours(24)),
+            redirectpay_alert_after: from
+                .take("redirectpay.alert_after", values::duration)
+                .unwrap_or(Duration::from_hours(6)),
+            rail_questions: rails::questions(from),
+            providers: rails::providers(from),
+            webhooks: webhooks(from),
             limits: limits(from),
             connections: from.take("limits.connections", values::count).unwrap_or(0),
             trusted_proxies: from.take("trusted_proxies", values::networks).unwrap_or_default(),
-            without_effect: planned::take(from),
+            call_deadline: from.take("deadlines.call", values::deadline).unwrap_or(Duration::from_secs(10)),
+            lock_deadline: from.take("deadlines.lock", values::deadline).unwrap_or(Duration::from_secs(2)),
         };
         from.finish()?;
         Ok(settings)
+    }
+}
+
+fn webhooks(from: &mut Reader) -> WebhookSettings {
+    let usual = RetryPolicy::default();
+    WebhookSettings {
+        allow_private: from.take("webhooks.allow_private", values::flag),
+        policy: RetryPolicy {
+            gaps: from.take("webhooks.retry_schedule", values::schedule).unwrap_or(usual.gaps),
+            disable_after: from
+                .take("webhooks.disable_after", values::duration)
+                .unwrap_or(usual.disable_after),
+        },
+        keep_for: from.take("webhooks.keep_for", values::duration).unwrap_or(Duration::from_hours(90 * 24)),
     }
 }
 
@@ -140,6 +192,9 @@ mod tests {
         assert_eq!(settings.simulator_delay, Duration::from_secs(2));
         assert_eq!(settings.limits.payment_create_per_minute, 5000);
         assert_eq!(settings.master_key, None);
+        assert_eq!(settings.webhooks.policy, RetryPolicy::default());
+        assert_eq!(settings.webhooks.keep_for.as_secs(), 90 * 86_400);
+        assert_eq!(settings.webhooks.allow_private, None);
     }
 
     #[test]
@@ -170,6 +225,8 @@ mod tests {
             ("LOG__FORMAT", "xml"),
             ("LOG__LEVEL", "loud"),
             ("SIMULATOR__DELAY", "2 seconds"),
+            ("DEADLINES__CALL", "0s"),
+            ("DEADLINES__LOCK", "soon"),
             ("LIMITS__STANDARD_PER_MINUTE", "0"),
             ("LIMITS__STANDARD_PER_MINUTE", "-1"),
             ("LIMITS__CONNECTIONS", "0"),
@@ -182,15 +239,21 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_planned_features_are_judged_and_named() {
-        let environment =
-            [("QUIPU__WEBHOOKS__ALLOW_PRIVATE", "true"), ("QUIPU__WEBHOOKS__RETRY_SCHEDULE", "1s,2s")];
-        let settings = read("[tickets]\nauto_close_after = '7d'", &environment).expect("valid");
-        let named = ["webhooks.allow_private", "webhooks.retry_schedule", "tickets.auto_close_after"];
-        assert_eq!(settings.without_effect, named);
+    fn a_bad_schedule_is_named() {
+        let told = problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")]);
+        assert!(told.contains("rails.status_schedule must be"));
+    }
+
+    #[test]
+    fn the_periods_of_webhooks_can_be_set() {
+        let file = "[webhooks]\nretry_schedule = ['1s', '2m']\ndisable_after = '1h'\nallow_private = true";
+        let webhooks = read(file, &[("QUIPU__WEBHOOKS__KEEP_FOR", "3d")]).expect("valid").webhooks;
+        assert_eq!(webhooks.policy.gaps, [Duration::from_secs(1), Duration::from_mins(2)]);
+        assert_eq!(webhooks.policy.disable_after, Duration::from_hours(1));
+        assert_eq!((webhooks.allow_private, webhooks.keep_for), (Some(true), Duration::from_hours(72)));
         assert!(
-            problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")])
-                .contains("rails.status_schedule must be")
+            problem("[webhooks]\nallow_private = 1", &[])
+                .contains("webhooks.allow_private must be true or false")
         );
     }
 

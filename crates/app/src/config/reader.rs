@@ -72,6 +72,18 @@ impl Reader {
         parse(&text).inspect_err(|expected| self.problems.push(format!("{key} must be {expected}"))).ok()
     }
 
+    /// What is set below `prefix`, by the rest of its key: for sections whose names are the operator's own.
+    pub(crate) fn take_below(&mut self, prefix: &str) -> Vec<(String, String)> {
+        let keys: Vec<_> = self.texts.keys().filter(|key| key.starts_with(prefix)).cloned().collect();
+        let take = |key: String| Some((key.strip_prefix(prefix)?.to_owned(), self.texts.remove(&key)?));
+        keys.into_iter().filter_map(take).collect()
+    }
+
+    /// Notes that something is wrong, with the name of its key.
+    pub(crate) fn problem(&mut self, problem: String) {
+        self.problems.push(problem);
+    }
+
     /// All taken: fails if anything was wrong, or is left over.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let unknown = self.texts.keys().map(|key| format!("{key} is not a key"));

@@ -98,25 +98,26 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Expected> {
     parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d")
 }
 
+/// A duration within which something must happen.
+pub(crate) fn deadline(text: &str) -> Result<Duration, Expected> {
+    let expected = "a duration from 100ms to 1h";
+    let duration = duration(text).map_err(|_| expected)?;
+    let fits = (Duration::from_millis(100)..=Duration::from_hours(1)).contains(&duration);
+    if fits { Ok(duration) } else { Err(expected) }
+}
+
 /// Durations, separated by commas.
-pub(crate) fn schedule(text: &str) -> Result<(), Expected> {
-    let whole = !text.is_empty() && text.split(',').all(|part| duration(part.trim()).is_ok());
-    if whole { Ok(()) } else { Err("a list of durations such as 5s,5m,30m") }
+pub(crate) fn schedule(text: &str) -> Result<Vec<Duration>, Expected> {
+    let durations: Result<Vec<_>, _> = text.split(',').map(|part| duration(part.trim())).collect();
+    durations.map_err(|_| "a list of durations such as 5s,5m,30m")
 }
 
-pub(crate) fn flag(text: &str) -> Result<(), Expected> {
-    if matches!(text, "true" | "false") { Ok(()) } else { Err("true or false") }
-}
-
-pub(crate) fn word(text: &str) -> Result<(), Expected> {
-    if text.is_empty() { Err("a text that is not empty") } else { Ok(()) }
-}
-
-pub(crate) fn attachments_url(text: &str) -> Result<(), Expected> {
-    let known = ["file://", "s3://"]
-        .iter()
-        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
-    if known { Ok(()) } else { Err("file://PATH or s3://BUCKET/PREFIX") }
+pub(crate) fn flag(text: &str) -> Result<bool, Expected> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err("true or false"),
+    }
 }
 
 #[cfg(test)]

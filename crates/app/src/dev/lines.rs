@@ -11,7 +11,7 @@ struct Line {
 }
 
 /// The whole message of a started demo.
-pub(crate) fn message(credentials: &Credentials) -> String {
+pub(crate) fn message(credentials: &Credentials, page: &str) -> String {
     let Credentials { base_url, operator_token, v1, v2 } = credentials;
     let mut text = format!(
         "Quipu serves {base_url}
@@ -19,17 +19,25 @@ pub(crate) fn message(credentials: &Credentials) -> String {
   merchant {} (v1)  API key      {}
   merchant {} (v2)  HMAC secret  {}
   operator                       token        {operator_token}
+
+  Reference     {base_url}/api/v1/docs
+  Hosted page   {page}
 ",
         v1.merchant_id, v1.api_key, v2.merchant_id, v2.hmac_secret
     );
-    for Line { does, command } in lines(credentials) {
+    for Line { does, command } in lines(credentials, &this_binary()) {
         let _ = write!(text, "\n# {does}\n{command}\n");
     }
     text.push_str("\nThe guide for merchants is docs/API.md, the one for operators docs/OPERATIONS.md.\n");
     text
 }
 
-fn lines(credentials: &Credentials) -> Vec<Line> {
+/// This program as a shell finds it.
+fn this_binary() -> String {
+    std::env::current_exe().map_or_else(|_| "quipu".to_owned(), |path| path.display().to_string())
+}
+
+fn lines(credentials: &Credentials, binary: &str) -> Vec<Line> {
     let Credentials { base_url, operator_token, v1, v2 } = credentials;
     let key = format!("-H 'X-API-Key: {}'", v1.api_key);
     let json = "-H 'Content-Type: application/json'";
@@ -80,6 +88,24 @@ fn lines(credentials: &Credentials) -> Vec<Line> {
                 "curl -s {base_url}/operator/v1/merchants -H 'Authorization: Bearer {operator_token}'"
             ),
         },
+        Line {
+            does: "Receive webhooks, in a second terminal: prints each one, and whether its signature verifies",
+            command: format!(
+                "{binary} listen --port 9099 --secret \"$(curl -s {base_url}/api/v1/merchants/{} {key} | \
+                 grep -o 'whsec_[^\"]*')\"",
+                v1.merchant_id
+            ),
+        },
+        Line {
+            does: "Create a deposit that tells it: once at once, and once when it completes",
+            command: format!(
+                "curl -s -X POST {base_url}/api/v1/payments {key} {json} -d '{{\"amount\":100000,\"currency\":\"MXN\",\
+                 \"method\":\"spei\",\"type\":\"deposit\",\"merchant_reference\":\"{}\",\
+                 \"customer\":{{\"name\":\"Ana Perez\",\"email\":\"ana@example.com\"}},\
+                 \"webhook_url\":\"http://127.0.0.1:9099/hook\"}}'",
+                reference("hook")
+            ),
+        },
     ]
 }
 
@@ -97,7 +123,9 @@ mod tests {
             v1: V1Credentials { merchant_id: 1, api_key: "qp_test_sk_…".to_owned() },
             v2: V2Credentials { merchant_id: 2, hmac_secret: "qp_hmac_…".to_owned() },
         };
-        for line in lines(&placeholders).iter().take(3) {
+        let all = lines(&placeholders, "target/release/quipu");
+        let (first, last) = (all.iter().take(3), all.iter().rev().take(2));
+        for line in first.chain(last) {
             assert!(readme.contains(&line.command), "the README lacks:\n{}", line.command);
         }
     }

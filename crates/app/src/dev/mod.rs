@@ -2,6 +2,7 @@
 //! credentials. The database holds only hashes and sealed secrets, so a later start prints what the file says.
 
 mod lines;
+mod page;
 
 use anyhow::{Context, Result};
 use quipu_kernel::{Currency, Environment, Minor, Tenant};
@@ -14,7 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{data_folder::DataFolder, wire::Foundation};
 
-pub(crate) use self::lines::message;
+pub(crate) use self::{
+    lines::message,
+    page::{front_link, page},
+};
 
 const FILE: &str = "dev-credentials.json";
 /// What each demo merchant begins with in each currency, in minor units.

@@ -1,9 +1,13 @@
 //! What a serving process does until it is told to end: answering calls, and what runs beside them. A worker survives
 //! every error, and stops between two pieces of work.
 
+mod alert;
 mod beat;
+mod forget;
 mod prune;
 mod settle;
+mod tend;
+mod watched;
 
 use std::time::Duration;
 
@@ -12,7 +16,9 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub(crate) use self::{beat::Beat, prune::Prune, settle::Settle};
+pub(crate) use self::{
+    alert::Alert, beat::Beat, forget::Forget, prune::Prune, settle::Settle, tend::Tend, watched::Watched,
+};
 
 /// Told to every worker when the process is to end.
 #[derive(Clone)]

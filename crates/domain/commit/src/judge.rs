@@ -205,9 +205,13 @@ fn settle_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &
         }
         let (told, holder) = (join.index, known.unwrap_or_else(|| join.fresh.clone()));
         let Changes { saves, joins, rows, .. } = changes;
-        saves.iter_mut().for_each(|save| save.record.settle(told, &holder));
+        for save in saves {
+            save.record.settle(told, &holder);
+        }
         joins[place].make.settle(told, &holder);
-        rows.iter_mut().for_each(|record| record.settle(told, &holder));
+        for record in rows {
+            record.settle(told, &holder);
+        }
     }
 }
 

@@ -284,7 +284,7 @@ impl WorkQueue for Memory {
 
     /// Never: nobody else has it, so that whoever works looks for himself.
     async fn woken(&self, _queue: Queue) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn beat(&self) -> Result<(), StoreUnavailable> {

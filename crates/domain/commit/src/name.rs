@@ -9,12 +9,18 @@ pub struct Index(pub &'static str);
 impl Index {
     /// A merchant's references, each held by a payment.
     pub const REFERENCE: Self = Self("payment.reference");
+    /// Events of rails, each by its rail and the rail's identifier.
+    pub const RAIL_EVENT: Self = Self("rail.event");
+    /// Withdrawals, each held by the file in which a bank gets it.
+    pub const BANK_EXPORT: Self = Self("bank.export");
     /// Customers, under whatever name they are found.
     pub const CUSTOMER: Self = Self("customer");
     /// E-mail addresses, case-folded, each held by a customer.
     pub const CUSTOMER_EMAIL: Self = Self("customer.email");
     /// Telephone numbers, digits only; the eldest customer of a number holds it.
     pub const CUSTOMER_PHONE: Self = Self("customer.phone");
+    /// Payments, each held by the one ticket that is about it.
+    pub const TICKET_PAYMENT: Self = Self("ticket.payment");
 }
 
 /// One name.

@@ -38,8 +38,14 @@ pub struct Aggregate(pub &'static str);
 impl Aggregate {
     /// Payments.
     pub const PAYMENT: Self = Self("payments");
+    /// What was parked for a person.
+    pub const RECEIPT: Self = Self("receipts");
+    /// Tickets.
+    pub const TICKET: Self = Self("tickets");
+    /// Files that merchants announce for their tickets.
+    pub const UPLOAD: Self = Self("ticket_uploads");
     /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::PAYMENT];
+    pub const ALL: &'static [Self] = &[Self::PAYMENT, Self::RECEIPT, Self::TICKET, Self::UPLOAD];
 
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -9,8 +9,17 @@ pub struct Queue(pub &'static str);
 impl Queue {
     /// Payments to be submitted, asked about or ended.
     pub const SETTLEMENT: Self = Self("settlement");
+    /// `redirectpay` deposits that stay unresolved for so long that somebody should look.
+    pub const REDIRECTPAY_ALERT: Self = Self("redirectpay_alert");
+    /// Resolved tickets that close by themselves.
+    pub const TICKET_CLOSING: Self = Self("ticket_closing");
+    /// Attached pictures that need a small one.
+    pub const THUMBNAILS: Self = Self("thumbnails");
+    /// Uploads whose files are to be deleted unless a comment uses them.
+    pub const UPLOADS: Self = Self("uploads");
     /// Every queue: each has one wake-up and one line in the metrics. A queue that is not named here is never served.
-    pub const ALL: &'static [Self] = &[Self::SETTLEMENT];
+    pub const ALL: &'static [Self] =
+        &[Self::SETTLEMENT, Self::REDIRECTPAY_ALERT, Self::TICKET_CLOSING, Self::THUMBNAILS, Self::UPLOADS];
 
     /// The queue of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -127,6 +127,11 @@ impl EventId {
         Self(text)
     }
 
+    /// The least text an identifier of an event of `at` can have: the start of a range over time.
+    pub fn lower_bound(at: Timestamp) -> String {
+        format!("evt_{:013}_", at.millis().clamp(0, LAST_MILLIS))
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -169,6 +169,20 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
+    /// Like [`Fields::required_text`], but tabs and line feeds are allowed, and blanks alone are not enough.
+    pub fn required_long_text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
+        if !self.has(name) {
+            problems.add(&self.path(name), "is required");
+            return None;
+        }
+        let text = self.long_text(name, max, problems)?;
+        if text.trim().is_empty() {
+            problems.add(&self.path(name), "must not be empty");
+            return None;
+        }
+        Some(text)
+    }
+
     /// A text parsed by its type's own rule; the problem is what that rule says.
     pub fn parsed<T: std::str::FromStr<Err: Display>>(
         &self,
@@ -209,6 +223,22 @@ impl<'a> Fields<'a> {
             problems.add(&self.path(name), "must be true or false");
         }
         flag
+    }
+
+    /// A list of at most `max` objects. The path of the first one's members begins `name.0`.
+    pub fn objects(&self, name: &str, max: usize, problems: &mut Problems) -> Option<Vec<Fields<'a>>> {
+        let items = self.value(name)?.as_array();
+        let objects = items.and_then(|items| items.iter().map(Value::as_object).collect::<Option<Vec<_>>>());
+        match objects {
+            Some(objects) if objects.len() <= max => {
+                let path = |place: usize| format!("{}.{place}", self.path(name));
+                let fields = objects.into_iter().enumerate();
+                return Some(fields.map(|(place, members)| Fields { path: path(place), members }).collect());
+            }
+            Some(_) => problems.add(&self.path(name), format_args!("must have at most {max} items")),
+            None => problems.add(&self.path(name), "must be an array of objects"),
+        }
+        None
     }
 
     /// A list of at most `max` texts.
@@ -264,6 +294,35 @@ mod tests {
             "gone is required",
         ];
         assert_eq!(problems.messages(), expected);
+    }
+
+    #[test]
+    fn a_list_of_objects_is_read_item_by_item() {
+        let body = json!({"files": [{"name": 7}, {}], "few": [1], "many": [{}, {}]});
+        let fields = Fields::of_body(&body).expect("an object");
+        let mut problems = Problems::new();
+        for file in fields.objects("files", 2, &mut problems).expect("two objects") {
+            file.required_long_text("name", 10, &mut problems);
+        }
+        assert!(fields.objects("few", 2, &mut problems).is_none());
+        assert!(fields.objects("many", 1, &mut problems).is_none());
+        let expected = [
+            "files.0.name must be a string",
+            "files.1.name is required",
+            "few must be an array of objects",
+            "many must have at most 1 items",
+        ];
+        assert_eq!(problems.messages(), expected);
+    }
+
+    #[test]
+    fn a_required_text_is_more_than_blanks() {
+        let body = json!({"title": " \n\t", "name": ""});
+        let fields = Fields::of_body(&body).expect("an object");
+        let mut problems = Problems::new();
+        assert_eq!(fields.required_long_text("title", 10, &mut problems), None);
+        assert_eq!(fields.required_text("name", 10, &mut problems), None);
+        assert_eq!(problems.messages(), ["title must not be empty", "name must not be empty"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Breach {
     /// Which invariant: `balance_equals_entries`, `transaction_sums_to_zero`, `status_versions_gapless`,
-    /// `frozen_equals_open_withdrawals`, `totals_equal_payments`, `counters_equal_rows`.
+    /// `frozen_equals_open_withdrawals`, `totals_equal_payments`, `entries_equal_payments`, `counters_equal_rows`.
     pub invariant: &'static str,
     /// Where: the tenant and currency, transaction or payment.
     pub subject: String,

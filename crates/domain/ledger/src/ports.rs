@@ -11,6 +11,9 @@ pub enum LedgerUnavailable {
     /// Too much is waiting; trying again in a moment may help.
     #[error("too much is waiting for the ledger")]
     Overloaded,
+    /// The database could not be reached or did not answer in time; the text is for the log.
+    #[error("the ledger is unavailable: {0}")]
+    Unavailable(String),
     /// The store failed; the text is for the log.
     #[error("the ledger could not be read: {0}")]
     Failed(String),

@@ -6,7 +6,15 @@ pub enum StoreUnavailable {
     /// The queue of waiting work is full; the caller may try again in a moment (503 `OVERLOADED`).
     #[error("the store is overloaded")]
     Overloaded,
-    /// Anything else that is wrong with the database.
+    /// The database could not be reached, did not answer in time or refused. Nothing was written, and the caller may try
+    /// again in a moment (503 `OVERLOADED`).
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// It cannot be learnt whether the change was made (504 `payment_create_outcome_unknown`). The same change under
+    /// the same key or reference happens once, however often it is asked for.
+    #[error("the store cannot say whether the change was made: {0}")]
+    Unknown(String),
+    /// What is stored, or the program, is wrong; trying again does not help.
     #[error("the store failed: {0}")]
     Failed(String),
 }

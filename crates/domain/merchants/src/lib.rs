@@ -12,6 +12,7 @@ mod merchant;
 mod mint;
 mod onboarding;
 mod operator;
+mod page;
 mod pairing;
 mod ports;
 mod route;
@@ -27,11 +28,13 @@ pub use error::{DirectoryError, StoreUnavailable};
 pub use limit::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
 pub use merchant::{
-    ApiVersion, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant, ReturnUrls,
+    ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
+    ReturnUrls,
 };
 pub use mint::{Issued, MintedKey, MintedSecret, Minter};
 pub use onboarding::Onboarding;
 pub use operator::{NewOperator, Operator, Role};
+pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
 pub use ports::Directory;
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};

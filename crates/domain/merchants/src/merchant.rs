@@ -1,6 +1,6 @@
 //! The merchant itself.
 
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
 
 use quipu_kernel::{Environment, MerchantId, Timestamp, Unrecognised};
 use serde::{Deserialize, Serialize};
@@ -95,8 +95,24 @@ pub struct Merchant {
     pub return_urls: ReturnUrls,
     /// The sealed `default_webhook_secret` of the test and of the live environment, in that order.
     pub sealed_webhook_secrets: [String; 2],
+    /// The secrets that the present ones replaced, in the same order, as long as deliveries carry both signatures.
+    pub former_webhook_secrets: [Option<FormerSecret>; 2],
     /// When it was onboarded.
     pub created_at: Timestamp,
+}
+
+/// A `default_webhook_secret` that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerSecret {
+    /// The secret, sealed for the place it had.
+    pub sealed: String,
+    /// Until when deliveries are signed with it too.
+    pub until: Timestamp,
+}
+
+impl FormerSecret {
+    /// How long deliveries carry the signature of a replaced secret beside that of its successor.
+    pub const OVERLAP: Duration = Duration::from_hours(24);
 }
 
 /// A merchant to be onboarded.
@@ -145,5 +161,19 @@ impl Merchant {
             Environment::Test => &self.sealed_webhook_secrets[0],
             Environment::Live => &self.sealed_webhook_secrets[1],
         }
+    }
+
+    /// The sealed secret that was replaced in an environment, while deliveries at `now` are still signed with it too.
+    pub fn former_webhook_secret(&self, environment: Environment, now: Timestamp) -> Option<&str> {
+        let former = self.former_webhook_secrets[usize::from(environment == Environment::Live)].as_ref();
+        former.filter(|former| now < former.until).map(|former| former.sealed.as_str())
+    }
+
+    /// Puts a new sealed secret in the place of the present one, which goes on to sign for a while.
+    pub fn replace_webhook_secret(&mut self, environment: Environment, sealed: String, now: Timestamp) {
+        let slot = usize::from(environment == Environment::Live);
+        let replaced = std::mem::replace(&mut self.sealed_webhook_secrets[slot], sealed);
+        let until = now.plus(FormerSecret::OVERLAP);
+        self.former_webhook_secrets[slot] = Some(FormerSecret { sealed: replaced, until });
     }
 }

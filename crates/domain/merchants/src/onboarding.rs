@@ -32,7 +32,7 @@ const MOST_ATTEMPTS: usize = 32;
 pub struct Onboarding {
     directory: Arc<dyn Directory>,
     minter: Arc<dyn Minter>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     numbers: IdSource,
 }
@@ -66,6 +66,7 @@ impl Onboarding {
             status: new.status,
             return_urls: new.return_urls,
             sealed_webhook_secrets: [test.sealed, live.sealed],
+            former_webhook_secrets: [None, None],
             created_at: at,
         };
         let audit = self.audit(at, actor, "merchant.create", id).changing(Value::Null, shown(&merchant));
@@ -92,7 +93,8 @@ impl Onboarding {
         revised.await
     }
 
-    /// Gives a merchant a new `default_webhook_secret` in one environment.
+    /// Gives a merchant a new `default_webhook_secret` in one environment. For [`FormerSecret::OVERLAP`](crate::FormerSecret::OVERLAP) deliveries are
+    /// signed with the replaced one too.
     pub async fn rotate_webhook_secret(
         &self,
         tenant: Tenant,
@@ -100,11 +102,11 @@ impl Onboarding {
     ) -> Result<Secret, DirectoryError> {
         let (id, environment) = (tenant.merchant(), tenant.environment());
         let minted = self.minter.webhook_secret(id, environment);
-        let slot = usize::from(environment == Environment::Live);
         let revised = self.revise(id, |before| {
             let mut after = before.clone();
-            after.sealed_webhook_secrets[slot].clone_from(&minted.sealed);
-            let audit = self.audit(self.clock.now(), actor.clone(), "merchant.rotate_webhook_secret", id);
+            let now = self.clock.now();
+            after.replace_webhook_secret(environment, minted.sealed.clone(), now);
+            let audit = self.audit(now, actor.clone(), "merchant.rotate_webhook_secret", id);
             (after, audit.changing(Value::Null, json!({ "environment": environment })))
         });
         revised.await?;

@@ -25,12 +25,14 @@ pub struct Happening<'a> {
     pub due: Option<Due>,
     /// How much went back, for a refund.
     pub refund: Option<Amount>,
+    /// What arrived instead of the amount, and the fee on it, where a person accepts that.
+    pub received: Option<(Amount, Minor)>,
 }
 
 impl<'a> Happening<'a> {
     /// Something that happened at `at`, with nothing more to say of it.
     pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
-        Self { at, entropy, failure: None, due: None, refund: None }
+        Self { at, entropy, failure: None, due: None, refund: None, received: None }
     }
 }
 
@@ -60,9 +62,13 @@ impl Payment {
         let before = Standing::of(&self);
         let next = from.after(self.situation(), trigger);
         let next = next.ok_or(NotMoved::NoSuchMove { status: from, trigger })?;
-        let Happening { at, entropy, failure, due, refund } = happening;
+        let Happening { at, entropy, failure, due, refund, received } = happening;
         let (terms, mut state) = self.into_parts();
 
+        if let Some((amount, fee)) = received {
+            state.received_amount = Some(amount);
+            state.fee = fee;
+        }
         state.refund_by(&terms, trigger, refund)?;
         let postings = postings(&terms, &state, trigger, refund)?;
         state.status = next;

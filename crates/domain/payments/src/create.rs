@@ -2,8 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, Nonce, Refusal};
-use quipu_kernel::{Clock, Entropy, IdSource, PaymentIdSource, Problems, Tenant};
+use quipu_commit::{
+    Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
+};
+use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
 use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
 
@@ -11,10 +13,12 @@ use crate::{
     decide::{Bounds, Decider, Decision},
     draft::Draft,
     error::CreateError,
+    page_links::PageLinks,
     payment::Payment,
     ports::PaymentReads,
     rails::Rails,
     running_keys::RunningKeys,
+    unknown::{Subject, UnknownOutcomes},
 };
 
 /// A request to create a payment, from whom it comes, and what its signature used up.
@@ -41,6 +45,7 @@ pub struct CreatePayment {
     pub(crate) reads: Arc<dyn PaymentReads>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) running: RunningKeys,
+    pub(crate) unknown: UnknownOutcomes,
     decider: Decider,
 }
 
@@ -73,8 +78,17 @@ impl CreatePayment {
             payment_ids: PaymentIdSource::default(),
             customer_ids: IdSource::default(),
             redirectpay_cancel_after: Duration::from_hours(24),
+            redirectpay_alert_after: Duration::from_hours(6),
+            page_links: None,
         };
-        Self { commit, reads, clock, running: RunningKeys::default(), decider }
+        let (running, unknown) = (RunningKeys::default(), UnknownOutcomes::default());
+        Self { commit, reads, clock, running, unknown, decider }
+    }
+
+    /// The same, with another `redirectpay.alert_after` than 6 hours.
+    pub fn with_redirectpay_alert_after(mut self, period: Duration) -> Self {
+        self.decider.redirectpay_alert_after = period;
+        self
     }
 
     /// The same, with another `redirectpay.cancel_after` than 24 hours.
@@ -83,17 +97,32 @@ impl CreatePayment {
         self
     }
 
-    /// Creates a payment and answers it as it was committed. Whatever comes of it, the nonce is burnt.
+    /// The same, with pages for the types that have one.
+    pub fn with_page_links(mut self, links: Arc<PageLinks>) -> Self {
+        self.decider.page_links = Some(links);
+        self
+    }
+
+    pub(crate) fn rails(&self) -> &Rails {
+        &self.decider.rails
+    }
+
+    pub(crate) fn entropy(&self) -> &Arc<dyn Entropy> {
+        &self.decider.entropy
+    }
+
+    /// Creates a payment and answers it as it was committed. The nonce is burnt whatever comes of it, unless the store
+    /// could not be reached: then nothing happened at all, and the same call may be sent again.
     pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
         let tenant = creation.tenant;
-        match self.attempt(creation, None).await {
+        let subject = Subject::of(&creation, None);
+        let earlier = self.unknown.earlier(&subject);
+        let outcome = match self.attempt(creation, None, earlier.clone()).await {
             Attempt::Created(payment, _) => Ok(*payment),
-            Attempt::Refused(error, nonce) => {
-                self.burn_left(tenant, nonce).await?;
-                Err(error)
-            }
+            Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
             Attempt::KeyUsed => Err(broken("a commit without a key was refused for its key")),
-        }
+        };
+        self.unknown.told(&subject, earlier.as_ref(), outcome)
     }
 
     /// Burns the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.
@@ -115,38 +144,76 @@ impl CreatePayment {
         }
     }
 
-    /// Decides and commits once.
+    /// Burns the nonce of a refused call, unless the store is what refused.
+    pub(crate) async fn burn_after<T>(
+        &self,
+        tenant: Tenant,
+        nonce: Option<Nonce>,
+        error: CreateError,
+    ) -> Result<T, CreateError> {
+        if !matches!(error, CreateError::Store(_)) {
+            self.burn_left(tenant, nonce).await?;
+        }
+        Err(error)
+    }
+
+    /// Decides and commits once. `earlier` is the payment that an earlier try may have made: if it did, it is the one that
+    /// was asked for.
     pub(crate) async fn attempt(
         &self,
         creation: Creation,
         idempotency: Option<IdempotencyRecord>,
+        earlier: Option<PaymentId>,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
+        if let Some(id) = &earlier {
+            match self.reads.payment(tenant, id).await {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    return Attempt::Refused(CreateError::DuplicateReference { holder: id.clone() }, nonce);
+                }
+                Err(error) => return Attempt::Refused(error.into(), nonce),
+            }
+        }
         let decided = match draft {
-            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls).await,
+            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier).await,
             Err(problems) => Err(CreateError::Invalid(problems)),
         };
-        let Decision { mut changes, bounds } = match decided {
+        let Decision { mut changes, bounds, remote } = match decided {
             Ok(decision) => decision,
             Err(error) => return Attempt::Refused(error, nonce),
         };
         changes.nonce = nonce;
         changes.idempotency = idempotency;
+        let id = changes.payment_id.clone();
         if let Some(record) = &mut changes.idempotency {
-            record.payment_id.clone_from(&changes.payment_id);
+            record.payment_id.clone_from(&id);
+            if remote {
+                record.answer = KeptAnswer::Later;
+            }
         }
+        let record = changes.idempotency.clone().filter(|_| remote);
         match self.commit.commit(changes).await {
             Ok(mut committed) => {
                 let answer = committed.answer.take();
                 match committed.into_saved::<Payment>() {
+                    Some(payment) if remote => self.instruct(payment, record).await,
                     Some(payment) => Attempt::Created(payment, answer),
                     None => Attempt::Refused(broken("a creation was committed without its payment"), None),
                 }
             }
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Attempt::KeyUsed,
             Err(CommitError::Refused(refusal)) => Attempt::Refused(bounds.explain(refusal), None),
-            Err(CommitError::Store(error)) => Attempt::Refused(error.into(), None),
+            Err(CommitError::Store(error)) => Attempt::Refused(unlearnt(error, id), None),
         }
+    }
+}
+
+/// What a failed commit means for the payment of this identifier.
+fn unlearnt(error: StoreUnavailable, id: Option<PaymentId>) -> CreateError {
+    match (error, id) {
+        (StoreUnavailable::Unknown(_), Some(id)) => CreateError::OutcomeUnknown { id },
+        (error, _) => error.into(),
     }
 }
 

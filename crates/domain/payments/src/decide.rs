@@ -4,23 +4,26 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_commit::Changes;
 use quipu_kernel::{
-    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentIdSource, Problems,
-    Tenant, Timestamp, is_https,
+    Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource,
+    Problems, Tenant, Timestamp, is_https,
 };
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey};
+use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
 use quipu_webhooks::EventName;
 
 use crate::{
+    alert,
     changes::{self, CustomerClaim},
     customer::{Customer, NamedCustomer},
     destination::refuse_unknown_beneficiary,
     draft::Draft,
     error::CreateError,
     kind::PaymentType,
+    page_links::PageLinks,
     payload,
     payment::{Due, DueAction, Payment, State, Terms},
-    ports::{Issued, PaymentReads, Rail},
+    ports::PaymentReads,
+    rail::{Issued, Rail},
     rails::Rails,
 };
 
@@ -50,6 +53,8 @@ pub(crate) struct Decision {
     pub(crate) changes: Changes,
     /// For the words of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
+    /// Whether the rail has still to be asked for instructions.
+    pub(crate) remote: bool,
 }
 
 /// Decides what new payments are.
@@ -62,16 +67,19 @@ pub(crate) struct Decider {
     pub(crate) payment_ids: PaymentIdSource,
     pub(crate) customer_ids: IdSource,
     pub(crate) redirectpay_cancel_after: Duration,
+    pub(crate) redirectpay_alert_after: Duration,
+    pub(crate) page_links: Option<Arc<PageLinks>>,
 }
 
 impl Decider {
     /// Decides what is to be committed. Only what the request names is read: beside the routes a customer or a
-    /// beneficiary, and only those.
+    /// beneficiary, and only those. A payment that may have been made already is made under the same identifier.
     pub(crate) async fn decide(
         &self,
         tenant: Tenant,
         mut draft: Draft,
         default_return_urls: ReturnUrls,
+        earlier: Option<PaymentId>,
     ) -> Result<Decision, CreateError> {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
@@ -102,21 +110,34 @@ impl Decider {
             let id = CustomerId(self.customer_ids.next(now, &*self.entropy));
             (id, CustomerClaim::MatchOrCreate(id))
         };
-        let making = Making { tenant, now, customer_id, fee, default_return_urls };
-        let (payment, due) = self.make(draft, making, route, rail);
+        let id = earlier.unwrap_or_else(|| self.payment_ids.next(now, &*self.entropy));
+        let making = Making { id, tenant, now, customer_id, fee, default_return_urls };
+        let direction = draft.kind.direction();
+        if direction == Direction::Deposit && !rail.is_available() {
+            return Err(CreateError::Store(StoreUnavailable::Overloaded));
+        }
+        let (payment, due, remote) = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
             changes.add(event);
         }
+        for address in self.page_links.iter().flat_map(|links| links.addresses(&payment)) {
+            changes.add(address);
+        }
         changes.transactions.extend(held);
         changes.foreseen = Some(completion);
+        if direction == Direction::Deposit && payment.terms().method == Method::RedirectPay {
+            let at = now.plus(self.redirectpay_alert_after);
+            changes.work.push(alert::alert_at(payment.id(), at));
+        }
         changes::put_new(&mut changes, payment, claim, due);
-        Ok(Decision { changes, bounds })
+        Ok(Decision { changes, bounds, remote })
     }
 }
 
 /// What a payment is made of beside its draft.
 struct Making {
+    id: PaymentId,
     tenant: Tenant,
     now: Timestamp,
     customer_id: CustomerId,
@@ -171,11 +192,11 @@ impl Decider {
         making: Making,
         route: &Route,
         rail: &Arc<dyn Rail>,
-    ) -> (Payment, Option<Due>) {
-        let Making { tenant, now, customer_id, fee, default_return_urls: defaults } = making;
+    ) -> (Payment, Option<Due>, bool) {
+        let Making { id, tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
         let terms = Terms {
-            id: self.payment_ids.next(now, &*self.entropy),
+            id,
             tenant,
             kind: draft.kind,
             method: draft.method,
@@ -205,7 +226,9 @@ impl Decider {
         let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
-        payment.with(issued)
+        let remote = issued.remote;
+        let (payment, due) = payment.with(issued);
+        (payment, due, remote)
     }
 
     /// How long it waits: a deposit for its money, a withdrawal without a recipient for its page.

@@ -117,6 +117,14 @@ impl Destination {
             Self::Bank { bank, .. } | Self::Sepa { bank, .. } => bank.as_ref(),
         }
     }
+
+    /// The name of the wallet, if it is one.
+    pub const fn wallet(&self) -> Option<&str> {
+        match self {
+            Self::Wallet { value, .. } => Some(value.as_str()),
+            Self::Bank { .. } | Self::Sepa { .. } => None,
+        }
+    }
 }
 
 const BOTH_FORMS: &str = "must not be sent together with ibanAccountId";

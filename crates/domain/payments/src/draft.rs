@@ -103,29 +103,12 @@ fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
 /// `webhook_events` says something only beside `webhook_url`, but is judged in any case.
 fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
     let url = body.web_url("webhook_url", problems).map(str::to_owned);
-    let events =
-        if body.has("webhook_events") { read_events(body, problems)? } else { EventName::DEFAULTS.to_vec() };
+    let events = if body.has("webhook_events") {
+        EventName::read_list(body, "webhook_events", problems)?
+    } else {
+        EventName::DEFAULTS.to_vec()
+    };
     Some(InRequestWebhook { url: url?, events })
-}
-
-fn read_events(body: &Fields<'_>, problems: &mut Problems) -> Option<Vec<EventName>> {
-    let texts = body.texts("webhook_events", 100, problems)?;
-    let mut events = Vec::with_capacity(EventName::ALL.len().min(texts.len()));
-    for text in &texts {
-        match text.parse::<EventName>() {
-            Ok(event) if events.contains(&event) => {}
-            Ok(event) => events.push(event),
-            Err(_) => {
-                problems.add("webhook_events", "must be known event names, such as payment.completed");
-                return None;
-            }
-        }
-    }
-    if events.is_empty() {
-        problems.add("webhook_events", "must name at least one event");
-        return None;
-    }
-    Some(events)
 }
 
 fn read_redirect_scheme(

@@ -47,7 +47,15 @@ pub enum CreateError {
     /// The nonce was used before.
     #[error("the nonce has been used")]
     NonceUsed,
-    /// The store failed. After `Failed` the payment may exist all the same.
+    /// It is not known what became of it: the store could not say whether it was made, or it was made and its rail gave no
+    /// answer that could be understood. A repeat under the same key or reference finds it or makes it, and never makes a
+    /// second one.
+    #[error("the outcome is unknown: repeat the request with the same idempotency key or reference")]
+    OutcomeUnknown {
+        /// The identifier.
+        id: PaymentId,
+    },
+    /// The store failed, and the payment was not made.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
 }
@@ -66,7 +74,10 @@ impl CreateError {
             Self::IdempotencyKeyInUse => "IDEMPOTENCY_KEY_IN_USE",
             Self::IdempotencyKeyMismatch => "IDEMPOTENCY_KEY_MISMATCH",
             Self::NonceUsed => "NONCE_REUSED",
-            Self::Store(StoreUnavailable::Overloaded) => "OVERLOADED",
+            Self::OutcomeUnknown { .. } | Self::Store(StoreUnavailable::Unknown(_)) => {
+                "payment_create_outcome_unknown"
+            }
+            Self::Store(StoreUnavailable::Overloaded | StoreUnavailable::Unavailable(_)) => "OVERLOADED",
             Self::Store(StoreUnavailable::Failed(_)) => "INTERNAL_ERROR",
         }
     }
@@ -137,6 +148,46 @@ pub enum SettleError {
     /// Whenever its outcome was decided, the payment had moved meanwhile.
     #[error("the payment kept changing")]
     KeptChanging,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// Why an event of a rail was not heard. The rail tells it again.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum HearError {
+    /// The ledger cannot take it.
+    #[error("the ledger cannot take it: {0}")]
+    Unbookable(PostingError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// Why a person's decision about a payment was not carried out.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DecideError {
+    /// There is no such payment.
+    #[error("there is no such payment")]
+    PaymentNotFound,
+    /// There is no such receipt.
+    #[error("there is no such receipt")]
+    ReceiptNotFound,
+    /// The table of moves does not know the move (`INVALID_STATUS_TRANSITION`).
+    #[error("{0}")]
+    NotAllowed(String),
+    /// The refunds would sum to more than was paid.
+    #[error("{0}")]
+    ExceedsPayment(crate::refund::NotRefundable),
+    /// The available balance does not cover it.
+    #[error("the available balance does not cover it")]
+    InsufficientBalance,
+    /// A balance would go beyond 2^53 − 1 minor units.
+    #[error("a balance would go beyond 2^53 - 1 minor units")]
+    OutOfRange,
+    /// An answer was kept under the key meanwhile; look it up.
+    #[error("the idempotency key has been used meanwhile")]
+    IdempotencyKeyUsed,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),

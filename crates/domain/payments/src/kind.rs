@@ -34,6 +34,11 @@ impl PaymentType {
         }
     }
 
+    /// Whether it has a hosted page.
+    pub const fn has_page(self) -> bool {
+        matches!(self, Self::DepositPp | Self::WithdrawalPp)
+    }
+
     /// Which way the money goes.
     pub const fn direction(self) -> Direction {
         match self {

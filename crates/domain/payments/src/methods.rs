@@ -59,7 +59,7 @@ impl MethodRow {
 }
 
 /// What the method always needs, then what the route asks for beyond.
-fn required_payout_fields(route: &Route) -> Vec<String> {
+pub(crate) fn required_payout_fields(route: &Route) -> Vec<String> {
     let own: &[&str] = match (route.direction, route.partner) {
         (Direction::Deposit, _) => return Vec::new(),
         (Direction::Withdrawal, true) => &["partnerDestination"],

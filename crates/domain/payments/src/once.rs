@@ -9,11 +9,12 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::{
     Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
 };
-use quipu_kernel::Tenant;
+use quipu_kernel::{PaymentId, Tenant};
 
 use crate::{
     create::{Attempt, CreatePayment, Creation, broken},
     error::CreateError,
+    unknown::Subject,
     view,
 };
 
@@ -49,8 +50,20 @@ const KEPT_FOR: Duration = Duration::from_hours(24);
 impl CreatePayment {
     /// Creates a payment once: a repeat under the same key gets the first answer again, refusals for business reasons
     /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`
-    /// and `Store`.
+    /// `OutcomeUnknown` and `Store`.
     pub async fn run_once(&self, creation: Creation, once: Once) -> Result<Answered, CreateError> {
+        let subject = Subject::of(&creation, Some(&once.key));
+        let earlier = self.unknown.earlier(&subject);
+        let outcome = self.attempt_once(creation, once, earlier.clone()).await;
+        self.unknown.told(&subject, earlier.as_ref(), outcome)
+    }
+
+    async fn attempt_once(
+        &self,
+        creation: Creation,
+        once: Once,
+        earlier: Option<PaymentId>,
+    ) -> Result<Answered, CreateError> {
         let tenant = creation.tenant;
         let running = self.running.enter(tenant, &once.key, creation.nonce.as_ref());
         let settled = match &running {
@@ -58,12 +71,16 @@ impl CreatePayment {
             Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
             Err(error) => Some(Err(error.clone())),
         };
-        if let Some(answer) = settled {
-            self.burn_left(tenant, creation.nonce).await?;
-            return answer;
+        match settled {
+            Some(Ok(answer)) => {
+                self.burn_left(tenant, creation.nonce).await?;
+                return Ok(answer);
+            }
+            Some(Err(error)) => return self.burn_after(tenant, creation.nonce, error).await,
+            None => {}
         }
         let record = self.record(&once, KeptAnswer::OfSaved);
-        match self.attempt(creation, Some(record)).await {
+        match self.attempt(creation, Some(record), earlier).await {
             Attempt::Created(payment, kept) => {
                 let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: false })
@@ -72,10 +89,7 @@ impl CreatePayment {
             Attempt::Refused(error, nonce) if error.is_kept() => {
                 self.keep(tenant, &once, &error, nonce).await
             }
-            Attempt::Refused(error, nonce) => {
-                self.burn_left(tenant, nonce).await?;
-                Err(error)
-            }
+            Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
         }
     }
 
@@ -87,8 +101,28 @@ impl CreatePayment {
         if kept.body_hash != once.body_hash {
             return Err(CreateError::IdempotencyKeyMismatch);
         }
-        let answer = kept.answer.ok_or_else(|| broken("a kept answer has no body"))?;
-        Ok(Some(Answered { answer, replayed: true }))
+        match (kept.answer, kept.payment_id) {
+            (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
+            (None, Some(id)) => self.repeat_open(tenant, once, id).await.map(Some),
+            (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
+        }
+    }
+
+    /// The answer to a creation whose outcome was unknown: the payment if it is known by now, else that it still is not.
+    async fn repeat_open(&self, tenant: Tenant, once: &Once, id: PaymentId) -> Result<Answered, CreateError> {
+        let payment = self.reads.payment(tenant, &id).await?;
+        let payment = payment.ok_or_else(|| broken("a kept answer names no payment"))?;
+        if payment.awaits_instructions() {
+            let answer = once.form.refused(&CreateError::OutcomeUnknown { id });
+            return Ok(Answered { answer, replayed: true });
+        }
+        let mut record = self.record(once, KeptAnswer::Later);
+        record.payment_id = Some(id);
+        match self.known(Box::new(payment), Some(record), tenant).await {
+            Attempt::Created(_, Some(answer)) => Ok(Answered { answer, replayed: true }),
+            Attempt::Refused(error, _) => Err(error),
+            Attempt::Created(_, None) | Attempt::KeyUsed => Err(broken("a known payment has an answer")),
+        }
     }
 
     /// The answer under a key that a commit found used.

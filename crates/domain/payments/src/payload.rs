@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method};
-use quipu_webhooks::{Event, EventName, EventStatus};
+use quipu_webhooks::{Event, EventName, EventStatus, NamedTarget, TargetUrl};
 use serde::Serialize;
 
 use crate::{
@@ -176,6 +176,11 @@ pub(crate) fn events(
         status: payment.status().as_str(),
         version: payment.state().version,
     };
+    let target = payment.terms().webhook.as_ref().map(|webhook| NamedTarget {
+        url: TargetUrl::restore(webhook.url.clone()),
+        events: webhook.events.clone(),
+        first: previous.is_none(),
+    });
     let mut ids: Vec<_> = names.iter().map(|_| EventId::new(at, entropy)).collect();
     ids.sort_unstable();
     let event = |(name, id): (&EventName, EventId)| {
@@ -189,7 +194,15 @@ pub(crate) fn events(
         };
         let payload = serde_json::to_string(&envelope);
         let payload = payload.unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"));
-        Event { id, name: *name, at, payment_id: Some(payment.id().clone()), status: Some(status), payload }
+        Event {
+            id,
+            name: *name,
+            at,
+            payment_id: Some(payment.id().clone()),
+            status: Some(status),
+            payload,
+            named: target.clone(),
+        }
     };
     names.iter().zip(ids).map(event).collect()
 }

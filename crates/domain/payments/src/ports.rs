@@ -2,14 +2,17 @@
 
 use async_trait::async_trait;
 use quipu_commit::{Answer, Audience, IdempotencyKey};
-use quipu_kernel::{Currency, CustomerId, Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::{Method, Route, StoreUnavailable};
+use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Page, PaymentId, Tenant, Timestamp};
+use quipu_merchants::{Method, StoreUnavailable};
+use serde::Serialize;
 
 use crate::{
+    bank_export::{BankExport, ExportRoute},
     customer::Customer,
-    instructions::Instructions,
     kind::PaymentType,
-    payment::{Due, Failure, Payment},
+    payment::Payment,
+    receipt::Receipt,
+    refund::Refund,
     status::Status,
 };
 
@@ -72,50 +75,163 @@ pub trait PaymentReads: Send + Sync {
     ) -> Result<Option<KeptRow>, StoreUnavailable>;
 }
 
-/// What a rail gives for a new payment.
+/// Which payments a search over all merchants shows; every given member must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Issued {
-    /// What the payer needs; nothing for a withdrawal.
-    pub instructions: Instructions,
-    /// When a worker must first attend to it.
-    pub due: Option<Due>,
-    /// An expiry other than the route's.
-    pub expires_at: Option<Timestamp>,
+pub struct SearchFilter {
+    /// Of this merchant.
+    pub merchant: Option<MerchantId>,
+    /// In this environment.
+    pub environment: Option<Environment>,
+    /// On this rail, by the name that routes use.
+    pub rail: Option<String>,
+    /// The filters that merchants have too.
+    pub payment: PaymentFilter,
 }
 
-/// What became of handing a withdrawal to its rail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Submission {
-    /// The rail has it, or may have it: ask again at this time.
-    Taken(Timestamp),
-    /// The rail refused it.
-    Rejected(Failure),
+/// Which receipts a list shows; every given member must match.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReceiptFilter {
+    /// Of this merchant.
+    pub merchant: Option<MerchantId>,
+    /// About this payment.
+    pub payment_id: Option<PaymentId>,
+    /// Those that wait for a person, or those that were resolved.
+    pub resolved: Option<bool>,
+    /// Parked at or after.
+    pub created_from: Option<Timestamp>,
+    /// Parked at or before.
+    pub created_to: Option<Timestamp>,
 }
 
-/// How a payment stands at its rail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RailStatus {
-    /// The money arrived.
-    Completed,
-    /// It will not.
-    Failed(Failure),
-    /// Not known yet; ask again at this time, or wait for word.
-    Pending(Option<Timestamp>),
+/// An event of a payment, as its timeline shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EventLine {
+    /// Its identifier.
+    pub id: String,
+    /// Its name.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status before.
+    pub previous_status: Option<String>,
+    /// The status after.
+    pub status: Option<String>,
+    /// The version after.
+    pub status_version: Option<i32>,
+    /// When.
+    pub created_at: Timestamp,
 }
 
-/// Where money really moves. A rail is found by the name that a route gives.
+/// An entry of the ledger, as a payment's timeline shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EntryLine {
+    /// Its transaction.
+    pub transaction_id: String,
+    /// Why the money moved.
+    pub reason: String,
+    /// On which account.
+    pub account: String,
+    /// By how much, in minor units.
+    pub amount: i64,
+    /// In which currency.
+    pub currency: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// A line of the audit log, as a payment's timeline shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditLine {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: String,
+    /// What was done.
+    pub action: String,
+    /// The thing after.
+    pub after: serde_json::Value,
+}
+
+/// An event of a rail, as a payment's timeline shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallbackLine {
+    /// The rail.
+    pub rail: String,
+    /// The rail's identifier of the event.
+    pub event_id: String,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What came of it: `applied`, `known`, `parked`.
+    pub outcome: String,
+    /// When it was heard.
+    pub received_at: Timestamp,
+}
+
+/// Everything that is known of what happened to a payment, each list in the order of time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Timeline {
+    /// Its events; those named `payment.*` are the history of its status.
+    pub events: Vec<EventLine>,
+    /// The money it moved.
+    pub entries: Vec<EntryLine>,
+    /// What its rail told.
+    pub callbacks: Vec<CallbackLine>,
+    /// What was parked.
+    pub receipts: Vec<Receipt>,
+    /// What was paid back.
+    pub refunds: Vec<Refund>,
+    /// Who did what.
+    pub audit: Vec<AuditLine>,
+    /// Since when it waits for so long that somebody should look.
+    pub alerted_at: Option<Timestamp>,
+}
+
+/// Reading for rails and for the operator: over all merchants, and never for a merchant.
 #[async_trait]
-pub trait Rail: Send + Sync {
-    /// The name that routes use.
-    fn name(&self) -> &str;
+pub trait MoneyReads: Send + Sync {
+    /// A payment of whichever tenant.
+    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable>;
 
-    /// Instructions for a new payment, made locally and quickly, without I/O: they are part of the payment's own commit.
-    fn issue(&self, payment: &Payment, route: &Route) -> Issued;
+    /// A page of all payments that match, newest first, and their exact number.
+    async fn search_payments(
+        &self,
+        filter: &SearchFilter,
+        page: Page,
+    ) -> Result<(Vec<Payment>, u64), StoreUnavailable>;
 
-    /// Hands a withdrawal over. It is called only after the commit that made the payment `processing`, always under
-    /// the payment's own identifier, and may be called again after a crash.
-    async fn submit(&self, payment: &Payment) -> Submission;
+    /// What happened to a payment.
+    async fn timeline(&self, tenant: Tenant, id: &PaymentId) -> Result<Timeline, StoreUnavailable>;
 
-    /// Asks how a payment stands.
-    async fn ask(&self, payment: &Payment) -> RailStatus;
+    /// Whether an event of this rail was stored.
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable>;
+
+    /// The refunds of a payment, eldest first.
+    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable>;
+
+    /// A receipt of whichever tenant.
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable>;
+
+    /// A page of receipts, newest first, and the exact number of all that match.
+    async fn receipts(
+        &self,
+        filter: &ReceiptFilter,
+        page: Page,
+    ) -> Result<(Vec<Receipt>, u64), StoreUnavailable>;
+}
+
+/// Reading for bank files.
+#[async_trait]
+pub trait BankReads: Send + Sync {
+    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, eldest first, at most
+    /// `limit`.
+    async fn exportable(&self, route: &ExportRoute, limit: u32) -> Result<Vec<Payment>, StoreUnavailable>;
+
+    /// A file with its tenant and its withdrawals, eldest first.
+    async fn bank_export(
+        &self,
+        export_id: &str,
+    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreUnavailable>;
+
+    /// The latest file of a route.
+    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreUnavailable>;
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::ports::Rail;
+use crate::rail::Rail;
 
 /// The configured rails, found by the names that routes use.
 #[derive(Clone, Default)]
@@ -17,6 +17,11 @@ impl Rails {
     /// The rail of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Rail>> {
         self.0.get(name)
+    }
+
+    /// The rail whose callbacks come under this name.
+    pub fn by_callback_name(&self, name: &str) -> Option<&Arc<dyn Rail>> {
+        self.0.values().find(|rail| rail.callback_name() == Some(name))
     }
 
     /// Whether there is a rail of this name.

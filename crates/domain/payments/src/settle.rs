@@ -1,20 +1,24 @@
 //! What a worker does with a payment whose time has come.
 //!
 //! Every step may be repeated: after a crash, after a lease that ran out, by two workers at once. A step that has
-//! happened is a success that changes nothing.
+//! happened is a success that changes nothing. Silence of a rail decides nothing: it is asked again by its schedule.
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal};
+use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal, WorkChange};
 use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use crate::{
     apply::Happening,
     changes,
-    error::SettleError,
+    error::{HearError, SettleError},
+    hear::{HearRail, Heard},
     payment::{Due, DueAction, Failure, Payment},
-    ports::{PaymentReads, Rail, RailStatus, Submission},
+    ports::PaymentReads,
+    rail::Rail,
+    rail_answer::{Arrival, Instructed, RailStatus, Submission},
+    rail_event::{RailEvent, RailEventKind},
     rails::Rails,
     status::{Status, Trigger},
 };
@@ -24,6 +28,7 @@ pub struct SettlePayment {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
     rails: Arc<Rails>,
+    hear: Arc<HearRail>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -31,12 +36,14 @@ pub struct SettlePayment {
 /// When an outcome that the ledger could not take is asked for again; the operator has to make room first.
 const RETRY_AFTER: Duration = Duration::from_hours(1);
 
+/// When a rail that takes no calls is tried again.
+const BUSY_FOR: Duration = Duration::from_secs(15);
+
 /// How often an outcome is decided anew because the payment moved meanwhile.
 const TRIES: u8 = 4;
 
-/// What is known to have become of a payment.
+/// What the gateway itself concludes of a payment.
 enum Outcome {
-    Arrived,
     Failed(Failure),
     TimeOver,
 }
@@ -44,10 +51,7 @@ enum Outcome {
 impl Outcome {
     /// The trigger it is for this payment.
     fn trigger(&self, payment: &Payment) -> Trigger {
-        let ended = matches!(payment.status(), Status::Expired | Status::Cancelled);
         match self {
-            Self::Arrived if ended => Trigger::ArriveLate,
-            Self::Arrived => Trigger::Confirm,
             Self::Failed(_) => Trigger::Fail,
             Self::TimeOver if is_redirected_deposit(payment) => Trigger::GiveUp,
             Self::TimeOver => Trigger::Expire,
@@ -70,10 +74,11 @@ impl SettlePayment {
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
         rails: Arc<Rails>,
+        hear: Arc<HearRail>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { commit, reads, rails, clock, entropy }
+        Self { commit, reads, rails, hear, clock, entropy }
     }
 
     /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing.
@@ -83,66 +88,175 @@ impl SettlePayment {
             return Err(failed("work names a payment that does not exist".to_owned()));
         };
         match DueAction::parse(&claimed.action) {
-            Some(DueAction::Submit) => self.submit(payment).await,
-            Some(DueAction::Ask) => self.ask(payment).await,
-            Some(DueAction::Expire) => self.conclude(payment, Outcome::TimeOver, DueAction::Expire).await,
+            Some(DueAction::Submit) => self.submit(claimed, payment).await,
+            Some(DueAction::Ask) => self.ask(claimed, payment).await,
+            Some(DueAction::Expire) => self.conclude(payment, &Outcome::TimeOver, DueAction::Expire).await,
             None => Err(failed("work names no action of settlement".to_owned())),
         }
     }
 
     /// Hands a withdrawal to its rail. Before the rail is called the payment is committed as `processing`, from when on
     /// nobody can cancel it; the submission stays due, so that a crash between the two is mended.
-    async fn submit(&self, payment: Payment) -> Result<(), SettleError> {
+    async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
-        let payment = if payment.status() == Status::Processing {
-            payment
-        } else {
-            let now = self.clock.now();
-            let mut happening = Happening::new(now, &*self.entropy);
-            happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
-            let (expiry, original) = (expiry(&payment), payment.clone());
-            let Ok(changes) = payment.apply(Trigger::Submit, happening) else {
-                return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
-            };
-            match self.commit.commit(changes).await {
-                Ok(committed) => match committed.into_saved::<Payment>() {
-                    Some(payment) => *payment,
-                    None => return Err(failed("a submitted payment is missing".to_owned())),
-                },
-                Err(error) => return stale_is_success(error),
+        let now = self.clock.now();
+        if payment.status() == Status::Processing {
+            return self.hand_over(rail, payment).await;
+        }
+        if !rail.is_available() {
+            let due = Due { at: now.plus(BUSY_FOR), action: DueAction::Submit };
+            return self.put_off(claimed, due).await;
+        }
+        let mut happening = Happening::new(now, &*self.entropy);
+        happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
+        let (expiry, original) = (expiry(&payment), payment.clone());
+        let Ok(changes) = payment.apply(Trigger::Submit, happening) else {
+            return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
+        };
+        match self.commit.commit(changes).await {
+            Ok(committed) => match committed.into_saved::<Payment>() {
+                Some(payment) => self.hand_over(rail, *payment).await,
+                None => Err(failed("a submitted payment is missing".to_owned())),
+            },
+            Err(error) => stale_is_success(error),
+        }
+    }
+
+    /// Calls the rail for a withdrawal that is `processing`, always under the payment's own identifier.
+    async fn hand_over(&self, rail: &Arc<dyn Rail>, payment: Payment) -> Result<(), SettleError> {
+        let submitted = rail.submit(&payment).await;
+        let now = self.clock.now();
+        let due = match submitted {
+            Submission::Accepted { .. } | Submission::Unknown => {
+                rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask })
+            }
+            Submission::NotSent => Some(Due { at: now.plus(BUSY_FOR), action: DueAction::Submit }),
+            Submission::Rejected(failure) => {
+                return self.conclude(payment, &Outcome::Failed(failure), DueAction::Submit).await;
             }
         };
-        match rail.submit(&payment).await {
-            Submission::Taken(ask_at) => {
-                let due = Due { at: ask_at, action: DueAction::Ask };
-                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), Some(due))).await
-            }
-            Submission::Rejected(failure) => {
-                self.conclude(payment, Outcome::Failed(failure), DueAction::Submit).await
-            }
-        }
+        self.commit_unless_stale(changes::postponed(&payment, now, due)).await
     }
 
-    async fn ask(&self, payment: Payment) -> Result<(), SettleError> {
-        match self.rail(&payment)?.ask(&payment).await {
-            RailStatus::Completed => self.conclude(payment, Outcome::Arrived, DueAction::Ask).await,
+    /// Asks the rail how a payment stands.
+    async fn ask(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
+        let rail = self.rail(&payment)?;
+        match rail.ask(&payment).await {
+            RailStatus::Completed(arrival) => {
+                self.heard(rail, claimed, &payment, vec![arrived(&payment, &arrival)], None).await
+            }
             RailStatus::Failed(failure) => {
-                self.conclude(payment, Outcome::Failed(failure), DueAction::Ask).await
+                self.heard(rail, claimed, &payment, vec![failing(&payment, failure)], None).await
             }
-            RailStatus::Pending(again) => {
+            RailStatus::Told(events, again) => {
                 let again = again.map(|at| Due { at, action: DueAction::Ask });
-                let due = Due::earlier(again, expiry(&payment));
-                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await
+                self.heard(rail, claimed, &payment, events, again).await
+            }
+            RailStatus::AwaitWord => {
+                let expiry = expiry(&payment);
+                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), expiry)).await
+            }
+            RailStatus::Pending if payment.awaits_instructions() => {
+                self.instruct(rail, claimed, payment).await
+            }
+            RailStatus::NeverHeardOf if payment.status() == Status::Processing => {
+                match payment.terms().kind.direction() {
+                    Direction::Deposit if payment.awaits_instructions() => {
+                        self.instruct(rail, claimed, payment).await
+                    }
+                    Direction::Deposit => self.ask_again(rail, claimed, &payment).await,
+                    Direction::Withdrawal => self.hand_over(rail, payment).await,
+                }
+            }
+            RailStatus::Pending | RailStatus::Silent | RailStatus::NeverHeardOf => {
+                self.ask_again(rail, claimed, &payment).await
             }
         }
     }
 
-    /// Commits an outcome. Where the payment moved meanwhile the outcome is decided anew, so that money that arrived is
-    /// never forgotten because an expiry came first.
+    /// Asks once more for the instructions of a deposit whose creation had no certain outcome.
+    async fn instruct(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: Payment,
+    ) -> Result<(), SettleError> {
+        match rail.instruct(&payment).await {
+            Instructed::Given(instructions) => {
+                let (expiry, now) = (expiry(&payment), self.clock.now());
+                let asked = self.next_question(rail, claimed);
+                let due = Due::earlier(asked, expiry);
+                self.commit_unless_stale(payment.with_instructions(*instructions, now, due)).await
+            }
+            Instructed::Rejected(failure) => {
+                self.conclude(payment, &Outcome::Failed(failure), DueAction::Ask).await
+            }
+            Instructed::Unknown => self.ask_again(rail, claimed, &payment).await,
+        }
+    }
+
+    /// Applies what the rail told, and writes down what is due then.
+    async fn heard(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: &Payment,
+        events: Vec<RailEvent>,
+        again: Option<Due>,
+    ) -> Result<(), SettleError> {
+        let mut applied = false;
+        for event in events {
+            match self.hear.run_then(rail.name(), &event, payment, again).await {
+                Ok(heard) => applied |= heard == Heard::Applied,
+                Err(HearError::Unbookable(error)) => {
+                    let at = self.clock.now().plus(RETRY_AFTER);
+                    self.put_off(claimed, Due { at, action: DueAction::Ask }).await?;
+                    return Err(SettleError::Unbookable(error));
+                }
+                Err(HearError::Store(error)) => return Err(error.into()),
+            }
+        }
+        if applied {
+            return Ok(());
+        }
+        // A person decides now, or has decided; the payment's time still runs.
+        let due = Due::earlier(again, expiry(payment));
+        self.commit_unless_stale(changes::postponed(payment, self.clock.now(), due)).await
+    }
+
+    /// Puts the next question off by the rail's schedule, though never beyond expiry.
+    async fn ask_again(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: &Payment,
+    ) -> Result<(), SettleError> {
+        match Due::earlier(self.next_question(rail, claimed), expiry(payment)) {
+            Some(due) => self.put_off(claimed, due).await,
+            None => self.commit_unless_stale(changes::postponed(payment, self.clock.now(), None)).await,
+        }
+    }
+
+    /// When the rail is asked next: the gaps in their order, the last of them repeated.
+    fn next_question(&self, rail: &Arc<dyn Rail>, claimed: &Claimed) -> Option<Due> {
+        let gaps = rail.questions();
+        let asked = usize::try_from(claimed.attempts).unwrap_or(0);
+        let gap = gaps.get(asked).or(gaps.last())?;
+        Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
+    }
+
+    async fn put_off(&self, claimed: &Claimed, due: Due) -> Result<(), SettleError> {
+        let mut changes = Changes::new(claimed.tenant, self.clock.now());
+        let (claim, action) = (claimed.clone(), due.action.as_str());
+        changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
+        self.commit_unless_stale(changes).await
+    }
+
+    /// Commits what the gateway concludes by itself. Where the payment moved meanwhile it is decided anew.
     async fn conclude(
         &self,
         claimed: Payment,
-        outcome: Outcome,
+        outcome: &Outcome,
         action: DueAction,
     ) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
@@ -158,7 +272,7 @@ impl SettlePayment {
             };
             let now = self.clock.now();
             let mut happening = Happening::new(now, &*self.entropy);
-            if let Outcome::Failed(failure) = &outcome {
+            if let Outcome::Failed(failure) = outcome {
                 happening.failure = Some(failure.clone());
             }
             let original = payment.clone();
@@ -190,6 +304,34 @@ impl SettlePayment {
     fn rail(&self, payment: &Payment) -> Result<&Arc<dyn Rail>, SettleError> {
         let name = &payment.terms().rail;
         self.rails.get(name).ok_or_else(|| SettleError::UnknownRail(name.clone()))
+    }
+}
+
+/// What the answer to a status question tells, as an event: asking again tells the same event again.
+fn arrived(payment: &Payment, arrival: &Arrival) -> RailEvent {
+    let Arrival { amount, currency, .. } = arrival;
+    RailEvent {
+        id: format!("asked:{}:completed:{amount}:{currency}", payment.id()),
+        kind: RailEventKind::Completed,
+        rail_reference: payment.id().as_str().to_owned(),
+        amount: Some(*amount),
+        currency: Some(*currency),
+        occurred_at: None,
+        code: None,
+        message: None,
+    }
+}
+
+fn failing(payment: &Payment, failure: Failure) -> RailEvent {
+    RailEvent {
+        id: format!("asked:{}:failed", payment.id()),
+        kind: RailEventKind::Failed,
+        rail_reference: payment.id().as_str().to_owned(),
+        amount: None,
+        currency: None,
+        occurred_at: None,
+        code: Some(failure.code),
+        message: Some(failure.message),
     }
 }
 

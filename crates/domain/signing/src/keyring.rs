@@ -15,6 +15,7 @@ mod label {
     pub(super) const HASHING: &[u8] = b"quipu/v1/credential-hashing";
     pub(super) const SEALING: &[u8] = b"quipu/v1/sealing";
     pub(super) const TOKENS: &[u8] = b"quipu/v1/bearer-token-ed25519";
+    pub(super) const URLS: &[u8] = b"quipu/v1/signed-urls";
 }
 
 /// Why a text is no master key. Neither message shows any of it.
@@ -35,6 +36,7 @@ pub(crate) struct Derived {
     pub(crate) sealing: hkdf::Prk,
     hashing: hmac::Key,
     token: TokenKey,
+    pub(crate) urls: hmac::Key,
 }
 
 /// The keys of an installation: those of the present master key, with which everything new is made, and those of
@@ -89,7 +91,7 @@ impl Keyring {
         self.all().find(|keys| keys.id == id)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Derived> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Derived> {
         std::iter::once(&self.current).chain(&self.retired)
     }
 }
@@ -116,6 +118,7 @@ impl Derived {
             sealing: hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, &expand(&root, label::SEALING)),
             hashing: hmac::Key::new(hmac::HMAC_SHA256, &expand(&root, label::HASHING)),
             token: TokenKey::from_seed(&expand(&root, label::TOKENS)),
+            urls: hmac::Key::new(hmac::HMAC_SHA256, &expand(&root, label::URLS)),
         }
     }
 

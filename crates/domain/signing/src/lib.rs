@@ -10,6 +10,7 @@ mod operator_token;
 mod page_key;
 mod request_signature;
 mod seal;
+mod signed_url;
 mod token_key;
 mod webhook_signature;
 
@@ -24,5 +25,6 @@ pub use request_signature::{
     SignatureClaim, SignatureHeaders, SignatureProblem, SignedRequest, sign_request,
 };
 pub use seal::OpenProblem;
+pub use signed_url::{SignedUrl, UrlProblem};
 pub use token_key::TokenKey;
 pub use webhook_signature::WebhookSecret;

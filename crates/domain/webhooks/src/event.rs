@@ -2,7 +2,7 @@
 
 use quipu_kernel::{EventId, PaymentId, Timestamp};
 
-use crate::name::EventName;
+use crate::{name::EventName, target::TargetUrl};
 
 /// Something a merchant is told of, with the bytes it is told in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,19 @@ pub struct Event {
     pub status: Option<EventStatus>,
     /// The JSON that is delivered, byte for byte.
     pub payload: String,
+    /// The target that its payment named for itself, if it did.
+    pub named: Option<NamedTarget>,
+}
+
+/// A target that a payment's request named for the payment's own events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedTarget {
+    /// Where to.
+    pub url: TargetUrl,
+    /// Which events.
+    pub events: Vec<EventName>,
+    /// Whether this is the change that names it: an endpoint is made for it then, or the one there is enabled again.
+    pub first: bool,
 }
 
 /// The step of a payment that an event tells of.

@@ -1,7 +1,34 @@
 #![doc = include_str!("../README.md")]
 
+mod attempt;
+mod delivery;
+mod draft;
+mod endpoint;
+mod error;
 mod event;
+mod manage;
 mod name;
+mod ports;
+mod sample;
+#[cfg(test)]
+mod samples;
+mod schedule;
+mod signer;
+mod target;
 
-pub use event::{Event, EventStatus};
+pub use attempt::{Answer, Attempt, Attempted, SendProblem};
+pub use delivery::{DeliveryStatus, ENDPOINT_DISABLED, Next, Outcome, Owed};
+pub use draft::{EndpointDraft, EndpointPatch};
+pub use endpoint::{Endpoint, EndpointId, EndpointView, Source, Standing};
+pub use error::EndpointError;
+pub use event::{Event, EventStatus, NamedTarget};
+pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
+pub use ports::{
+    Courier, DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, Handover, LogFilter, LoggedEvent,
+    RetrySelection, Wanted,
+};
+pub use sample::sample_payload;
+pub use schedule::{RetryPolicy, Spread};
+pub use signer::{NoSecret, Signer};
+pub use target::TargetUrl;

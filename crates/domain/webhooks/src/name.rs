@@ -89,3 +89,9 @@ impl FromStr for EventName {
         found.ok_or(Unrecognised { expected: "a known event name" })
     }
 }
+
+impl serde::Serialize for EventName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

@@ -7,12 +7,15 @@ use serde_json::{Map, Value, json};
 use crate::code::ErrorCode;
 
 /// The schemas, an area a file.
-const SCHEMAS: [&str; 5] = [
+const SCHEMAS: [&str; 8] = [
     include_str!("../../openapi/common.json"),
     include_str!("../../openapi/payments.json"),
     include_str!("../../openapi/balance.json"),
     include_str!("../../openapi/account.json"),
+    include_str!("../../openapi/tickets.json"),
+    include_str!("../../openapi/webhooks.json"),
     include_str!("../../openapi/operator.json"),
+    include_str!("../../openapi/pages.json"),
 ];
 const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
 

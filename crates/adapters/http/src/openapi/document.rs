@@ -137,7 +137,7 @@ fn name_of(row: &RouteRow) -> String {
 
 /// The heading under which a path stands.
 fn area(path: &str) -> &'static str {
-    const AREAS: [(&str, &str); 17] = [
+    const AREAS: [(&str, &str); 22] = [
         ("/operator/v1/operators", "Staff"),
         ("/operator/v1/payments", "Payments"),
         ("/operator/v1/receipts", "Payments"),
@@ -155,6 +155,11 @@ fn area(path: &str) -> &'static str {
         ("/api/v2/auth", "Account"),
         ("/api/v1/providers", "Providers"),
         ("/payment-pages", "Hosted pages"),
+        ("/simulated-scheme", "Hosted pages"),
+        ("/assets", "Hosted pages"),
+        ("/logos", "Hosted pages"),
+        ("/uploads", "Tickets"),
+        ("/files", "Tickets"),
     ];
     AREAS.iter().find(|(prefix, _)| path.starts_with(prefix)).map_or("Service", |(_, area)| area)
 }

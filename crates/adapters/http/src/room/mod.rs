@@ -3,9 +3,17 @@
 
 #[path = "../../tests/edge/books.rs"]
 mod books;
+#[path = "../../tests/edge/desk.rs"]
+mod desk;
 #[path = "../../tests/edge/directory.rs"]
 mod directory;
 mod families;
+#[path = "../../tests/edge/hooks.rs"]
+mod hooks;
+#[path = "../../tests/edge/money.rs"]
+mod money;
+#[path = "../../tests/edge/pages.rs"]
+mod pages;
 mod streams;
 mod table;
 #[expect(dead_code, reason = "the room needs a part of the world only")]

@@ -1,5 +1,17 @@
 //! What payment providers call.
 
-use crate::row::RouteRow;
+use super::row;
+use crate::{
+    body::Intake,
+    callbacks,
+    door::Door,
+    openapi::{Shows::Data, op},
+    row::RouteRow,
+};
 
-pub(super) static ROWS: &[RouteRow] = &[];
+#[rustfmt::skip]
+pub(super) static ROWS: &[RouteRow] = &[
+    row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::judge, run!(callbacks::handle, call, provider)))
+        .reads(Intake::Whole(callbacks::MOST_BYTES))
+        .doc(op("tellOfPayment", "What a payment provider tells, by the page RAIL-PROTOCOL").takes("Callback").shows(Data("CallbackHeard"))),
+];

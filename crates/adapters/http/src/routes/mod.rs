@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_health_public_keys_and_documents_are_open_and_uncounted() {
+    fn only_what_is_the_same_for_everybody_is_open_and_uncounted() {
         let open = route_table().filter(|row| matches!(row.door, Door::Public(_)));
         let paths: Vec<_> = open.map(RouteRow::path).collect();
         let expected = [
@@ -106,6 +106,8 @@ mod tests {
             "/api/v1/docs",
             "/api/v1/docs/{file}",
             "/.well-known/jwks.json",
+            "/",
+            "/assets/{name}",
         ];
         assert_eq!(paths, expected);
     }

@@ -7,6 +7,7 @@ use crate::{
     code::ErrorCode,
     door::Door,
     openapi::{
+        Operation,
         Shows::{Data, List},
         op,
     },
@@ -16,6 +17,47 @@ use crate::{
 
 const NOT_FOUND: &[ErrorCode] = &[ErrorCode::MerchantNotFound];
 const PAGE: &[&str] = &["Limit", "Offset", "CreatedFrom", "CreatedTo"];
+
+const NO_PAYMENT: &[ErrorCode] = &[ErrorCode::PaymentNotFound];
+const SEARCH: &[&str] = &[
+    "Limit",
+    "Offset",
+    "MerchantFilter",
+    "PaymentStatusFilter",
+    "TypeFilter",
+    "MethodFilter",
+    "CurrencyFilter",
+    "ReferenceFilter",
+    "CustomerFilter",
+    "CreatedFrom",
+    "CreatedTo",
+];
+const DECISION: Operation = op("", "A decision of a person, on every rail")
+    .may_take("Decision")
+    .asks(&["IdempotencyKey"])
+    .shows(Data("OperatorPayment"))
+    .refuses(&[
+        ErrorCode::PaymentNotFound,
+        ErrorCode::InvalidStatusTransition,
+        ErrorCode::InsufficientBalance,
+        ErrorCode::AmountOutOfRange,
+        ErrorCode::IdempotencyKeyInUse,
+        ErrorCode::IdempotencyKeyMismatch,
+    ]);
+const NO_TICKET: &[ErrorCode] = &[ErrorCode::TicketNotFound];
+const QUEUE: &[&str] = &[
+    "Limit",
+    "Offset",
+    "MerchantFilter",
+    "EnvironmentFilter",
+    "TicketStatusFilter",
+    "TicketCategoryFilter",
+    "TicketPriorityFilter",
+    "AssigneeFilter",
+    "TicketPaymentFilter",
+    "CreatedFrom",
+    "CreatedTo",
+];
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
@@ -51,13 +93,57 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("getRoutes", "All routes of a merchant").shows(Data("Routes")).refuses(NOT_FOUND)),
     row("PUT", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::replace, call, staff)))
         .doc(op("replaceRoutes", "Replace all routes of a merchant").takes("Routes").shows(Data("Routes")).refuses(NOT_FOUND)),
+    row("PUT", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::put, call, staff)))
+        .doc(op("setMerchantPage", "Set what a merchant's hosted pages show; what is left out is unset").takes("MerchantPageChange").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
+    row("GET", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::get, call, staff)))
+        .doc(op("getMerchantPage", "What a merchant's hosted pages show").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
+    row("DELETE", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::delete, call, staff)))
+        .doc(op("unsetMerchantPage", "Let a merchant's hosted pages show what the gateway has").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::add, call, staff)))
         .doc(op("addBeneficiary", "Save a beneficiary of partner payouts").takes("BeneficiaryCreate").shows(Data("Beneficiary")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
     row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff)))
         .doc(op("listBeneficiaries", "Saved beneficiaries, newest first").asks(PAGE).shows(List("Beneficiary")).refuses(NOT_FOUND)),
+    row("POST", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::create, call, staff)))
+        .doc(op("createMerchantWebhook", "Make a webhook for a merchant; its secret is shown once").takes("WebhookOperatorCreate").shows(Data("WebhookCreated")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
+    row("GET", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::list, call, staff)))
+        .doc(op("listMerchantWebhooks", "The webhooks of a merchant, newest first").asks(&["Limit", "Offset", "SourceFilter", "EnvironmentOfStaff"]).shows(List("Webhook")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff)))
         .doc(op("adjustBalance", "Pre-fund or correct a balance").takes("AdjustmentCreate").asks(&["IdempotencyKey"]).shows(Data("Adjustment"))
             .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InsufficientBalance, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/payments", Door::Staff(Role::Viewer, run!(operator::payments::list, call, staff)))
+        .doc(op("searchPayments", "Payments of every merchant, newest first").asks(SEARCH).shows(List("OperatorPayment"))),
+    row("GET", "/operator/v1/payments/{payment_id}", Door::Staff(Role::Viewer, run!(operator::payments::get, call, staff)))
+        .doc(op("showPayment", "One payment and everything that happened to it").shows(Data("OperatorPayment")).refuses(NO_PAYMENT)),
+    row("POST", "/operator/v1/payments/{payment_id}/submit", Door::Staff(Role::Finance, run!(operator::decisions::submit, call, staff)))
+        .doc(DECISION.named("submitPayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/complete", Door::Staff(Role::Finance, run!(operator::decisions::complete, call, staff)))
+        .doc(DECISION.named("completePayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/fail", Door::Staff(Role::Finance, run!(operator::decisions::fail, call, staff)))
+        .doc(DECISION.named("failPayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/return", Door::Staff(Role::Finance, run!(operator::decisions::give_back, call, staff)))
+        .doc(DECISION.named("returnPayment")),
+    row("POST", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::create, call, staff)))
+        .doc(op("refundPayment", "Pay a deposit back, wholly or in part").takes("RefundCreate").asks(&["IdempotencyKey"]).shows(Data("Refund"))
+            .refuses(&[ErrorCode::PaymentNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::RefundExceedsPayment, ErrorCode::InsufficientBalance, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::list, call, staff)))
+        .doc(op("listRefunds", "The refunds of a payment, eldest first").asks(&["Limit", "Offset"]).shows(List("Refund")).refuses(NO_PAYMENT)),
+    row("GET", "/operator/v1/receipts", Door::Staff(Role::Finance, run!(operator::receipts::list, call, staff)))
+        .doc(op("listReceipts", "What no payment could follow, newest first").asks(&["Limit", "Offset", "MerchantFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
+    row("POST", "/operator/v1/receipts/{receipt_id}/resolve", Door::Staff(Role::Finance, run!(operator::receipts::resolve, call, staff)))
+        .doc(op("resolveReceipt", "Decide about a parked receipt").takes("ReceiptResolve").asks(&["IdempotencyKey"]).shows(Data("Receipt"))
+            .refuses(&[ErrorCode::ReceiptNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
+    row("GET", "/operator/v1/tickets", Door::Staff(Role::Support, run!(operator::tickets::queue, call, staff)))
+        .doc(op("listTicketQueue", "Support's queue, by priority and age").asks(QUEUE).shows(List("QueuedTicket"))),
+    row("GET", "/operator/v1/tickets/{id}", Door::Staff(Role::Support, run!(operator::tickets::get, call, staff)))
+        .doc(op("getSupportTicket", "A ticket with its payment and all that was said").shows(Data("WholeTicket")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/assign", Door::Staff(Role::Support, run!(operator::tickets::assign, call, staff)))
+        .doc(op("assignTicket", "Give a ticket into somebody's hands").takes("TicketAssignment").shows(Data("SupportTicket")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff)))
+        .doc(op("moveTicket", "Move a ticket, and say what was found").takes("TicketMove").shows(Data("SupportTicket")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
+    row("GET", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::comments, call, staff)))
+        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(&["Limit", "Offset"]).shows(List("TicketEntry")).refuses(NO_TICKET)),
+    row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff)))
+        .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff)))
         .doc(op("checkLedger", "Recompute every balance and verify every invariant").shows(Data("LedgerReport"))),
     row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff)))

@@ -4,3 +4,5 @@ pub(crate) mod auth;
 pub(crate) mod balance;
 pub(crate) mod merchants;
 pub(crate) mod payments;
+pub(crate) mod tickets;
+pub(crate) mod webhooks;

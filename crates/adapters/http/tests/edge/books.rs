@@ -1,4 +1,4 @@
-//! Payments and balances in memory, judged by the ledger's own rules.
+//! Payments and balances in the reference store.
 
 use std::sync::Mutex;
 
@@ -109,11 +109,11 @@ impl Rail for PatientRail {
         Issued::default()
     }
 
-    async fn submit(&self, payment: &Payment) -> Submission {
-        Submission::Taken(payment.terms().created_at)
+    async fn submit(&self, _: &Payment) -> Submission {
+        Submission::Accepted { provider_reference: None }
     }
 
     async fn ask(&self, _: &Payment) -> RailStatus {
-        RailStatus::Pending(None)
+        RailStatus::AwaitWord
     }
 }

@@ -89,9 +89,7 @@ async fn a_body_beyond_one_mebibyte_is_refused() {
 #[actix_web::test]
 async fn unknown_paths_and_methods_answer_in_shape() {
     let world = World::new();
-    for path in
-        ["/", "/api", "/api/v1/nothing", "/api/v1/payments/", "/%00", "/%ff", "/api/v1/payments/a/b/c"]
-    {
+    for path in ["/api", "/api/v1/nothing", "/api/v1/payments/", "/%00", "/%ff", "/api/v1/payments/a/b/c"] {
         let answer = world.send(request("GET", path)).await;
         assert_eq!(answer.code(), (404, "ROUTE_NOT_FOUND"), "{path}");
         is_business(&answer);
@@ -167,10 +165,19 @@ async fn a_failing_store_is_answered_without_its_words() {
     assert_eq!(answer.code(), (500, "INTERNAL_ERROR"));
     assert!(!answer.text.contains("SELECT") && !answer.text.contains("/var"));
     is_business(&answer);
-    fail(StoreUnavailable::Overloaded);
+    for failure in [StoreUnavailable::Overloaded, StoreUnavailable::Unavailable("at /var/lib".to_owned())] {
+        fail(failure);
+        let answer = send().await;
+        assert_eq!(answer.code(), (503, "OVERLOADED"));
+        assert!(answer.header("retry-after").is_some());
+        assert!(!answer.text.contains("/var"));
+        is_business(&answer);
+    }
+    fail(StoreUnavailable::Unknown("at /var/lib".to_owned()));
     let answer = send().await;
-    assert_eq!(answer.code(), (503, "OVERLOADED"));
-    assert!(answer.header("retry-after").is_some());
+    assert_eq!(answer.code(), (504, "payment_create_outcome_unknown"));
+    assert!(!answer.text.contains("/var"));
+    is_business(&answer);
 }
 
 #[actix_web::test]
@@ -180,6 +187,7 @@ async fn a_ledger_under_load_is_told_apart_from_one_that_failed() {
     let fail = |failure| *world.books.ledger_failure.lock().expect("a lock") = Some(failure);
     let failures = [
         (LedgerUnavailable::Overloaded, (503, "OVERLOADED")),
+        (LedgerUnavailable::Unavailable("gone".to_owned()), (503, "OVERLOADED")),
         (LedgerUnavailable::Failed("no such table".to_owned()), (500, "INTERNAL_ERROR")),
     ];
     for (failure, code) in failures {

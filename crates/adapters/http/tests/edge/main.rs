@@ -1,10 +1,14 @@
 //! The edge, driven as an application over ports in memory: who is let in, what they are told, in which shape.
 
 mod books;
+mod desk;
 mod directory;
 mod errors;
+mod hooks;
 mod limits;
+mod money;
 mod operator;
+mod pages;
 mod payments;
 mod scopes;
 mod signed;

@@ -14,19 +14,31 @@ use actix_web::{
     test::{self, TestRequest},
 };
 use async_trait::async_trait;
-use quipu_http::{HttpSettings, KeyUses, KeyringMinter, Readiness, Services, Stop, configure};
+use quipu_http::{
+    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, Webhooks,
+    configure,
+};
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
     Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
     NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
 };
-use quipu_payments::{AdjustBalance, CancelPayment, CreatePayment, Rails};
-use quipu_signing::{Keyring, SystemEntropy, generate_master_key, sign_request};
+use quipu_payments::{
+    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
+    PlayScheme, Rails, RefundPayment, ResolveReceipt,
+};
+use quipu_signing::{Keyring, PageKey, SystemEntropy, generate_master_key, sign_request};
+use quipu_tickets::{TicketOffice, TicketPeriods, TicketPorts};
+use quipu_webhooks::CreateEndpoint;
 use serde_json::{Value, json};
 
 use super::{
     books::{FakeBooks, PatientRail},
+    desk::EmptyDesk,
     directory::FakeDirectory,
+    hooks::FakeHooks,
+    money::NoMoney,
+    pages::FakePages,
 };
 
 pub(crate) const NOW: i64 = 1_763_683_200;
@@ -142,7 +154,59 @@ impl World {
             entropy.clone(),
         );
         let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
+        let desk = Arc::new(EmptyDesk);
+        let ports = TicketPorts {
+            commit: books.clone(),
+            reads: desk.clone(),
+            support: desk.clone(),
+            files: desk.clone(),
+            thumbnails: desk.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        };
+        let money = Arc::new(NoMoney);
+        let decide = DecidePayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let refund = RefundPayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let hear = HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let resolve = ResolveReceipt::new(
+            books.clone(),
+            money.clone(),
+            directory.clone(),
+            clock.clone(),
+            entropy.clone(),
+        );
+        let pages = PageServices {
+            store: Arc::new(FakePages::default()),
+            links: Arc::new(PageLinks::new(PageKey::generate(&SystemEntropy), "https://gateway.example")),
+            recipients: Arc::new(FillRecipient::new(
+                books.clone(),
+                books.clone(),
+                directory.clone(),
+                rails.clone(),
+                clock.clone(),
+            )),
+            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), clock.clone(), entropy.clone())),
+            viewers: Arc::new(Viewers::default()),
+        };
+        let hooks = Arc::new(FakeHooks::default());
+        let endpoints = CreateEndpoint::new(hooks.clone(), keyring.clone(), clock.clone(), entropy.clone());
+        let webhooks = Webhooks {
+            create: Arc::new(endpoints),
+            endpoints: hooks.clone(),
+            log: hooks.clone(),
+            courier: hooks.clone(),
+            wake: hooks,
+        };
         let services = Services {
+            webhooks,
+            decide: Arc::new(decide),
+            refund: Arc::new(refund),
+            resolve: Arc::new(resolve),
+            hear: Arc::new(hear),
+            money,
+            tickets: Arc::new(TicketOffice::new(ports, TicketPeriods::default())),
+            ticket_reads: desk.clone(),
+            support_reads: desk,
             create: Arc::new(create),
             cancel: Arc::new(cancel),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
@@ -157,6 +221,7 @@ impl World {
             rails,
             readiness: Arc::new(Ready),
             key_uses: Arc::new(KeyUses::new(directory.clone())),
+            pages,
             stop: Stop::never(),
         };
         let settings = HttpSettings::new("https://gateway.example");

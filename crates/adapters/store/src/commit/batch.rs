@@ -1,105 +1,200 @@
-//! One batch: judged, written and committed together, or else one change at a time.
+//! One batch: judged, written and committed together; tried once more whole if it fails, and then in halves.
 
-use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, judge};
+use std::collections::HashSet;
+
+use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, Writes, judge};
 use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::Owed;
+use tokio::time::timeout;
 
 use super::{
+    fan_out::{Audience, FanOut, Hearers},
     job::{Job, Outcome},
-    load, write,
+    load,
+    mark::Mark,
+    witness, write,
 };
 use crate::{
     connection::Connection,
     error::Fault,
+    hub::Hub,
     lease::{Lease, Origin},
+    transaction,
 };
 
 /// How often a change is tried that another node keeps overtaking.
 const ATTEMPTS: usize = 8;
+/// The same for a failure that the database has no name for.
+const UNNAMED_ATTEMPTS: usize = 3;
+/// How many transactions may fail before nothing more is tried. One bad change among as many as a batch holds takes
+/// about twenty to find.
+const FAILURES: usize = 128;
+/// How often a batch is split to find whose lock is in the way, before everybody in it waits aside.
+const SPLITS: usize = 12;
 
-/// Settles `jobs` and answers each. The lease is replaced when its connection fails. Answers what was committed.
+/// What became of a batch beside its answers.
+#[derive(Default)]
+pub(crate) struct Settled {
+    /// What was committed.
+    pub(crate) news: News,
+    /// Changes of merchants who wait for somebody's lock, if others wait behind them here.
+    pub(crate) aside: Vec<Job>,
+    /// Whether a lock was in the way.
+    pub(crate) was_blocked: bool,
+}
+
+/// Some jobs that are tried together, and how often they were.
+struct Part {
+    jobs: Vec<Job>,
+    tries: usize,
+}
+
+/// Settles `jobs`, answering each but those that go aside. The lease is replaced when its connection fails.
 ///
-/// If the batch fails as a whole nothing of it has happened, and its changes are tried one at a time, so that only
-/// the one at fault suffers. There are two exceptions: after a commit whose outcome is unknown, trying again could do
-/// everything twice; and where no connection is to be had, each would wait as long for one, and everybody behind them.
-pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, mut jobs: Vec<Job>) -> News {
-    match transact(lease, origin, &mut jobs).await {
-        Ok(verdicts) => answer_all(jobs, verdicts),
-        Err(fault @ (Fault::OutcomeUnknown(_) | Fault::Unconnected(_))) => fail_all(jobs, &fault),
-        Err(fault) => {
-            tracing::warn!(changes = jobs.len(), %fault, "a batch failed; its changes are tried one at a time");
-            settle_each(lease, origin, jobs).await
-        }
-    }
-}
-
-async fn settle_each(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>) -> News {
-    let mut news = News::default();
-    let mut rest = jobs.into_iter();
-    while let Some(job) = rest.next() {
-        let mut alone = vec![job];
-        match transact_again(lease, origin, &mut alone).await {
-            Ok(verdicts) => news.join(answer_all(alone, verdicts)),
-            Err(fault @ Fault::Unconnected(_)) => {
-                fail_all(alone.into_iter().chain(rest).collect(), &fault);
-                return news;
-            }
-            Err(fault) => {
-                fail_all(alone, &fault);
-            }
-        }
-    }
-    news
-}
-
-/// One transaction, tried again on fresh state while another node overtakes it.
-async fn transact_again(
+/// A failed batch is tried once more whole, and then in halves, so that only the change at fault suffers. Where it is the
+/// connection that fails, halves would fare no better, and everybody is told that nothing happened. Where somebody else's
+/// lock is in the way, the batch is split by merchants, until only they are left whose rows are locked: they go aside if
+/// `others_wait`, and otherwise wait once more.
+pub(crate) async fn settle(
     lease: &mut Lease,
     origin: &Origin,
-    alone: &mut [Job],
-) -> Result<Vec<Verdict>, Fault> {
-    let mut attempt = 1;
-    loop {
-        match transact(lease, origin, alone).await {
-            Err(fault) if fault.is_race() && attempt < ATTEMPTS => attempt += 1,
-            outcome => return outcome,
+    hub: &Hub,
+    jobs: Vec<Job>,
+    others_wait: bool,
+) -> Settled {
+    let mut settled = Settled::default();
+    let (mut splits, mut failures) = (0, 0);
+    let mut parts = vec![Part { jobs, tries: 0 }];
+    while let Some(Part { jobs, mut tries }) = parts.pop() {
+        let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
+        if jobs.is_empty() {
+            continue;
         }
-        alone.iter_mut().for_each(Job::renumber);
+        let fault = match transact(lease, origin, hub, &mut jobs).await {
+            Turn::Judged(judged) => {
+                settled.news.join(answer_all(hub, jobs, judged));
+                continue;
+            }
+            Turn::Unlearnt(verdicts, fault) => {
+                leave_open(jobs, &verdicts, &fault);
+                continue;
+            }
+            Turn::Failed(fault) => fault,
+        };
+        for job in &jobs {
+            job.standing.wait_again();
+        }
+        (tries, failures) = (tries + 1, failures + 1);
+        tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
+        if matches!(fault, Fault::Unconnected(_)) || failures >= FAILURES {
+            // Each of the others would wait as long for a connection, and everybody behind them.
+            fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
+        } else if fault.is_blocked() {
+            settled.was_blocked = true;
+            if !others_wait {
+                retry_once(&mut parts, jobs, tries, &fault);
+            } else if splits < SPLITS && merchants_of(&jobs) > 1 {
+                splits += 1;
+                parts.extend(halves_by_merchant(jobs).map(|jobs| Part { jobs, tries: 0 }));
+            } else {
+                settled.aside.extend(jobs);
+            }
+        } else if tries == 1 {
+            parts.push(Part { jobs, tries });
+        } else if !fault.spares_the_connection() && !fault.is_race() {
+            fail_all(jobs, &fault);
+        } else if jobs.len() > 1 {
+            let second = jobs.split_off(jobs.len() / 2);
+            parts.extend([second, jobs].map(|jobs| Part { jobs, tries: 1 }));
+        } else if fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS } {
+            jobs.iter_mut().for_each(Job::renumber);
+            parts.push(Part { jobs, tries });
+        } else {
+            fail_all(jobs, &fault);
+        }
     }
+    settled
+}
+
+fn retry_once(parts: &mut Vec<Part>, jobs: Vec<Job>, tries: usize, fault: &Fault) {
+    if tries < 2 { parts.push(Part { jobs, tries }) } else { fail_all(jobs, fault) }
+}
+
+fn merchants_of(jobs: &[Job]) -> usize {
+    jobs.iter().map(|job| job.changes.tenant.merchant()).collect::<HashSet<_>>().len()
+}
+
+/// Two parts that have no merchant in common; each keeps its order.
+fn halves_by_merchant(jobs: Vec<Job>) -> [Vec<Job>; 2] {
+    let mut merchants: Vec<_> = jobs.iter().map(|job| job.changes.tenant.merchant()).collect();
+    merchants.sort_unstable();
+    merchants.dedup();
+    let middle = merchants[merchants.len() / 2];
+    let (first, second) = jobs.into_iter().partition(|job| job.changes.tenant.merchant() < middle);
+    [second, first]
+}
+
+/// What a transaction came to: a verdict for each change, and the deliveries that are owed from now on.
+type Judged = (Vec<Verdict>, Vec<Owed>);
+
+/// What became of one transaction.
+enum Turn {
+    /// It is committed, and each job was judged so.
+    Judged(Judged),
+    /// Nothing of it happened.
+    Failed(Fault),
+    /// Each job was judged so, and nobody knows whether it is committed.
+    Unlearnt(Vec<Verdict>, Fault),
 }
 
 /// One transaction over all of `jobs`, rolled back unless it commits.
-async fn transact(lease: &mut Lease, origin: &Origin, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
-    let conn = lease.connection(origin).await?;
-    match apply(conn, jobs).await {
-        Ok(verdicts) => match conn.commit().await {
-            Ok(()) => {
-                lease.done();
-                Ok(verdicts)
-            }
-            Err(error) => {
-                let fault = Fault::of_commit(error);
-                lease.undo().await;
-                Err(fault)
-            }
+async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job]) -> Turn {
+    let conn = match lease.connection(origin).await {
+        Ok(conn) => conn,
+        Err(fault) => return Turn::Failed(fault),
+    };
+    let applied = timeout(origin.times().attempt, apply(conn, hub, jobs)).await.unwrap_or(Err(Fault::Silent));
+    match applied {
+        Ok((judged, mark)) => match transaction::commit(lease, origin, mark).await {
+            Ok(()) => Turn::Judged(judged),
+            Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged.0, fault),
+            Err(fault) => Turn::Failed(fault),
         },
         Err(fault) => {
-            lease.undo().await;
-            Err(fault)
+            lease.undo(&fault).await;
+            Turn::Failed(fault)
         }
     }
 }
 
-async fn apply(conn: &mut Connection, jobs: &mut [Job]) -> Result<Vec<Verdict>, Fault> {
+async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<(Judged, Option<Mark>), Fault> {
     let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
-    let (verdicts, writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
-    if !writes.is_empty() {
-        write::write(conn, jobs, &writes).await?;
+    let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
+    if writes.is_empty() {
+        return Ok(((verdicts, Vec::new()), None));
     }
-    Ok(verdicts)
+    let audience = Audience::load(conn, &Hearers::of(jobs)).await?;
+    let fan_out = FanOut::of(jobs, &mut writes, audience);
+    let mark = put(conn, jobs, &writes).await?;
+    let node = hub.delivering_node();
+    fan_out.write(conn, node).await?;
+    let owed = if node.is_some() { fan_out.owed } else { Vec::new() };
+    Ok(((verdicts, owed), Some(mark)))
 }
 
-/// Answers everybody, and says what was committed.
-fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
+/// Writes, and learns on the way by what the transaction can be asked for.
+async fn put(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<Mark, Fault> {
+    let witness = witness::among(jobs, writes);
+    let number = write::write(conn, jobs, writes).await?;
+    let server = match conn {
+        Connection::Sqlite(_) => None,
+        Connection::Postgres(session) => session.server.clone(),
+    };
+    Ok(Mark { number, server, witness })
+}
+
+/// Answers everybody, hands over what is owed, and says what was committed.
+fn answer_all(hub: &Hub, jobs: Vec<Job>, (verdicts, owed): Judged) -> News {
     let mut news = News::default();
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
         let Job { changes, reply, .. } = job;
@@ -114,13 +209,29 @@ fn answer_all(jobs: Vec<Job>, verdicts: Vec<Verdict>) -> News {
         // Nobody waits if the caller has gone; the change stands all the same.
         let _gone = reply.send(outcome);
     }
+    hub.hand_over(owed);
     news
 }
 
-fn fail_all(jobs: Vec<Job>, fault: &Fault) -> News {
-    tracing::error!(changes = jobs.len(), %fault, "changes failed");
-    for job in jobs {
-        let _gone = job.reply.send(Err(StoreUnavailable::Failed(fault.to_string()).into()));
+/// Answers where nobody knows whether the batch was committed. What was refused in it did not happen in any case, unless a
+/// nonce was burnt with it; but why it was refused may not be so, and its caller may ask again.
+fn leave_open(jobs: Vec<Job>, verdicts: &[Verdict], fault: &Fault) {
+    tracing::error!(changes = jobs.len(), %fault, "it is not known whether changes were committed");
+    for (job, verdict) in jobs.into_iter().zip(verdicts) {
+        let is_absent = verdict.is_err() && job.changes.nonce.is_none();
+        let text = fault.to_string();
+        let told =
+            if is_absent { StoreUnavailable::Unavailable(text) } else { StoreUnavailable::Unknown(text) };
+        let _gone = job.reply.send(Err(told.into()));
     }
-    News::default()
+}
+
+/// Answers that nothing happened.
+fn fail_all(jobs: impl IntoIterator<Item = Job>, fault: &Fault) {
+    let mut count = 0_u32;
+    for job in jobs {
+        count += 1;
+        let _gone = job.reply.send(Err(StoreUnavailable::Unavailable(fault.to_string()).into()));
+    }
+    tracing::error!(changes = count, %fault, "changes failed");
 }

@@ -1,10 +1,17 @@
 //! A change on its way to a lane.
 
+use std::sync::Arc;
+
 use quipu_commit::{Changes, CommitError, Committed};
+use quipu_merchants::StoreUnavailable;
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
-use crate::tables::{TABLES, table_of};
+use super::standing::Standing;
+use crate::{
+    error::Fault,
+    tables::{TABLES, table_of},
+};
 
 /// What a waiting caller is told.
 pub(crate) type Outcome = Result<Committed, CommitError>;
@@ -27,6 +34,8 @@ pub(crate) struct Job {
     pub(crate) rows: Vec<Prepared>,
     /// An identifier for each transaction.
     pub(crate) transaction_ids: Vec<String>,
+    /// Whether it may still be begun.
+    pub(crate) standing: Arc<Standing>,
     /// Who waits for the outcome. The caller may have gone away, which changes nothing.
     pub(crate) reply: oneshot::Sender<Outcome>,
 }
@@ -45,7 +54,22 @@ impl Job {
         let nanos = u32::try_from(changes.at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
         let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
         let transaction_ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string()).collect();
-        Some(Self { changes, saves, joins, rows, transaction_ids, reply })
+        Some(Self { changes, saves, joins, rows, transaction_ids, standing: Arc::default(), reply })
+    }
+
+    /// The same job, whose time runs with `standing`.
+    pub(crate) fn within(self, standing: Arc<Standing>) -> Self {
+        Self { standing, ..self }
+    }
+
+    /// The job, if there is still time for it and its caller has not withdrawn it. Nothing of another one happens.
+    pub(crate) fn begun(self) -> Option<Self> {
+        if self.standing.begin() {
+            return Some(self);
+        }
+        metrics::counter!("quipu_commit_too_late_total").increment(1);
+        let _gone = self.reply.send(Err(StoreUnavailable::from(Fault::TooLate).into()));
+        None
     }
 
     /// Takes other numbers for what it may make: something of another node may have the first.

@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{batch, job::Job};
+use super::{aside::Asides, batch, job::Job};
 use crate::{
     hub::Hub,
     lease::{Lease, Origin},
@@ -34,6 +34,7 @@ pub(crate) async fn serve(
     mut queue: mpsc::Receiver<Work>,
     origin: Origin,
     hub: Arc<Hub>,
+    mut asides: Asides,
     mut after_turn: impl FnMut() + Send,
 ) {
     let mut lease = Lease::none();
@@ -44,34 +45,39 @@ pub(crate) async fn serve(
         let mut jobs = Vec::with_capacity(waiting.len());
         for work in waiting.drain(..) {
             match work {
-                Work::Change(job) => jobs.push(*job),
+                Work::Change(job) => jobs.extend(asides.take(*job)),
                 Work::Task(task) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &hub).await;
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &hub).await;
                     guarded(task(&mut lease, &origin)).await;
                 }
                 Work::Close(done) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &hub).await;
+                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &hub).await;
                     drop(lease);
+                    asides.close().await;
                     let _gone = done.send(());
                     return;
                 }
             }
         }
-        commit(&mut lease, &origin, jobs, &hub).await;
+        commit(&mut lease, &origin, jobs, &mut asides, &hub).await;
         after_turn();
     }
 }
 
-async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, hub: &Hub) {
+async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut Asides, hub: &Hub) {
     if jobs.is_empty() {
         return;
     }
     #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^52")]
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
-    let news = guarded(batch::settle(lease, origin, jobs)).await.unwrap_or_default();
+    let others_wait = asides.are_possible();
+    let settled = guarded(batch::settle(lease, origin, hub, jobs, others_wait)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    hub.tell(news);
+    hub.tell(settled.news);
+    if !settled.aside.is_empty() {
+        asides.open(settled.aside);
+    }
 }
 
 /// A panic in one piece of work must not stop the lane. Those who waited for it see their channel close.

@@ -2,11 +2,17 @@
 //!
 //! A caller's thread prepares the change ([`job`]) and puts it in the queue of a [`lane`]. The lane takes all that
 //! waits and hands it to [`batch`], which loads what the changes depend on ([`load`]), has each judged against it and
-//! against those before it (`quipu_commit::judge`), writes what was accepted ([`write`]), commits once, and only then
-//! answers everybody and tells the hub.
+//! against those before it (`quipu_commit::judge`), writes what was accepted ([`write`]) and the deliveries that its events owe
+//! ([`fan_out`]), commits once, and only then answers everybody and tells the hub. Whoever waits for a lock waits in an
+//! [`aside`]; what became of a commit that was not answered is asked for by its [`mark`].
 
+pub(crate) mod aside;
 pub(crate) mod batch;
+mod fan_out;
 pub(crate) mod job;
 pub(crate) mod lane;
 mod load;
+pub(crate) mod mark;
+pub(crate) mod standing;
+mod witness;
 mod write;

@@ -9,7 +9,10 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{Changes, Put, Queue, Work, WorkChange, Writes};
 use quipu_kernel::Tenant;
 
-use super::job::{Job, Prepared};
+use super::{
+    job::{Job, Prepared},
+    mark::TransactionNumber,
+};
 use crate::{
     connection::{Connection, in_order},
     error::Fault,
@@ -24,12 +27,22 @@ use crate::{
     },
 };
 
-/// Writes everything.
-pub(crate) async fn write(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<(), Fault> {
+/// Writes everything. On a server it learns on the way, without another round trip, which number the transaction has.
+pub(crate) async fn write(
+    conn: &mut Connection,
+    jobs: &[Job],
+    writes: &Writes,
+) -> Result<Option<String>, Fault> {
     let plan = Plan::of(jobs, writes);
     match conn {
-        Connection::Sqlite(conn) => to_file(conn, &plan),
-        Connection::Postgres(conn) => to_server(conn, &plan).await,
+        Connection::Sqlite(conn) => to_file(conn, &plan).map(|()| None),
+        Connection::Postgres(conn) => {
+            let conn: &AsyncPgConnection = conn;
+            let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
+            let (written, number) = tokio::join!(biased; to_server(conn, &plan), number);
+            written?;
+            Ok(Some(number?))
+        }
     }
 }
 
@@ -246,6 +259,6 @@ async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Faul
     in_order(sent).await.into_iter().collect()
 }
 
-fn written<'c>(writing: BoxFuture<'c, QueryResult<()>>) -> Writing<'c> {
+fn written(writing: BoxFuture<'_, QueryResult<()>>) -> Writing<'_> {
     Box::pin(async move { Ok(writing.await?) })
 }

@@ -2,7 +2,7 @@
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Page, Timestamp};
-use quipu_merchants::{DirectoryError, Merchant, MerchantChange, MerchantFilter, ReturnUrls};
+use quipu_merchants::{DirectoryError, FormerSecret, Merchant, MerchantChange, MerchantFilter, ReturnUrls};
 
 use super::in_period;
 use crate::{
@@ -25,11 +25,22 @@ pub(super) struct MerchantRow {
     sealed_secret_test: String,
     sealed_secret_live: String,
     created_at: i64,
+    former_secret_test: Option<String>,
+    former_until_test: Option<i64>,
+    former_secret_live: Option<String>,
+    former_until_live: Option<i64>,
+}
+
+fn former(sealed: Option<String>, until: Option<i64>) -> Option<FormerSecret> {
+    Some(FormerSecret { sealed: sealed?, until: Timestamp::from_millis(until?) })
 }
 
 impl MerchantRow {
     fn of(merchant: Merchant) -> Self {
         let [sealed_secret_test, sealed_secret_live] = merchant.sealed_webhook_secrets;
+        let [former_test, former_live] = merchant.former_webhook_secrets;
+        let until = |former: &Option<FormerSecret>| former.as_ref().map(|former| former.until.millis());
+        let (former_until_test, former_until_live) = (until(&former_test), until(&former_live));
         Self {
             id: merchant.id.0,
             name: merchant.name,
@@ -40,6 +51,10 @@ impl MerchantRow {
             sealed_secret_test,
             sealed_secret_live,
             created_at: merchant.created_at.millis(),
+            former_secret_test: former_test.map(|former| former.sealed),
+            former_until_test,
+            former_secret_live: former_live.map(|former| former.sealed),
+            former_until_live,
         }
     }
 
@@ -51,6 +66,10 @@ impl MerchantRow {
             status: parsed("a merchant's status", &self.status)?,
             return_urls: ReturnUrls { success_url: self.success_url, cancel_url: self.cancel_url },
             sealed_webhook_secrets: [self.sealed_secret_test, self.sealed_secret_live],
+            former_webhook_secrets: [
+                former(self.former_secret_test, self.former_until_test),
+                former(self.former_secret_live, self.former_until_live),
+            ],
             created_at: Timestamp::from_millis(self.created_at),
         })
     }
@@ -84,6 +103,10 @@ pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Res
             merchants::cancel_url.eq(&row.cancel_url),
             merchants::sealed_secret_test.eq(&row.sealed_secret_test),
             merchants::sealed_secret_live.eq(&row.sealed_secret_live),
+            merchants::former_secret_test.eq(&row.former_secret_test),
+            merchants::former_until_test.eq(row.former_until_test),
+            merchants::former_secret_live.eq(&row.former_secret_live),
+            merchants::former_until_live.eq(row.former_until_live),
         ))
     );
     update.map_err(Fault::from)?;
@@ -92,7 +115,7 @@ pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Res
 
 /// Refuses with `NotFound` unless the merchant exists, and keeps everybody else from changing what belongs to it until
 /// the transaction ends.
-pub(super) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), DirectoryError> {
+pub(crate) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), DirectoryError> {
     let query = merchants::table.find(id.0).select(merchants::id);
     let found = match conn {
         // The writer's transaction holds the only write lock as it is.

@@ -12,7 +12,13 @@ use quipu_merchants::{
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
-use crate::{connection::Connection, engine::Query, error::Fault, store::Store, stored::to_value};
+use crate::{
+    connection::Connection,
+    engine::{Query, Reading},
+    error::Fault,
+    store::Store,
+    stored::to_value,
+};
 
 /// A query as the workers take it.
 macro_rules! query {
@@ -23,7 +29,7 @@ macro_rules! query {
 
 impl Store {
     /// A write with its line in the audit log.
-    async fn change<T: Send + 'static>(
+    pub(super) async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
         query: impl Query<T, DirectoryError>,
@@ -52,7 +58,7 @@ impl Store {
     }
 
     /// What is remembered is forgotten before the caller hears of the write, even if it seems to have failed.
-    async fn write<T: Send + 'static>(
+    pub(super) async fn write<T: Send + 'static>(
         &self,
         query: impl Query<T, DirectoryError>,
     ) -> Result<T, DirectoryError> {
@@ -61,8 +67,15 @@ impl Store {
         outcome
     }
 
-    async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        query: impl Query<T, Fault>,
+    ) -> Result<T, StoreUnavailable> {
         Ok(self.inner.engine.read(query).await?)
+    }
+
+    async fn list<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
+        Ok(self.inner.engine.read_as(Reading::Page, query).await?)
     }
 }
 
@@ -102,7 +115,7 @@ impl Directory for Store {
         filter: MerchantFilter,
         page: Page,
     ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| merchants::page(conn, filter, page).await)).await
+        self.list(query!(|conn| merchants::page(conn, filter, page).await)).await
     }
 
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
@@ -273,7 +286,7 @@ impl Directory for Store {
         created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
+        self.list(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
     }
 
     async fn beneficiary(
@@ -320,6 +333,6 @@ impl Directory for Store {
         filter: AuditFilter,
         page: Page,
     ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| audit::page(conn, filter, page).await)).await
+        self.list(query!(|conn| audit::page(conn, filter, page).await)).await
     }
 }

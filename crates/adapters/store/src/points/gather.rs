@@ -9,7 +9,11 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{Semaphore, oneshot};
+use quipu_merchants::StoreUnavailable;
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::timeout,
+};
 
 use crate::{connection::Connection, engine::Engine, error::Fault};
 
@@ -24,7 +28,7 @@ const AT_ONCE: usize = 2;
 pub(crate) type LookUp<K, V> =
     for<'c> fn(&'c mut Connection, Vec<K>) -> BoxFuture<'c, Result<HashMap<K, V>, Fault>>;
 
-type Waiting<K, V> = Vec<(K, oneshot::Sender<Result<Option<V>, String>>)>;
+type Waiting<K, V> = Vec<(K, oneshot::Sender<Result<Option<V>, StoreUnavailable>>)>;
 
 /// Those who wait, and whether somebody is on the way to them.
 struct Queue<K, V> {
@@ -64,7 +68,8 @@ where
         if nobody_comes {
             self.start(engine)?;
         }
-        outcome.await.map_err(|_| Fault::Abandoned)?.map_err(Fault::Shared)
+        let answered = timeout(engine.times().call, outcome).await.map_err(|_| Fault::Silent)?;
+        answered.map_err(|_| Fault::Abandoned)?.map_err(Fault::Shared)
     }
 
     /// Sends one more reader to take what waits.
@@ -133,7 +138,7 @@ fn answer<K: Eq + Hash, V: Clone>(
         }
         Err(fault) => {
             for (_, reply) in taken {
-                let _gone = reply.send(Err(fault.to_string()));
+                let _gone = reply.send(Err(fault.told()));
             }
             Err(fault)
         }

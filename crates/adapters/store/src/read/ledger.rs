@@ -8,6 +8,7 @@ use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
 use crate::{
     check,
     connection::{Connection, load},
+    engine::Reading,
     error::Fault,
     schema::balances,
     store::Store,
@@ -38,7 +39,8 @@ impl LedgerReads for Store {
     }
 
     async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
-        let report = self.inner.engine.read(|conn: &mut Connection| Box::pin(check::check(conn)));
+        let engine = &self.inner.engine;
+        let report = engine.read_as(Reading::Whole, |conn: &mut Connection| Box::pin(check::check(conn)));
         Ok(report.await?)
     }
 }

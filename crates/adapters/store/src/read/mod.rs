@@ -1,7 +1,17 @@
 //! Reading: one file for each port, on connections of their own, so that reads never wait for writers.
 
+mod bank;
 mod count;
 mod ledger;
+mod money;
 mod narrow;
 mod payment_list;
 mod payments;
+mod receipts;
+mod search;
+mod ticket_list;
+mod ticket_queue;
+mod ticket_rows;
+mod ticket_search;
+mod tickets;
+mod timeline;

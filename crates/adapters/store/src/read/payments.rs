@@ -10,6 +10,7 @@ use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
 use super::payment_list;
 use crate::{
     connection::{Connection, first},
+    engine::Reading,
     error::Fault,
     schema::{customers, kept_answers},
     store::Store,
@@ -30,7 +31,7 @@ impl PaymentReads for Store {
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
         let filter = filter.clone();
-        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
             Box::pin(async move { payment_list::list(conn, tenant, &filter, page).await })
         });
         Ok(listed.await?)

@@ -13,18 +13,33 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{Aggregate, Holder, Index, Record};
 use quipu_kernel::{Tenant, Timestamp};
 
+mod alerts;
 mod audit_log;
 pub(crate) mod balances;
+mod bank_export_payments;
+mod bank_exports;
+mod callbacks;
 mod columns;
 pub(crate) mod counters;
 mod customers;
+pub(crate) mod deliveries;
+pub(crate) mod endpoints;
 pub(crate) mod entries;
 mod events;
 pub(crate) mod kept_answers;
 mod names;
 pub(crate) mod nonces;
+mod payment_pages;
 mod payments;
+mod receipts;
 mod record;
+mod refunds;
+mod ticket_attachments;
+mod ticket_comments;
+mod ticket_notes;
+mod ticket_thumbnails;
+mod ticket_uploads;
+mod tickets;
 pub(crate) mod work;
 
 /// A record on its way into a row, with what it shares with the rest of its change.
@@ -115,15 +130,45 @@ pub(crate) trait NameTable: Sync {
 }
 
 /// Every table of records. What frees a name or makes what others refer to is written before them, in this order.
-pub(crate) static TABLES: &[&dyn Table] =
-    &[&customers::Customers, &payments::Payments, &events::Events, &audit_log::AuditLog];
+pub(crate) static TABLES: &[&dyn Table] = &[
+    &customers::Customers,
+    &payments::Payments,
+    &receipts::Receipts,
+    &refunds::Refunds,
+    &callbacks::Callbacks,
+    &alerts::Alerts,
+    &bank_exports::BankExports,
+    &bank_export_payments::BankExportPayments,
+    &tickets::Tickets,
+    &ticket_uploads::TicketUploads,
+    &ticket_comments::TicketComments,
+    &ticket_notes::TicketNotes,
+    &ticket_attachments::TicketAttachments,
+    &ticket_thumbnails::TicketThumbnails,
+    &events::Events,
+    &audit_log::AuditLog,
+    &payment_pages::PaymentPages,
+    &deliveries::Outcomes,
+];
 
 /// Those of them that are written again. They are locked in this order.
-pub(crate) static SAVED_TABLES: &[&dyn SavedTable] = &[&payments::Payments];
+pub(crate) static SAVED_TABLES: &[&dyn SavedTable] =
+    &[&payments::Payments, &receipts::Receipts, &tickets::Tickets, &ticket_uploads::TicketUploads];
 
 /// Every kind of unique name.
-pub(crate) static NAME_TABLES: &[&dyn NameTable] =
-    &[&payments::References, &customers::Emails, &customers::Phones];
+pub(crate) static NAME_TABLES: &[&dyn NameTable] = &[
+    &payments::References,
+    &customers::Emails,
+    &customers::Phones,
+    &callbacks::RailEvents,
+    &bank_export_payments::ExportedPayments,
+    &tickets::PaymentsOfTickets,
+];
+
+/// A number of bytes as the databases keep it.
+fn whole(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
 
 /// The place in [`TABLES`] of what keeps this record.
 pub(crate) fn table_of(record: &dyn Record) -> Option<usize> {

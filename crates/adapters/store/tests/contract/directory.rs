@@ -56,6 +56,7 @@ fn merchant(id: i64) -> Merchant {
         status: MerchantStatus::Active,
         return_urls: ReturnUrls { success_url: Some("https://m.example/ok".to_owned()), cancel_url: None },
         sealed_webhook_secrets: ["sealed test".to_owned(), "sealed live".to_owned()],
+        former_webhook_secrets: [None, None],
         created_at: after(id),
     }
 }

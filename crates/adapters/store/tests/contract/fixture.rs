@@ -30,6 +30,11 @@ fn runtime() -> &'static Runtime {
     })
 }
 
+/// Where stores and proxies work.
+pub(crate) fn handle() -> Handle {
+    runtime().handle().clone()
+}
+
 /// The server that tests make their databases on.
 fn server() -> String {
     std::env::var("QUIPU_TEST_POSTGRES")

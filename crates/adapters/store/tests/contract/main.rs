@@ -3,6 +3,7 @@
 mod claims;
 mod commits;
 mod customers;
+mod deadlines;
 mod directory;
 mod faults;
 mod fixture;
@@ -11,4 +12,6 @@ mod ledger;
 mod lists;
 mod nodes;
 mod once;
+mod outages;
+mod proxy;
 mod sample;

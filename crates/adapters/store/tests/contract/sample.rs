@@ -136,6 +136,11 @@ impl Sample {
     }
 }
 
+/// The payment that a change makes.
+pub(crate) fn payment_of(changes: &Changes) -> &Payment {
+    changes.saved().expect("a payment")
+}
+
 pub(crate) fn fresh_customer() -> CustomerId {
     let random = uuid::Uuid::new_v4().as_u128() & ((1 << 52) - 1);
     CustomerId(i64::try_from(random).expect("52 bits") + 1)
@@ -153,6 +158,7 @@ pub(crate) fn event(payment: &Payment, name: EventName, previous: Option<Status>
             version: payment.state().version,
         }),
         payload: format!("{{\"type\":\"{}\"}}", name.as_str()),
+        named: None,
     }
 }
 

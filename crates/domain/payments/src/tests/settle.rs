@@ -8,11 +8,23 @@ use quipu_ledger::PostingError;
 use quipu_merchants::Method;
 use serde_json::json;
 
-use super::world::{MockBank, START, TENANT, World, bank, deposit, minor, ready, standing, with, withdrawal};
-use crate::{
-    Due, DueAction, Failure, Happening, Issued, Payment, PaymentType, RailStatus, Rails, SettleError,
-    SettlePayment, Status, Submission, Trigger, changes::postponed,
+use super::world::{
+    MockBank, START, TENANT, World, amount, bank_asked_after, deposit, minor, ready, standing, with,
+    withdrawal,
 };
+use crate::{
+    Arrival, Due, DueAction, Failure, Happening, HearRail, Issued, Payment, PaymentType, RailStatus, Rails,
+    SettleError, SettlePayment, Status, Submission, Trigger, changes::postponed,
+};
+
+/// The rail's word that so much has arrived.
+fn arrived(units: i64) -> RailStatus {
+    let (amount, currency) = (amount(units), Currency::MXN);
+    RailStatus::Completed(Arrival { amount, currency, provider_reference: None })
+}
+
+/// When the rail is asked about an open outcome.
+const GAPS: &[Duration] = &[Duration::from_secs(2), Duration::from_secs(10)];
 
 fn later(seconds: u64) -> Timestamp {
     START.plus(Duration::from_secs(seconds))
@@ -20,7 +32,7 @@ fn later(seconds: u64) -> Timestamp {
 
 /// A rail on which everything is due at once, by this action.
 fn issuing(action: DueAction) -> MockBank {
-    let mut rail = bank();
+    let mut rail = bank_asked_after(GAPS);
     let due = Some(Due { at: START, action });
     rail.expect_issue().returning(move |_, _| Issued { due, ..Issued::default() });
     rail
@@ -28,7 +40,9 @@ fn issuing(action: DueAction) -> MockBank {
 
 fn settle(world: &World) -> SettlePayment {
     let store = world.store.clone();
-    SettlePayment::new(store.clone(), store, world.rails.clone(), world.clock.clone(), world.entropy.clone())
+    let (rails, clock, entropy) = (world.rails.clone(), world.clock.clone(), world.entropy.clone());
+    let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
+    SettlePayment::new(store.clone(), store, rails, Arc::new(hear), clock, entropy)
 }
 
 /// Attends to the payment as a worker that has just claimed it.
@@ -52,8 +66,8 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
     rail.expect_submit()
         .withf(|payment| payment.status() == Status::Processing && payment.state().version == 2)
         .times(1)
-        .returning(|_| Submission::Taken(later(2)));
-    rail.expect_ask().with(always()).times(1).returning(|_| RailStatus::Completed);
+        .returning(|_| Submission::Accepted { provider_reference: None });
+    rail.expect_ask().with(always()).times(1).returning(|_| arrived(50_000));
     let (world, id) = withdrawal_on(rail);
     let submitted = attend(&world, &id);
     assert_eq!(submitted.state().version, 2);
@@ -69,7 +83,7 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
 #[test]
 fn a_submission_that_a_crash_cut_off_is_made_again() {
     let mut rail = issuing(DueAction::Submit);
-    rail.expect_submit().times(2).returning(|_| Submission::Taken(later(2)));
+    rail.expect_submit().times(2).returning(|_| Submission::Accepted { provider_reference: None });
     let (world, id) = withdrawal_on(rail);
     let first_claim = world.store.claim(&id).expect("due");
     attend(&world, &id);
@@ -103,9 +117,10 @@ fn a_cancelled_withdrawal_is_not_submitted() {
 #[test]
 fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
     let mut rail = issuing(DueAction::Ask);
-    rail.expect_ask().times(1).returning(|_| RailStatus::Pending(Some(later(10))));
-    rail.expect_ask().times(1).returning(|_| RailStatus::Pending(Some(later(1_000_000))));
-    rail.expect_ask().times(1).returning(|_| RailStatus::Pending(None));
+    rail.expect_ask().times(1).returning(|_| RailStatus::Silent);
+    rail.expect_ask().times(1).returning(|_| RailStatus::AwaitWord);
+    rail.expect_ask().times(1).returning(|_| RailStatus::AwaitWord);
+    rail.expect_instruct().times(0);
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
     let expiry = Due { at: START.plus(Duration::from_hours(24)), action: DueAction::Expire };
@@ -127,8 +142,8 @@ fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
 #[test]
 fn a_withdrawal_in_flight_waits_for_word_without_end() {
     let mut rail = issuing(DueAction::Submit);
-    rail.expect_submit().returning(|_| Submission::Taken(later(2)));
-    rail.expect_ask().returning(|_| RailStatus::Pending(None));
+    rail.expect_submit().returning(|_| Submission::Accepted { provider_reference: None });
+    rail.expect_ask().returning(|_| RailStatus::AwaitWord);
     let (world, id) = withdrawal_on(rail);
     attend(&world, &id);
     let waiting = attend(&world, &id);
@@ -160,7 +175,7 @@ fn a_page_without_a_recipient_expires_and_frees_its_money() {
 #[test]
 fn money_that_arrived_is_not_forgotten_because_an_expiry_came_first() {
     let mut rail = issuing(DueAction::Ask);
-    rail.expect_ask().returning(|_| RailStatus::Completed);
+    rail.expect_ask().returning(|_| arrived(100_000));
     let world = World::with_rail(rail);
     let claimed = world.created(&deposit());
     let id = claimed.id().clone();
@@ -174,7 +189,7 @@ fn money_that_arrived_is_not_forgotten_because_an_expiry_came_first() {
 #[test]
 fn an_outcome_that_the_ledger_cannot_take_is_tried_again_later() {
     let mut rail = issuing(DueAction::Ask);
-    rail.expect_ask().returning(|_| RailStatus::Completed);
+    rail.expect_ask().returning(|_| arrived(100_000));
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
     world.fund(Currency::MXN, MAX_MINOR);

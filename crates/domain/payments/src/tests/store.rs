@@ -21,7 +21,10 @@ use quipu_merchants::{AuditRecord, Beneficiary, Route, StoreUnavailable};
 use quipu_webhooks::Event;
 
 use super::world::{START, TENANT, failed};
-use crate::{Customer, Due, DueAction, KeptRow, Payment, PaymentFilter, PaymentReads};
+use crate::{
+    Customer, Due, DueAction, HeardEvent, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads, Receipt,
+    ReceiptFilter, Refund, SearchFilter, Timeline,
+};
 
 /// What a test wants to know of a commit.
 pub(super) struct Asked {
@@ -82,6 +85,11 @@ impl FakeStore {
     pub(super) fn payment(&self, id: &PaymentId) -> Payment {
         let contents = self.memory.contents();
         contents.saved::<Payment>(Aggregate::PAYMENT, TENANT, id.as_str()).expect("a payment").clone()
+    }
+
+    /// Everything there is.
+    pub(super) fn contents(&self) -> MutexGuard<'_, quipu_commit::Contents> {
+        self.memory.contents()
     }
 
     /// What is to be done next with a payment.
@@ -212,5 +220,54 @@ impl PaymentReads for FakeStore {
             payment_id: kept.record.payment_id.clone(),
             answer: kept.answer.clone(),
         }))
+    }
+}
+
+#[async_trait]
+impl MoneyReads for FakeStore {
+    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+        self.check()?;
+        let contents = self.memory.contents();
+        let mut all = contents.all::<Payment>(Aggregate::PAYMENT);
+        Ok(all.find(|(_, payment)| payment.id() == id).map(|(_, payment)| payment.clone()))
+    }
+
+    async fn search_payments(
+        &self,
+        _: &SearchFilter,
+        _: Page,
+    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+        unreachable!("no use case searches")
+    }
+
+    async fn timeline(&self, _: Tenant, _: &PaymentId) -> Result<Timeline, StoreUnavailable> {
+        unreachable!("no use case shows a timeline")
+    }
+
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable> {
+        self.check()?;
+        let contents = self.memory.contents();
+        let mut heard = contents.rows_of::<HeardEvent>();
+        Ok(heard.any(|(_, heard)| heard.rail == rail && heard.event.id == event_id))
+    }
+
+    async fn refunds(&self, _: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable> {
+        let contents = self.memory.contents();
+        let of_payment = contents.rows_of::<Refund>().filter(|(_, refund)| &refund.payment_id == id);
+        Ok(of_payment.map(|(_, refund)| refund.clone()).collect())
+    }
+
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable> {
+        let contents = self.memory.contents();
+        let mut all = contents.all::<Receipt>(Aggregate::RECEIPT);
+        Ok(all.find(|(_, receipt)| receipt.receipt_id == id).map(|(_, receipt)| receipt.clone()))
+    }
+
+    async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
+        let contents = self.memory.contents();
+        let all: Vec<_> =
+            contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt.clone()).collect();
+        let total = u64::try_from(all.len()).unwrap_or(u64::MAX);
+        Ok((all, total))
     }
 }

@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use quipu_kernel::{
@@ -20,8 +21,8 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State, Status,
-    Submission, Terms,
+    Customer, Draft, Instructed, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State,
+    Status, Submission, Terms,
     create::{CreatePayment, Creation},
 };
 
@@ -78,6 +79,9 @@ mockall::mock! {
     impl Rail for Bank {
         fn name(&self) -> &str;
         fn issue(&self, payment: &Payment, route: &Route) -> Issued;
+        fn is_available(&self) -> bool;
+        fn questions(&self) -> &[Duration];
+        async fn instruct(&self, payment: &Payment) -> Instructed;
         async fn submit(&self, payment: &Payment) -> Submission;
         async fn ask(&self, payment: &Payment) -> RailStatus;
     }
@@ -87,6 +91,14 @@ mockall::mock! {
 pub(super) fn bank() -> MockBank {
     let mut bank = MockBank::new();
     bank.expect_name().return_const("simulator".to_owned());
+    bank.expect_is_available().return_const(true);
+    bank
+}
+
+/// The same, asked about an open outcome after these gaps.
+pub(super) fn bank_asked_after(gaps: &'static [Duration]) -> MockBank {
+    let mut bank = bank();
+    bank.expect_questions().return_const(gaps.to_vec());
     bank
 }
 

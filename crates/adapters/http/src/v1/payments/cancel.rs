@@ -1,7 +1,6 @@
 //! Cancelling a withdrawal that was not submitted yet.
 
 use quipu_kernel::{Fields, Problems};
-use quipu_payments::PaymentRecord;
 use serde_json::Value;
 
 use crate::{
@@ -9,6 +8,7 @@ use crate::{
     caller::Caller,
     envelope,
     error::ApiError,
+    pages::links::ShownPayment,
 };
 
 /// The most characters a reason may have.
@@ -18,7 +18,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let id = call.segment("id").parse().map_err(|_| ApiError::payment_not_found())?;
     let reason = parse_reason(&call.optional_json()?)?;
     let payment = call.state.services.cancel.run(caller.tenant(), &id, reason).await?;
-    envelope::one(PaymentRecord::of(&payment))
+    envelope::one(ShownPayment::of(&payment, &call.state.services.pages.links))
 }
 
 fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quipu_commit::{IdempotencyKey, Nonce};
 use quipu_kernel::Problems;
-use quipu_payments::{Creation, Draft, Once};
+use quipu_payments::{Answered, Creation, Draft, Once};
 use quipu_signing::sha256_hex;
 
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     call::{Call, Outcome},
     caller::{Caller, Signed},
     kept_answer::{self, WrittenRefusal},
+    pages::links::with_page,
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
@@ -45,12 +46,15 @@ async fn create(call: Call, caller: Caller, nonce: Option<Nonce>) -> Outcome {
     let default_return_urls = caller.merchant().return_urls.clone();
     let creation = Creation { tenant, draft, default_return_urls, nonce };
     let create = &call.state.services.create;
+    let links = &call.state.services.pages.links;
     let Some(key) = key else {
         let payment = create.run(creation).await?;
-        return kept_answer::send_first(quipu_payments::creation_answer(&payment));
+        let answer = quipu_payments::creation_answer(&payment);
+        return kept_answer::send_first(with_page(answer, tenant.environment(), links));
     };
     let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
     let once = Once { key, body_hash: sha256_hex(&call.body), form };
-    let answered = create.run_once(creation, once).await?;
-    kept_answer::send(answered)
+    let Answered { answer, replayed } = create.run_once(creation, once).await?;
+    let answer = with_page(answer, tenant.environment(), links);
+    kept_answer::send(Answered { answer, replayed })
 }

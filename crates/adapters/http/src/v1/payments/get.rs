@@ -1,17 +1,16 @@
 //! Reading one payment.
 
-use quipu_payments::PaymentRecord;
-
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
     envelope,
     error::ApiError,
+    pages::links::ShownPayment,
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let id = call.segment("id").parse().map_err(|_| ApiError::payment_not_found())?;
     let payment = call.state.services.payments.payment(caller.tenant(), &id).await?;
     let payment = payment.ok_or_else(ApiError::payment_not_found)?;
-    envelope::one(PaymentRecord::of(&payment))
+    envelope::one(ShownPayment::of(&payment, &call.state.services.pages.links))
 }

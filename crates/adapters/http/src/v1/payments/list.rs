@@ -1,36 +1,44 @@
 //! Listing payments.
 
 use quipu_kernel::{CustomerId, MAX_MINOR, Page, Problems};
-use quipu_payments::{PaymentFilter, PaymentRecord};
+use quipu_payments::PaymentFilter;
 
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
     envelope,
     error::ApiError,
+    pages::links::ShownPayment,
     query::Query,
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let (filter, page) = parse(&call.query()?)?;
     let (payments, total) = call.state.services.payments.payments(caller.tenant(), &filter, page).await?;
-    envelope::many(payments.iter().map(PaymentRecord::of).collect(), total, page)
+    let links = &call.state.services.pages.links;
+    let shown = payments.iter().map(|payment| ShownPayment::of(payment, links));
+    envelope::many(shown.collect(), total, page)
 }
 
 fn parse(query: &Query) -> Result<(PaymentFilter, Page), ApiError> {
     let mut problems = Problems::new();
     let page = query.page(&mut problems);
-    let filter = PaymentFilter {
-        status: query.parsed("status", &mut problems),
-        kind: query.parsed("type", &mut problems),
-        method: query.parsed("method", &mut problems),
-        currency: query.parsed("currency", &mut problems),
-        merchant_reference: reference(query, &mut problems),
-        customer_id: customer(query, &mut problems),
-        created_from: query.start_time("created_at_from", &mut problems),
-        created_to: query.end_time("created_at_to", &mut problems),
-    };
+    let filter = filter(query, &mut problems);
     if problems.is_empty() { Ok((filter, page)) } else { Err(problems.into()) }
+}
+
+/// The filters that merchants and staff have.
+pub(crate) fn filter(query: &Query, problems: &mut Problems) -> PaymentFilter {
+    PaymentFilter {
+        status: query.parsed("status", problems),
+        kind: query.parsed("type", problems),
+        method: query.parsed("method", problems),
+        currency: query.parsed("currency", problems),
+        merchant_reference: reference(query, problems),
+        customer_id: customer(query, problems),
+        created_from: query.start_time("created_at_from", problems),
+        created_to: query.end_time("created_at_to", problems),
+    }
 }
 
 fn reference(query: &Query, problems: &mut Problems) -> Option<String> {

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+mod gauge;
+mod local;
+mod picture;
+mod s3;
+mod thumbnails;
+
+pub use local::LocalFiles;
+pub use picture::{CHILD_COMMAND, run_child};
+pub use s3::{S3Files, S3Settings};
+pub use thumbnails::ChildThumbnails;

@@ -1,0 +1,309 @@
+//! Files in a folder of this machine.
+//!
+//! `arriving/` has what is on its way; `kept/` has the objects, spread over folders by the last characters of the upload's
+//! identifier. An object is named `<upload>/<random>`: two sendings of the same upload are two objects, and the commit
+//! decides which of them counts.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use quipu_kernel::{Entropy, Timestamp, base32};
+use quipu_tickets::{Arrival, AttachmentId, FileRefused, FileStore, Incoming, Outgoing, Upload};
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use crate::gauge::Gauge;
+
+/// How much is gathered before it is written. A hundred uploads at once hold a hundred times this.
+const PIECE: usize = 128 * 1024;
+/// How much is read at once.
+const READ_PIECE: usize = 64 * 1024;
+/// How many files are made durable at once. The database flushes to the same disk, and must not wait behind all of them.
+const FLUSHES: usize = 2;
+/// What the name of a small picture ends in.
+pub(crate) const BESIDE: &str = ".thumb";
+
+/// Keeps files in a folder.
+pub struct LocalFiles {
+    root: PathBuf,
+    entropy: Arc<dyn Entropy>,
+    flushes: Arc<Semaphore>,
+}
+
+impl LocalFiles {
+    /// Over `root`, which is made if it is not there.
+    pub fn open(root: PathBuf, entropy: Arc<dyn Entropy>) -> io::Result<Self> {
+        for folder in ["arriving", "kept"] {
+            fs::create_dir_all(root.join(folder))?;
+        }
+        Ok(Self { root, entropy, flushes: Arc::new(Semaphore::new(FLUSHES)) })
+    }
+
+    /// The folder of an upload's objects.
+    fn folder(&self, upload: &str) -> PathBuf {
+        let last = upload.get(upload.len().saturating_sub(2)..).unwrap_or("xx");
+        self.root.join("kept").join(last).join(upload)
+    }
+
+    /// Where an object is. Only names that this store makes are taken.
+    fn path(&self, object: &str) -> Result<PathBuf, FileRefused> {
+        let good =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+        let parts = object.split_once('/').filter(|(upload, name)| {
+            upload.parse::<AttachmentId>().is_ok() && name.bytes().all(good) && !name.starts_with('.')
+        });
+        let (upload, name) = parts.ok_or_else(|| FileRefused::Failed("not an object's name".to_owned()))?;
+        Ok(self.folder(upload).join(name))
+    }
+}
+
+/// Runs what blocks on a thread that may.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, FileRefused> {
+    match spawn_blocking(work).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(FileRefused::NotArrived),
+        Ok(Err(error)) => Err(FileRefused::Failed(error.to_string())),
+        Err(_) => Err(FileRefused::Failed("the thread that wrote or read ended early".to_owned())),
+    }
+}
+
+/// A file that is removed when nobody needs it any more.
+struct Temporary(Option<PathBuf>);
+
+impl Temporary {
+    /// Gives the file its name for good.
+    fn rename(mut self, to: &Path) -> io::Result<()> {
+        if let Some(from) = &self.0 {
+            fs::rename(from, to)?;
+        }
+        self.0 = None;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = self.0.take() {
+            // The clean-up of the upload finds what cannot be removed now.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+struct LocalIncoming {
+    temporary: Temporary,
+    file: Option<File>,
+    gathered: Vec<u8>,
+    gauge: Gauge,
+    object: String,
+    path: PathBuf,
+    flushes: Arc<Semaphore>,
+}
+
+impl LocalIncoming {
+    async fn write_gathered(&mut self) -> Result<(), FileRefused> {
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let Some(mut file) = self.file.take() else {
+            return Err(FileRefused::Failed("an earlier write failed".to_owned()));
+        };
+        let (file, emptied) = blocking(move || {
+            file.write_all(&gathered)?;
+            gathered.clear();
+            Ok((file, gathered))
+        })
+        .await?;
+        (self.file, self.gathered) = (Some(file), emptied);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Incoming for LocalIncoming {
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), FileRefused> {
+        self.gauge.take(bytes)?;
+        for piece in bytes.chunks(PIECE) {
+            self.gathered.extend_from_slice(piece);
+            if self.gathered.len() >= PIECE {
+                self.write_gathered().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn finish(mut self: Box<Self>) -> Result<Arrival, FileRefused> {
+        self.write_gathered().await?;
+        let Self { temporary, file, gauge, object, path, flushes, .. } = *self;
+        let size = gauge.end()?;
+        let turn = flushes.acquire_owned().await;
+        blocking(move || {
+            let _turn = turn;
+            if let Some(file) = file {
+                file.sync_all()?;
+            }
+            let folder = path.parent().unwrap_or(&path);
+            fs::create_dir_all(folder)?;
+            temporary.rename(&path)?;
+            sync_folders(folder)
+        })
+        .await?;
+        Ok(Arrival { object, size })
+    }
+}
+
+/// Makes a new name durable: that of the file, and those of the folders it is in.
+fn sync_folders(folder: &Path) -> io::Result<()> {
+    for folder in folder.ancestors().take(3) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+struct LocalOutgoing {
+    file: Option<File>,
+    size: u64,
+}
+
+#[async_trait]
+impl Outgoing for LocalOutgoing {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    async fn read(&mut self) -> Result<Option<Vec<u8>>, FileRefused> {
+        let Some(mut file) = self.file.take() else { return Ok(None) };
+        let (file, piece) = blocking(move || {
+            let mut piece = vec![0; READ_PIECE];
+            let read = file.read(&mut piece)?;
+            piece.truncate(read);
+            Ok((file, piece))
+        })
+        .await?;
+        if piece.is_empty() {
+            return Ok(None);
+        }
+        self.file = Some(file);
+        Ok(Some(piece))
+    }
+}
+
+#[async_trait]
+impl FileStore for LocalFiles {
+    async fn upload_url(&self, _upload: &Upload, _now: Timestamp) -> Result<Option<String>, FileRefused> {
+        Ok(None)
+    }
+
+    async fn receive(&self, upload: &Upload) -> Result<Box<dyn Incoming>, FileRefused> {
+        let name = base32(self.entropy.as_ref(), 16);
+        let path = self.root.join("arriving").join(format!("{}.{name}", upload.id));
+        let object = format!("{}/{name}", upload.id);
+        let final_path = self.path(&object)?;
+        let (file, temporary) = blocking(move || {
+            let file = File::create_new(&path)?;
+            Ok((file, Temporary(Some(path))))
+        })
+        .await?;
+        Ok(Box::new(LocalIncoming {
+            temporary,
+            file: Some(file),
+            gathered: Vec::new(),
+            gauge: Gauge::new(upload.content_type),
+            object,
+            path: final_path,
+            flushes: Arc::clone(&self.flushes),
+        }))
+    }
+
+    async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
+        // What arrived here was counted and judged on its way, and nobody else can write to it.
+        upload.arrival.clone().ok_or(FileRefused::NotArrived)
+    }
+
+    async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
+        let path = self.path(object)?;
+        let outgoing = blocking(move || {
+            let file = File::open(path)?;
+            let size = file.metadata()?.len();
+            Ok(LocalOutgoing { file: Some(file), size })
+        });
+        Ok(Box::new(outgoing.await?))
+    }
+
+    async fn keep_beside(&self, object: &str, bytes: Vec<u8>) -> Result<String, FileRefused> {
+        let name = format!("{object}{BESIDE}");
+        let path = self.path(&name)?;
+        let draft = self.path(&format!("{name}.{}", base32(self.entropy.as_ref(), 16)))?;
+        blocking(move || {
+            let mut file = File::create_new(&draft)?;
+            let temporary = Temporary(Some(draft));
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            temporary.rename(&path)?;
+            sync_folders(path.parent().unwrap_or(&path))
+        })
+        .await?;
+        Ok(name)
+    }
+
+    async fn delete(&self, object: &str) -> Result<(), FileRefused> {
+        let path = self.path(object)?;
+        match blocking(move || fs::remove_file(path)).await {
+            Err(FileRefused::NotArrived) => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
+        let folder = self.folder(upload.id.as_str());
+        let kept = kept.and_then(|object| object.split_once('/')).map(|(_, name)| name.to_owned());
+        let arriving = (self.root.join("arriving"), format!("{}.", upload.id));
+        blocking(move || {
+            let stays = |name: &str| {
+                kept.as_deref().is_some_and(|kept| name == kept || name == format!("{kept}{BESIDE}"))
+            };
+            remove_all(&folder, |name| !stays(name))?;
+            remove_all(&arriving.0, |name| name.starts_with(&arriving.1))?;
+            if kept.is_none() {
+                // A folder that is not empty, or not there, is left as it is.
+                let _ = fs::remove_dir(&folder);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn ready(&self) -> Result<(), FileRefused> {
+        let path = self.root.join("arriving").join(format!("ready.{}", base32(self.entropy.as_ref(), 16)));
+        blocking(move || {
+            let probe = Temporary(Some(path.clone()));
+            fs::write(&path, b"ready")?;
+            let same = fs::read(&path)? == b"ready";
+            drop(probe);
+            if same { Ok(()) } else { Err(io::Error::other("what was written is not what is read")) }
+        })
+        .await
+    }
+}
+
+/// Removes the files of a folder whose names are chosen. What is gone already is no failure.
+fn remove_all(folder: &Path, chosen: impl Fn(&str) -> bool) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(&chosen) {
+            match fs::remove_file(entry.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Making one small picture: the whole life of a child process.
+
+use std::{
+    io::{Cursor, Read, Write},
+    process::ExitCode,
+};
+
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader,
+    Limits,
+    codecs::{jpeg::JpegEncoder, webp::WebPEncoder},
+};
+use quipu_tickets::{ContentType, MAX_FILE_BYTES};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+/// The hidden word that makes the gateway's program this process; a content type follows it.
+pub const CHILD_COMMAND: &str = "make-thumbnail";
+
+/// The most pixels that are decoded.
+const MAX_PIXELS: u64 = 40_000_000;
+/// The longest side of a small picture.
+const SIDE: u32 = 256;
+const JPEG_QUALITY: u8 = 82;
+/// All the memory the process may have. 40 megapixels of four 16-bit channels are 320 MB.
+const MEMORY: u64 = 768 * 1024 * 1024;
+/// Seconds of processor time.
+const PROCESSOR_SECONDS: u64 = 10;
+
+/// Reads a picture from standard input and writes the small one to standard output: one byte, `J` or `W`, for its type and
+/// then the picture. Ends with a failure, and nothing written, whatever is wrong.
+pub fn run_child(content_type: &str) -> ExitCode {
+    let Ok(kind) = content_type.parse::<ContentType>() else { return ExitCode::FAILURE };
+    let done = confine().is_some() && {
+        let mut picture = Vec::new();
+        let read = std::io::stdin().take(MAX_FILE_BYTES + 1).read_to_end(&mut picture).is_ok();
+        read && shrink(&picture, kind).is_some_and(|small| write(&small).is_some())
+    };
+    if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// From here on the process can neither grow nor last nor write files, and leaves no picture of its memory behind.
+fn confine() -> Option<()> {
+    let limits = [
+        (Resource::As, MEMORY),
+        (Resource::Cpu, PROCESSOR_SECONDS),
+        (Resource::Fsize, 0),
+        (Resource::Core, 0),
+    ];
+    for (resource, most) in limits {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).ok()?;
+    }
+    Some(())
+}
+
+fn write((bytes, kind): &(Vec<u8>, ContentType)) -> Option<()> {
+    let mark = if *kind == ContentType::Jpeg { b"J" } else { b"W" };
+    let mut out = std::io::stdout().lock();
+    out.write_all(mark).and_then(|()| out.write_all(bytes)).and_then(|()| out.flush()).ok()
+}
+
+/// The small picture and its type, or nothing if this is no picture of that type or one of too many pixels. Of a picture
+/// that moves it is the first frame.
+pub(crate) fn shrink(picture: &[u8], kind: ContentType) -> Option<(Vec<u8>, ContentType)> {
+    let image = decode(picture, kind)?;
+    let small =
+        if image.width() > SIDE || image.height() > SIDE { image.thumbnail(SIDE, SIDE) } else { image };
+    encode(&small).ok()
+}
+
+fn decode(picture: &[u8], kind: ContentType) -> Option<DynamicImage> {
+    let format = match kind {
+        ContentType::Jpeg => ImageFormat::Jpeg,
+        ContentType::Png => ImageFormat::Png,
+        ContentType::Webp => ImageFormat::WebP,
+        ContentType::Gif => ImageFormat::Gif,
+        ContentType::Pdf | ContentType::Mp4 | ContentType::Webm => return None,
+    };
+    let mut reader = ImageReader::with_format(Cursor::new(picture), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MEMORY / 2);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().ok()?;
+    // Before any pixel is decoded: a few bytes can announce more of them than memory has.
+    let (width, height) = decoder.dimensions();
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels == 0 || pixels > MAX_PIXELS {
+        return None;
+    }
+    let orientation = decoder.orientation().ok();
+    let mut image = DynamicImage::from_decoder(decoder).ok()?;
+    if let Some(orientation) = orientation {
+        image.apply_orientation(orientation);
+    }
+    Some(image)
+}
+
+/// JPEG, or WebP where the picture is transparent somewhere: without a loss WebP is several times larger.
+fn encode(image: &DynamicImage) -> Result<(Vec<u8>, ContentType), ImageError> {
+    let mut bytes = Vec::new();
+    let with_alpha = image.color().has_alpha().then(|| image.to_rgba8());
+    let transparent = with_alpha.filter(|image| image.pixels().any(|pixel| pixel.0[3] < u8::MAX));
+    if let Some(image) = transparent {
+        let (width, height) = image.dimensions();
+        let encoder = WebPEncoder::new_lossless(&mut bytes);
+        encoder.write_image(&image, width, height, ExtendedColorType::Rgba8)?;
+        return Ok((bytes, ContentType::Webp));
+    }
+    let image = image.to_rgb8();
+    let (width, height) = image.dimensions();
+    let encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
+    encoder.write_image(&image, width, height, ExtendedColorType::Rgb8)?;
+    Ok((bytes, ContentType::Jpeg))
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{Rgba, RgbaImage};
+
+    use super::*;
+
+    fn picture(width: u32, height: u32, alpha: u8, format: ImageFormat) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        let image = DynamicImage::from(RgbaImage::from_pixel(width, height, Rgba([200, 30, 30, alpha])));
+        let image = if format == ImageFormat::Jpeg { DynamicImage::from(image.to_rgb8()) } else { image };
+        image.write_to(&mut bytes, format).expect("encoded");
+        bytes.into_inner()
+    }
+
+    fn size(small: &[u8], kind: ContentType) -> (u32, u32) {
+        assert!(kind.begins(small));
+        let image = image::load_from_memory(small).expect("a picture");
+        (image.width(), image.height())
+    }
+
+    #[test]
+    fn a_picture_of_each_type_becomes_one_of_256_pixels() {
+        for (kind, format) in [
+            (ContentType::Jpeg, ImageFormat::Jpeg),
+            (ContentType::Png, ImageFormat::Png),
+            (ContentType::Webp, ImageFormat::WebP),
+            (ContentType::Gif, ImageFormat::Gif),
+        ] {
+            let (small, small_kind) = shrink(&picture(1000, 500, 255, format), kind).expect("made");
+            assert_eq!(small_kind, ContentType::Jpeg, "{kind:?}");
+            assert_eq!(size(&small, small_kind), (256, 128), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_transparent_stays_so_and_what_is_small_stays_small() {
+        let png = picture(20, 30, 100, ImageFormat::Png);
+        let (small, kind) = shrink(&png, ContentType::Png).expect("made");
+        assert_eq!((kind, size(&small, kind)), (ContentType::Webp, (20, 30)));
+    }
+
+    #[test]
+    fn a_picture_is_decoded_as_what_it_was_declared_only() {
+        let png = picture(20, 30, 255, ImageFormat::Png);
+        for kind in ContentType::ALL.into_iter().filter(|kind| *kind != ContentType::Png) {
+            assert!(shrink(&png, kind).is_none(), "{kind:?}");
+        }
+        assert!(shrink(&png[..40], ContentType::Png).is_none());
+        assert!(shrink(b"", ContentType::Png).is_none());
+    }
+
+    #[test]
+    fn the_narrowest_picture_keeps_a_pixel() {
+        let (small, kind) =
+            shrink(&picture(65_535, 1, 255, ImageFormat::Png), ContentType::Png).expect("made");
+        assert_eq!(size(&small, kind), (256, 1));
+    }
+}

@@ -1,0 +1,222 @@
+//! Files in a bucket of S3, or of a server that speaks like it.
+//!
+//! `staging/` has what merchants send, under the key of the upload; `kept/<upload>/<random>` has the objects. A staging key
+//! can be written for as long as its URL lives, so nothing is ever read from it but to be judged and copied.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, TryStreamExt, stream::BoxStream};
+use object_store::{
+    Attribute, ClientOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutPayload,
+    RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder},
+    path::Path,
+    signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer},
+};
+use quipu_kernel::{Entropy, Secret, Timestamp, base32};
+use quipu_tickets::{
+    Arrival, ContentType, FileRefused, FileStore, Incoming, MAX_FILE_BYTES, Outgoing, Upload,
+};
+
+use crate::local::BESIDE;
+
+/// How long one request to the bucket may take, and how long to reach it.
+const REQUEST: Duration = Duration::from_secs(30);
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// Which bucket, and with which credentials.
+#[derive(Debug, Clone)]
+pub struct S3Settings {
+    /// The bucket.
+    pub bucket: String,
+    /// What every key begins with; may be empty.
+    pub prefix: String,
+    /// The server, where it is not Amazon's own.
+    pub endpoint: Option<String>,
+    /// The region.
+    pub region: String,
+    /// The key's identifier and secret. Without them they are taken from where Amazon's own tools look.
+    pub credentials: Option<(String, Secret)>,
+}
+
+/// Keeps files in a bucket.
+pub struct S3Files {
+    store: AmazonS3,
+    prefix: Path,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl S3Files {
+    /// Over the bucket of `settings`. Nothing is asked of it yet.
+    pub fn connect(settings: &S3Settings, entropy: Arc<dyn Entropy>) -> Result<Self, FileRefused> {
+        // Whoever was first has chosen; there is one provider in this program.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = AmazonS3Builder::from_env()
+            .with_bucket_name(&settings.bucket)
+            .with_region(&settings.region)
+            .with_client_options(ClientOptions::new().with_timeout(REQUEST).with_connect_timeout(CONNECT))
+            .with_retry(RetryConfig { max_retries: 2, retry_timeout: REQUEST, ..RetryConfig::default() });
+        if let Some(endpoint) = &settings.endpoint {
+            builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
+        }
+        if let Some((id, secret)) = &settings.credentials {
+            builder = builder.with_access_key_id(id).with_secret_access_key(secret.expose());
+        }
+        let store = builder.build().map_err(|error| failed(&error))?;
+        Ok(Self { store, prefix: Path::from(settings.prefix.as_str()), entropy })
+    }
+
+    fn key(&self, rest: &str) -> Path {
+        if self.prefix.as_ref().is_empty() {
+            Path::from(rest)
+        } else {
+            Path::from(format!("{}/{rest}", self.prefix))
+        }
+    }
+
+    fn staged(&self, upload: &Upload) -> Path {
+        self.key(&format!("staging/{}", upload.key()))
+    }
+
+    fn kept(&self, object: &str) -> Path {
+        self.key(&format!("kept/{object}"))
+    }
+
+    /// Judges an object by its size and its first bytes, and answers its size and the type it was sent as.
+    async fn judge(&self, at: &Path, kind: ContentType) -> Result<(u64, Option<String>), FileRefused> {
+        let head = GetRange::Bounded(0..ContentType::HEAD_BYTES as u64);
+        let found = self.store.get_opts(at, GetOptions { range: Some(head), ..GetOptions::default() }).await;
+        let found = match found {
+            // An empty object has no range at all.
+            Err(Error::Generic { .. }) if self.is_empty(at).await? => return Err(FileRefused::WrongType),
+            other => other.map_err(|error| refused(&error))?,
+        };
+        let size = found.meta.size;
+        if size > MAX_FILE_BYTES {
+            return Err(FileRefused::TooLarge);
+        }
+        let sent_as = found.attributes.get(&Attribute::ContentType).map(|value| value.as_ref().to_owned());
+        let head = found.bytes().await.map_err(|error| refused(&error))?;
+        if kind.begins(&head) { Ok((size, sent_as)) } else { Err(FileRefused::WrongType) }
+    }
+
+    async fn is_empty(&self, at: &Path) -> Result<bool, FileRefused> {
+        let meta = self.store.head(at).await.map_err(|error| refused(&error))?;
+        Ok(meta.size == 0)
+    }
+
+    async fn delete_at(&self, at: &Path) -> Result<(), FileRefused> {
+        match self.store.delete(at).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Judges what was staged, copies it to where nobody else writes, and judges the copy, which is what counts.
+    async fn copy_judged(&self, upload: &Upload, staged: &Path) -> Result<Arrival, FileRefused> {
+        let (_, sent_as) = self.judge(staged, upload.content_type).await?;
+        if sent_as.as_deref().and_then(ContentType::of_header) != Some(upload.content_type) {
+            return Err(FileRefused::WrongType);
+        }
+        let object = format!("{}/{}", upload.id, base32(self.entropy.as_ref(), 16));
+        let kept = self.kept(&object);
+        self.store.copy(staged, &kept).await.map_err(|error| refused(&error))?;
+        match self.judge(&kept, upload.content_type).await {
+            Ok((size, _)) => Ok(Arrival { object, size }),
+            Err(refusal) => {
+                self.delete_at(&kept).await?;
+                Err(refusal)
+            }
+        }
+    }
+}
+
+fn failed(error: &Error) -> FileRefused {
+    FileRefused::Failed(error.to_string())
+}
+
+fn refused(error: &Error) -> FileRefused {
+    if matches!(error, Error::NotFound { .. }) { FileRefused::NotArrived } else { failed(error) }
+}
+
+struct S3Outgoing {
+    size: u64,
+    pieces: BoxStream<'static, object_store::Result<Vec<u8>>>,
+}
+
+#[async_trait]
+impl Outgoing for S3Outgoing {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    async fn read(&mut self) -> Result<Option<Vec<u8>>, FileRefused> {
+        self.pieces.next().await.transpose().map_err(|error| failed(&error))
+    }
+}
+
+#[async_trait]
+impl FileStore for S3Files {
+    async fn upload_url(&self, upload: &Upload, now: Timestamp) -> Result<Option<String>, FileRefused> {
+        let kind = HeaderValue::from_static(upload.content_type.as_str());
+        let options =
+            SignedUrlOptions::new().with_signed_header(HeaderName::from_static("content-type"), kind);
+        let lifetime = upload.expires_at.since(now);
+        let url = self.store.signed_url_opts(Method::PUT, &self.staged(upload), lifetime, &options).await;
+        url.map(|url| Some(url.to_string())).map_err(|error| failed(&error))
+    }
+
+    async fn receive(&self, _upload: &Upload) -> Result<Box<dyn Incoming>, FileRefused> {
+        Err(FileRefused::NotArrived)
+    }
+
+    async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
+        let staged = self.staged(upload);
+        let settled = self.copy_judged(upload, &staged).await;
+        if matches!(settled, Err(FileRefused::TooLarge | FileRefused::WrongType)) {
+            self.delete_at(&staged).await?;
+        }
+        settled
+    }
+
+    async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
+        let found = self.store.get(&self.kept(object)).await.map_err(|error| refused(&error))?;
+        let size = found.meta.size;
+        let pieces = found.into_stream().map_ok(|piece| piece.to_vec()).boxed();
+        Ok(Box::new(S3Outgoing { size, pieces }))
+    }
+
+    async fn keep_beside(&self, object: &str, bytes: Vec<u8>) -> Result<String, FileRefused> {
+        let name = format!("{object}{BESIDE}");
+        let put = self.store.put(&self.kept(&name), PutPayload::from(bytes)).await;
+        put.map(|_| name).map_err(|error| failed(&error))
+    }
+
+    async fn delete(&self, object: &str) -> Result<(), FileRefused> {
+        self.delete_at(&self.kept(object)).await
+    }
+
+    async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {
+        self.delete_at(&self.staged(upload)).await?;
+        let stays = kept.map(|object| (self.kept(object), self.kept(&format!("{object}{BESIDE}"))));
+        let folder = self.kept(upload.id.as_str());
+        let objects: Vec<_> =
+            self.store.list(Some(&folder)).try_collect().await.map_err(|error| failed(&error))?;
+        for object in objects {
+            let stays = stays
+                .as_ref()
+                .is_some_and(|(kept, beside)| object.location == *kept || object.location == *beside);
+            if !stays {
+                self.delete_at(&object.location).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn ready(&self) -> Result<(), FileRefused> {
+        let probe = self.key("kept/ready");
+        let mut found = self.store.list(Some(&probe));
+        found.next().await.transpose().map(|_| ()).map_err(|error| failed(&error))
+    }
+}

@@ -1,0 +1,106 @@
+//! Files in a bucket of the S3 server that `QUIPU_TEST_S3` names.
+
+mod samples;
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_attachments::{S3Files, S3Settings};
+use quipu_kernel::{Clock, Secret, SystemClock};
+use quipu_tickets::{ContentType, FileRefused, FileStore, MAX_FILE_BYTES, Upload};
+use reqwest::{Client, StatusCode};
+use samples::{PNG, bytes, entropy, unique, upload};
+
+/// `http://<key>:<secret>@<host>:<port>/<bucket>`
+fn settings() -> S3Settings {
+    let text = std::env::var("QUIPU_TEST_S3").expect(
+        "QUIPU_TEST_S3 must hold the address of an S3 server; `make test` installs, starts and names one",
+    );
+    let rest = text.strip_prefix("http://").expect("an http URL");
+    let (credentials, place) = rest.split_once('@').expect("credentials");
+    let (id, secret) = credentials.split_once(':').expect("a key and its secret");
+    let (host, bucket) = place.split_once('/').expect("a bucket");
+    S3Settings {
+        bucket: bucket.to_owned(),
+        prefix: format!("tests/{}", unique()),
+        endpoint: Some(format!("http://{host}")),
+        region: "us-east-1".to_owned(),
+        credentials: Some((id.to_owned(), Secret::new(secret))),
+    }
+}
+
+fn store() -> Arc<dyn FileStore> {
+    Arc::new(S3Files::connect(&settings(), entropy()).expect("settings that fit"))
+}
+
+async fn url(store: &dyn FileStore, upload: &Upload) -> String {
+    store.upload_url(upload, SystemClock.now()).await.expect("signed").expect("a URL of the bucket's")
+}
+
+async fn put(url: &str, kind: &str, body: Vec<u8>) -> StatusCode {
+    let request = Client::new().put(url).header("content-type", kind).body(body);
+    request.send().await.expect("an answer").status()
+}
+
+#[tokio::test]
+async fn what_is_staged_becomes_an_object_when_it_is_settled() {
+    let store = store();
+    let upload = upload(ContentType::Png);
+    assert_eq!(store.settle(&upload).await, Err(FileRefused::NotArrived));
+    let url = url(&*store, &upload).await;
+    assert!(!url.contains("passwd"), "no name of the client's");
+    assert_eq!(put(&url, "image/png", PNG.to_vec()).await, StatusCode::OK);
+    let arrival = store.settle(&upload).await.expect("settled");
+    assert_eq!(arrival.size, PNG.len() as u64);
+    // The URL can still write to the staging key, and that changes nothing.
+    assert_eq!(put(&url, "image/png", b"other".to_vec()).await, StatusCode::OK);
+    assert_eq!(bytes(&*store, &arrival.object).await, Ok(PNG.to_vec()));
+
+    let small = store.keep_beside(&arrival.object, vec![1, 2, 3]).await.expect("kept");
+    store.sweep(&upload, Some(&arrival.object)).await.expect("swept");
+    assert_eq!(bytes(&*store, &arrival.object).await, Ok(PNG.to_vec()));
+    assert_eq!(bytes(&*store, &small).await, Ok(vec![1, 2, 3]));
+    assert_eq!(store.settle(&upload).await, Err(FileRefused::NotArrived), "the staged object is gone");
+    store.sweep(&upload, None).await.expect("swept");
+    assert_eq!(bytes(&*store, &arrival.object).await, Err(FileRefused::NotArrived));
+}
+
+#[tokio::test]
+async fn what_breaks_a_rule_is_refused_and_deleted() {
+    let store = store();
+    let too_large = [PNG, &vec![0; usize::try_from(MAX_FILE_BYTES).expect("fits")]].concat();
+    for (body, refusal) in [
+        (b"<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>".to_vec(), FileRefused::WrongType),
+        (Vec::new(), FileRefused::WrongType),
+        (too_large, FileRefused::TooLarge),
+    ] {
+        let upload = upload(ContentType::Png);
+        assert_eq!(put(&url(&*store, &upload).await, "image/png", body).await, StatusCode::OK);
+        assert_eq!(store.settle(&upload).await, Err(refusal));
+        assert_eq!(store.settle(&upload).await, Err(FileRefused::NotArrived), "deleted");
+    }
+}
+
+#[tokio::test]
+async fn a_url_is_good_for_one_key_one_type_and_a_while() {
+    let store = store();
+    let upload = upload(ContentType::Png);
+    let good = url(&*store, &upload).await;
+    assert_eq!(put(&good, "text/html", PNG.to_vec()).await, StatusCode::FORBIDDEN);
+    let elsewhere = good.replacen(upload.id.as_str(), "another", 1);
+    assert_eq!(put(&elsewhere, "image/png", PNG.to_vec()).await, StatusCode::FORBIDDEN);
+    let now = SystemClock.now();
+    let short = Upload { expires_at: now.plus(Duration::from_secs(1)), ..upload.clone() };
+    let short = store.upload_url(&short, now).await.expect("signed").expect("a URL");
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    while put(&short, "image/png", PNG.to_vec()).await == StatusCode::OK {
+        assert!(std::time::Instant::now() < deadline, "the URL never ends");
+    }
+    assert_eq!(put(&short, "image/png", PNG.to_vec()).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn it_is_ready_while_its_server_takes_its_credentials() {
+    assert_eq!(store().ready().await, Ok(()));
+    let wrong = S3Settings { credentials: Some(("quipu".to_owned(), Secret::new("wrong"))), ..settings() };
+    assert!(S3Files::connect(&wrong, entropy()).expect("settings").ready().await.is_err());
+}

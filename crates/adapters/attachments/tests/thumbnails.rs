@@ -1,0 +1,92 @@
+//! Small pictures made by a child process, which is this program again.
+
+use std::{process::ExitCode, time::Instant};
+
+use image::{DynamicImage, Frame, ImageFormat, RgbaImage, codecs::gif::GifEncoder};
+use quipu_attachments::{CHILD_COMMAND, ChildThumbnails, run_child};
+use quipu_tickets::{ContentType, Thumbnails};
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args().collect();
+    if let [_, command, kind] = &words[..]
+        && command == CHILD_COMMAND
+    {
+        return run_child(kind);
+    }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let program = std::env::current_exe().expect("this program");
+    runtime.block_on(scenarios(&ChildThumbnails::new(program)));
+    println!("small pictures: every scenario holds");
+    ExitCode::SUCCESS
+}
+
+async fn scenarios(thumbnails: &ChildThumbnails) {
+    let (small, kind) = thumbnails.shrink(png(4000, 3000), ContentType::Png).await.expect("12 megapixels");
+    let small = image::load_from_memory(&small).expect("a picture");
+    assert_eq!((kind, small.width(), small.height()), (ContentType::Jpeg, 256, 192));
+
+    for (what, hostile, kind) in [
+        ("a header that announces 4 gigapixels", announced_png(65_535, 65_535), ContentType::Png),
+        ("one pixel row above 40 megapixels", announced_png(40_000_001, 1), ContentType::Png),
+        ("a JPEG of 65,535 by 65,535", announced_jpeg(65_535, 65_535), ContentType::Jpeg),
+        ("what is no picture", b"\x89PNG\r\n\x1a\nno".to_vec(), ContentType::Png),
+        ("a PDF", b"%PDF-1.7".to_vec(), ContentType::Pdf),
+        ("nothing", Vec::new(), ContentType::Gif),
+    ] {
+        assert!(thumbnails.shrink(hostile, kind).await.is_none(), "{what}");
+    }
+
+    let begun = Instant::now();
+    let (_, kind) = thumbnails.shrink(moving_gif(10_000), ContentType::Gif).await.expect("its first frame");
+    assert_eq!(kind, ContentType::Jpeg);
+    println!("the first of 10,000 frames took {:?}", begun.elapsed());
+
+    // A picture at the bound is made, within the child's memory.
+    assert!(thumbnails.shrink(png(40_000, 1000), ContentType::Png).await.is_some(), "40 megapixels");
+
+    let gone = ChildThumbnails::new("/no/such/program".into());
+    assert!(gone.shrink(png(1, 1), ContentType::Png).await.is_none());
+}
+
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let image = DynamicImage::new_rgb8(width, height);
+    image.write_to(&mut bytes, ImageFormat::Png).expect("encoded");
+    bytes.into_inner()
+}
+
+/// A PNG whose header announces more than its few bytes hold.
+fn announced_png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = png(1, 1);
+    bytes[16..20].copy_from_slice(&width.to_be_bytes());
+    bytes[20..24].copy_from_slice(&height.to_be_bytes());
+    let checksum = crc32(&bytes[12..29]);
+    bytes[29..33].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+/// CRC-32 as PNG has it (ISO 3309).
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    })
+}
+
+fn announced_jpeg(width: u16, height: u16) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    DynamicImage::new_rgb8(16, 16).write_to(&mut bytes, ImageFormat::Jpeg).expect("encoded");
+    let mut bytes = bytes.into_inner();
+    let frame = bytes.windows(2).position(|mark| mark == b"\xff\xc0").expect("a frame header");
+    bytes[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
+    bytes[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
+    bytes
+}
+
+fn moving_gif(frames: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = GifEncoder::new_with_speed(&mut bytes, 30);
+    let frame = RgbaImage::from_pixel(8, 8, image::Rgba([1, 2, 3, 255]));
+    encoder.encode_frames((0..frames).map(|_| Frame::new(frame.clone()))).expect("encoded");
+    drop(encoder);
+    bytes
+}

@@ -1,0 +1,79 @@
+//! Amounts as bank files write them: decimal numbers in the currency's main unit.
+
+use quipu_kernel::{Amount, Currency};
+
+/// How many digits follow the decimal point (ISO 4217).
+fn exponent(currency: Currency) -> u32 {
+    match currency.as_str() {
+        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI"
+        | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
+        "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+        "CLF" | "UYW" => 4,
+        _ => 2,
+    }
+}
+
+/// `1050` minor units of MXN as `10.50`.
+pub(crate) fn decimal(minor: i64, currency: Currency) -> String {
+    match exponent(currency) {
+        0 => minor.to_string(),
+        digits => {
+            let unit = 10_i64.pow(digits);
+            let width = digits as usize;
+            format!("{}.{:0width$}", minor / unit, minor % unit)
+        }
+    }
+}
+
+/// `10.5` MXN as 1050 minor units. Digits beyond the currency's own must be zeros.
+pub(crate) fn minor(text: &str, currency: Currency) -> Option<Amount> {
+    let digits = exponent(currency) as usize;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let only_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() && fraction.is_empty() || !only_digits(whole) || !only_digits(fraction) {
+        return None;
+    }
+    let (kept, beyond) = fraction.split_at(digits.min(fraction.len()));
+    if beyond.bytes().any(|byte| byte != b'0') {
+        return None;
+    }
+    let padding = "0".repeat(digits - kept.len());
+    let text = format!("{whole}{kept}{padding}");
+    Amount::new(text.trim_start_matches('0').parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_amount_is_written_with_its_currencys_digits() {
+        let jpy = "JPY".parse().expect("a code");
+        let kwd = "KWD".parse().expect("a code");
+        assert_eq!([decimal(5, Currency::MXN), decimal(123_456, Currency::MXN)], ["0.05", "1234.56"]);
+        assert_eq!([decimal(5, jpy), decimal(5, kwd)], ["5", "0.005"]);
+    }
+
+    #[test]
+    fn only_whole_minor_units_are_read() {
+        let read = |text| minor(text, Currency::MXN).map(Amount::get);
+        assert_eq!(
+            ["10.5", "10.50", "10.5000", "10", "010.50"].map(read),
+            [Some(1050), Some(1050), Some(1050), Some(1000), Some(1050)]
+        );
+        for text in ["", ".", "10.505", "-1", "+1", "1e3", "1,50", "0", "0.00", "99999999999999999999", " 1"]
+        {
+            assert_eq!(read(text), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(units in 1_i64..=quipu_kernel::MAX_MINOR, code in prop::sample::select(vec!["MXN", "JPY", "KWD", "CLF"])) {
+            let currency = code.parse().expect("a code");
+            prop_assert_eq!(minor(&decimal(units, currency), currency).map(Amount::get), Some(units));
+        }
+    }
+}

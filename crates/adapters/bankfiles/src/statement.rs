@@ -1,0 +1,272 @@
+//! Reading `camt.053` and `camt.054`.
+
+use std::io::BufRead;
+
+use quipu_kernel::Currency;
+
+use crate::{
+    entry::Entry,
+    minor_units::minor,
+    walk::{Place, Step, walk},
+};
+
+/// Why a file is no statement. Nothing of it may be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum StatementProblem {
+    /// It is not well-formed XML, or not readable.
+    #[error("the file is malformed: {0}")]
+    Malformed(String),
+    /// It is not in UTF-8.
+    #[error("the file is not in UTF-8")]
+    NotUtf8,
+    /// It declares a document type.
+    #[error("the file declares a document type, which is not read")]
+    DocType,
+    /// It uses an entity that XML itself does not define.
+    #[error("the file uses an entity that is not read")]
+    Entity,
+    /// Its elements lie too deep in each other.
+    #[error("the elements of the file lie too deep in each other")]
+    TooDeep,
+    /// A text is too long.
+    #[error("a text of the file is too long")]
+    TooLong,
+    /// It is XML and neither `camt.053` nor `camt.054`.
+    #[error("the file is neither camt.053 nor camt.054")]
+    NotAStatement,
+    /// An entry lacks something, or has it in the wrong form.
+    #[error("entry {entry} has no valid {what}")]
+    Entry {
+        /// Its place in the file, from 1.
+        entry: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// There are more details than an entry can have.
+    #[error("an entry has too many details")]
+    TooMany,
+}
+
+impl StatementProblem {
+    pub(crate) fn malformed(error: &dyn std::fmt::Display) -> Self {
+        Self::Malformed(error.to_string())
+    }
+}
+
+/// Details of one batched entry, at most. An entry is the only thing that is held in memory.
+const MOST_DETAILS: usize = 100_000;
+/// Texts of one detail, at most.
+const MOST_TEXTS: usize = 64;
+/// Characters of a reference that count.
+const MOST_IN_REFERENCE: usize = 64;
+
+/// Reads a statement and hands over each booked movement, in the order of the file. Entries that are only expected are passed
+/// over. Where this fails, whatever was handed over must be forgotten.
+pub fn read_statement(file: impl BufRead, mut each: impl FnMut(Entry)) -> Result<(), StatementProblem> {
+    let mut statement = Statement::default();
+    let mut known = false;
+    walk(file, |step, place| {
+        if matches!(step, Step::Begin) {
+            if place.is_at("Document/BkToCstmrStmt") || place.is_at("Document/BkToCstmrDbtCdtNtfctn") {
+                known = is_statement(place);
+            }
+            statement.begin(place);
+            return Ok(());
+        }
+        statement.end(place, &mut each)
+    })?;
+    if known { Ok(()) } else { Err(StatementProblem::NotAStatement) }
+}
+
+fn is_statement(place: &Place) -> bool {
+    place.namespace().is_some_and(|name| name.contains("camt.053.") || name.contains("camt.054."))
+}
+
+/// What is known of the statement so far.
+#[derive(Default)]
+struct Statement {
+    id: String,
+    account: String,
+    entries: usize,
+    entry: Option<Movement>,
+    details: Vec<Movement>,
+    detail: Option<Movement>,
+}
+
+/// An entry, or one of the details of a batched one.
+#[derive(Debug, Default)]
+struct Movement {
+    amount: Option<(String, String)>,
+    indicator: Option<String>,
+    status: Option<String>,
+    is_return: bool,
+    bank_reference: Option<String>,
+    texts: Vec<String>,
+    reason: Vec<String>,
+}
+
+impl Statement {
+    fn begin(&mut self, place: &Place) {
+        if place.is_at("Ntry") {
+            self.entries += 1;
+            self.entry = Some(Movement::default());
+            self.details.clear();
+        } else if place.is_at("Ntry/NtryDtls/TxDtls") {
+            self.detail = Some(Movement::default());
+        } else if place.is_at("TxDtls/RtrInf")
+            && let Some(detail) = &mut self.detail
+        {
+            detail.is_return = true;
+        } else if place.is_at("BkToCstmrStmt/Stmt") || place.is_at("BkToCstmrDbtCdtNtfctn/Ntfctn") {
+            self.id.clear();
+            self.account.clear();
+        }
+    }
+
+    fn end(&mut self, place: &Place, each: &mut impl FnMut(Entry)) -> Result<(), StatementProblem> {
+        if place.is_at("Ntry") {
+            return self.finish(each);
+        }
+        if place.is_at("Ntry/NtryDtls/TxDtls") {
+            if self.details.len() == MOST_DETAILS {
+                return Err(StatementProblem::TooMany);
+            }
+            self.details.extend(self.detail.take());
+            return Ok(());
+        }
+        let text = place.text();
+        if text.is_empty() {
+            return Ok(());
+        }
+        match (&mut self.detail, &mut self.entry) {
+            (Some(detail), _) => detail.take_detail(place, text),
+            (None, Some(entry)) => entry.take_entry(place, text),
+            (None, None) if place.is_at("Stmt/Id") || place.is_at("Ntfctn/Id") => self.id = short(text),
+            (None, None) if place.is_at("Acct/Id/IBAN") || place.is_at("Acct/Id/Othr/Id") => {
+                self.account = short(text);
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Hands over the entry that ends: its details one by one where each has an amount, else the entry as a whole.
+    fn finish(&mut self, each: &mut impl FnMut(Entry)) -> Result<(), StatementProblem> {
+        let (Some(mut entry), number) = (self.entry.take(), self.entries) else { return Ok(()) };
+        if entry.status.as_deref() != Some("BOOK") {
+            // Without a status it is no entry of any version.
+            return match entry.status {
+                Some(_) => Ok(()),
+                None => Err(StatementProblem::Entry { entry: number, what: "status" }),
+            };
+        }
+        let mut details = std::mem::take(&mut self.details);
+        if let [only] = details.as_mut_slice() {
+            only.amount = entry.amount.take().or(only.amount.take());
+        }
+        let apart = !details.is_empty() && details.iter().all(|detail| detail.amount.is_some());
+        if !apart {
+            for detail in details {
+                entry.texts.extend(detail.texts);
+                entry.is_return |= detail.is_return;
+                entry.reason.extend(detail.reason);
+            }
+            each(self.entry_of(&entry, &entry, 0)?);
+            return Ok(());
+        }
+        for (index, detail) in details.iter().enumerate() {
+            each(self.entry_of(&entry, detail, index)?);
+        }
+        Ok(())
+    }
+
+    fn entry_of(&self, entry: &Movement, detail: &Movement, index: usize) -> Result<Entry, StatementProblem> {
+        let wrong = |what| StatementProblem::Entry { entry: self.entries, what };
+        let (currency, amount) = detail.amount.as_ref().ok_or_else(|| wrong("amount"))?;
+        let currency: Currency = currency.parse().map_err(|_| wrong("currency"))?;
+        let amount = minor(amount, currency).ok_or_else(|| wrong("amount"))?;
+        let indicator = detail.indicator.as_ref().or(entry.indicator.as_ref());
+        let is_credit = match indicator.map(String::as_str) {
+            Some("CRDT") => true,
+            Some("DBIT") => false,
+            _ => return Err(wrong("credit or debit indicator")),
+        };
+        let reference = match (&detail.bank_reference, &entry.bank_reference) {
+            (Some(own), _) => short(own),
+            (None, Some(of_entry)) => format!("{}/{index}", short(of_entry)),
+            (None, None) => format!("{}#{}/{index}", self.id, self.entries),
+        };
+        let reason = detail.reason.join(" ");
+        Ok(Entry {
+            id: format!("{}/{reference}", self.account),
+            is_credit,
+            is_return: detail.is_return || entry.is_return,
+            amount,
+            currency,
+            texts: detail.texts.clone(),
+            return_reason: (!reason.is_empty()).then_some(reason),
+        })
+    }
+}
+
+impl Movement {
+    fn take_entry(&mut self, place: &Place, text: &str) {
+        if place.is_at("Ntry/Amt") {
+            self.take_amount(place, text);
+        } else if place.is_at("Ntry/CdtDbtInd") {
+            self.indicator = Some(text.to_owned());
+        } else if place.is_at("Ntry/RvslInd") {
+            self.is_return |= text == "true" || text == "1";
+        } else if place.is_at("Ntry/Sts") || place.is_at("Ntry/Sts/Cd") {
+            self.status = Some(text.to_owned());
+        } else if place.is_at("Ntry/AcctSvcrRef") {
+            self.bank_reference = Some(text.to_owned());
+        } else if place.is_at("Ntry/AddtlNtryInf") || place.is_at("Ntry/NtryRef") {
+            self.take_text(text);
+        }
+    }
+
+    fn take_detail(&mut self, place: &Place, text: &str) {
+        const NAMES: [&str; 9] = [
+            "Refs/EndToEndId",
+            "Refs/InstrId",
+            "Refs/TxId",
+            "Refs/PmtInfId",
+            "Refs/ClrSysRef",
+            "RmtInf/Ustrd",
+            "CdtrRefInf/Ref",
+            "TxDtls/AddtlTxInf",
+            "Refs/Prtry/Ref",
+        ];
+        if place.is_at("TxDtls/Amt") || place.is_at("AmtDtls/TxAmt/Amt") {
+            self.take_amount(place, text);
+        } else if place.is_at("TxDtls/CdtDbtInd") {
+            self.indicator = Some(text.to_owned());
+        } else if place.is_at("Refs/AcctSvcrRef") {
+            self.bank_reference = Some(text.to_owned());
+        } else if place.is_at("RtrInf/Rsn/Cd")
+            || place.is_at("RtrInf/Rsn/Prtry")
+            || place.is_at("RtrInf/AddtlInf")
+        {
+            self.reason.push(short(text));
+        } else if NAMES.iter().any(|name| place.is_at(name)) {
+            self.take_text(text);
+        }
+    }
+
+    fn take_amount(&mut self, place: &Place, text: &str) {
+        if let (None, Some(currency)) = (&self.amount, place.currency()) {
+            self.amount = Some((currency.to_owned(), text.to_owned()));
+        }
+    }
+
+    fn take_text(&mut self, text: &str) {
+        if self.texts.len() < MOST_TEXTS {
+            self.texts.push(text.to_owned());
+        }
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(MOST_IN_REFERENCE).collect()
+}

@@ -1,0 +1,207 @@
+//! Writing `pain.001.001.09`.
+
+use std::io::{self, Write};
+
+use quick_xml::{
+    Writer,
+    events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event},
+};
+use quipu_kernel::{Amount, Currency, Timestamp};
+
+use crate::minor_units::decimal;
+
+const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09";
+
+/// An account and its bank, in whatever form they are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BankAccount {
+    /// IBAN, CLABE, CBU or the like, or another name of where the money goes.
+    pub number: String,
+    /// The bank's BIC, where it is known.
+    pub swift: Option<String>,
+    /// The bank's code in its own country: a BSB, a bank code.
+    pub clearing_code: Option<String>,
+}
+
+/// Who pays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Debtor {
+    /// The account's holder.
+    pub name: String,
+    /// The account.
+    pub account: BankAccount,
+}
+
+/// One transfer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// The identifier that travels with the money to the recipient and back, at most 35 characters.
+    pub end_to_end_id: String,
+    /// How much.
+    pub amount: Amount,
+    /// Who is paid.
+    pub recipient: String,
+    /// Their postal address, if it is known.
+    pub address: Option<String>,
+    /// Where to.
+    pub account: BankAccount,
+    /// What the recipient reads.
+    pub remittance: Option<String>,
+}
+
+/// A file of transfers in one currency from one account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfers<'a> {
+    /// The file's identifier, at most 35 characters.
+    pub message_id: &'a str,
+    /// When it is written.
+    pub created_at: Timestamp,
+    /// In which currency all its amounts are.
+    pub currency: Currency,
+    /// Who pays.
+    pub debtor: &'a Debtor,
+    /// What is paid; the schema wants one at least.
+    pub transfers: &'a [Transfer],
+}
+
+/// Writes the file. Fails only where `out` does.
+pub fn write_transfers(out: impl Write, file: &Transfers<'_>) -> io::Result<()> {
+    let mut xml = Xml(Writer::new_with_indent(out, b' ', 2));
+    xml.0.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let document = BytesStart::new("Document").with_attributes([("xmlns", NAMESPACE)]);
+    xml.0.write_event(Event::Start(document))?;
+    xml.within("CstmrCdtTrfInitn", |xml| {
+        xml.within("GrpHdr", |xml| {
+            xml.leaf("MsgId", file.message_id, 35)?;
+            xml.leaf("CreDtTm", &file.created_at.to_string(), 35)?;
+            xml.totals(file)?;
+            xml.within("InitgPty", |xml| xml.leaf("Nm", &file.debtor.name, 140))
+        })?;
+        xml.within("PmtInf", |xml| xml.payment_information(file))
+    })?;
+    xml.0.write_event(Event::End(BytesEnd::new("Document")))?;
+    xml.0.get_mut().write_all(b"\n")
+}
+
+struct Xml<W: Write>(Writer<W>);
+
+impl<W: Write> Xml<W> {
+    fn within(&mut self, name: &str, inner: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        self.0.write_event(Event::Start(BytesStart::new(name)))?;
+        inner(self)?;
+        self.0.write_event(Event::End(BytesEnd::new(name)))
+    }
+
+    /// An element with a text of at most `most` characters.
+    fn leaf(&mut self, name: &str, text: &str, most: usize) -> io::Result<()> {
+        self.leaf_of(BytesStart::new(name), text, most)
+    }
+
+    fn leaf_of(&mut self, start: BytesStart<'_>, text: &str, most: usize) -> io::Result<()> {
+        let end = start.to_end().into_owned();
+        let text: String = text.chars().filter(|c| !c.is_control()).take(most).collect();
+        self.0.write_event(Event::Start(start))?;
+        self.0.write_event(Event::Text(BytesText::new(&text)))?;
+        self.0.write_event(Event::End(end))
+    }
+
+    fn totals(&mut self, file: &Transfers<'_>) -> io::Result<()> {
+        self.leaf("NbOfTxs", &file.transfers.len().to_string(), 15)?;
+        // The schema's sum has 18 digits. A file that needs more goes without.
+        let sum = file.transfers.iter().try_fold(0_i64, |sum, one| sum.checked_add(one.amount.get()));
+        match sum.filter(|sum| *sum < 1_000_000_000_000_000_000) {
+            Some(sum) => self.leaf("CtrlSum", &decimal(sum, file.currency), 20),
+            None => Ok(()),
+        }
+    }
+
+    fn payment_information(&mut self, file: &Transfers<'_>) -> io::Result<()> {
+        self.leaf("PmtInfId", file.message_id, 35)?;
+        self.leaf("PmtMtd", "TRF", 3)?;
+        self.totals(file)?;
+        let date = file.created_at.to_string();
+        self.within("ReqdExctnDt", |xml| xml.leaf("Dt", &date, 10))?;
+        self.within("Dbtr", |xml| xml.leaf("Nm", &file.debtor.name, 140))?;
+        self.account("DbtrAcct", &file.debtor.account)?;
+        self.agent("DbtrAgt", &file.debtor.account, true)?;
+        for transfer in file.transfers {
+            self.within("CdtTrfTxInf", |xml| xml.transfer(file.currency, transfer))?;
+        }
+        Ok(())
+    }
+
+    fn transfer(&mut self, currency: Currency, transfer: &Transfer) -> io::Result<()> {
+        self.within("PmtId", |xml| xml.leaf("EndToEndId", &transfer.end_to_end_id, 35))?;
+        self.within("Amt", |xml| {
+            let amount = BytesStart::new("InstdAmt").with_attributes([("Ccy", currency.as_str())]);
+            xml.leaf_of(amount, &decimal(transfer.amount.get(), currency), 20)
+        })?;
+        self.agent("CdtrAgt", &transfer.account, false)?;
+        self.within("Cdtr", |xml| {
+            xml.leaf("Nm", &transfer.recipient, 140)?;
+            match &transfer.address {
+                Some(address) => xml.within("PstlAdr", |xml| xml.address_lines(address)),
+                None => Ok(()),
+            }
+        })?;
+        self.account("CdtrAcct", &transfer.account)?;
+        match &transfer.remittance {
+            Some(text) => self.within("RmtInf", |xml| xml.leaf("Ustrd", text, 140)),
+            None => Ok(()),
+        }
+    }
+
+    /// An address in lines of 70 characters.
+    fn address_lines(&mut self, address: &str) -> io::Result<()> {
+        let letters: Vec<char> = address.chars().filter(|c| !c.is_control()).collect();
+        for line in letters.chunks(70).take(3) {
+            self.leaf("AdrLine", &line.iter().collect::<String>(), 70)?;
+        }
+        Ok(())
+    }
+
+    fn account(&mut self, name: &str, account: &BankAccount) -> io::Result<()> {
+        self.within(name, |xml| {
+            xml.within("Id", |xml| {
+                if is_iban(&account.number) {
+                    xml.leaf("IBAN", &account.number, 34)
+                } else {
+                    xml.within("Othr", |xml| xml.leaf("Id", &account.number, 34))
+                }
+            })
+        })
+    }
+
+    /// The bank. The payer's must stand there even where nothing is known of it.
+    fn agent(&mut self, name: &str, account: &BankAccount, required: bool) -> io::Result<()> {
+        let swift = account.swift.as_deref().filter(|swift| is_bic(swift));
+        if swift.is_none() && account.clearing_code.is_none() && !required {
+            return Ok(());
+        }
+        self.within(name, |xml| {
+            xml.within("FinInstnId", |xml| match (swift, &account.clearing_code) {
+                (Some(swift), _) => xml.leaf("BICFI", swift, 11),
+                (None, Some(code)) => xml.within("ClrSysMmbId", |xml| xml.leaf("MmbId", code, 35)),
+                (None, None) => xml.within("Othr", |xml| xml.leaf("Id", "NOTPROVIDED", 35)),
+            })
+        })
+    }
+}
+
+/// Whether a text has the form that the schema asks of an IBAN.
+fn is_iban(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    (15..=34).contains(&bytes.len())
+        && bytes[..2].iter().all(u8::is_ascii_uppercase)
+        && bytes[2..4].iter().all(u8::is_ascii_digit)
+        && bytes[4..].iter().all(u8::is_ascii_alphanumeric)
+}
+
+/// Whether a text has the form that the schema asks of a BIC.
+fn is_bic(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let capital_or_digit = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    matches!(bytes.len(), 8 | 11)
+        && bytes.iter().all(capital_or_digit)
+        && bytes[4..6].iter().all(u8::is_ascii_uppercase)
+}

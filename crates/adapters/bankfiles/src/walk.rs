@@ -1,0 +1,159 @@
+//! A walk through an XML file, element by element, that refuses everything a bank file has no need of.
+
+use std::io::BufRead;
+
+use quick_xml::{
+    Reader,
+    events::{BytesStart, Event},
+};
+
+use crate::statement::StatementProblem;
+
+/// How deep elements may lie in each other. ISO 20022 needs less than twenty.
+const DEEPEST: usize = 64;
+/// How long a text may be, in bytes. The longest field of a statement has 500 characters.
+const LONGEST: usize = 16 * 1024;
+
+/// What the walk comes across.
+pub(crate) enum Step {
+    /// An element begins.
+    Begin,
+    /// An element ends; its text is complete.
+    End,
+}
+
+/// Where the walk is.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// Local names from the root down, joined by slashes.
+    path: String,
+    depth: usize,
+    text: String,
+    currency: Option<String>,
+    namespace: Option<String>,
+}
+
+impl Place {
+    /// Whether the present element's path ends with this one, whole names only.
+    pub(crate) fn is_at(&self, end: &str) -> bool {
+        self.path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    }
+
+    /// The text of the element that ends, without white space around it.
+    pub(crate) fn text(&self) -> &str {
+        self.text.trim()
+    }
+
+    /// The attribute `Ccy` of the last element that had one.
+    pub(crate) fn currency(&self) -> Option<&str> {
+        self.currency.as_deref()
+    }
+
+    /// The namespace of the root.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    fn enter(&mut self, start: &BytesStart<'_>) -> Result<(), StatementProblem> {
+        if self.depth == DEEPEST {
+            return Err(StatementProblem::TooDeep);
+        }
+        let name = start.local_name();
+        let name = std::str::from_utf8(name.as_ref()).map_err(|_| StatementProblem::NotUtf8)?;
+        if !self.path.is_empty() {
+            self.path.push('/');
+        }
+        self.path.push_str(name);
+        self.depth += 1;
+        self.text.clear();
+        self.currency = None;
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| StatementProblem::malformed(&error))?;
+            let value = std::str::from_utf8(&attribute.value).map_err(|_| StatementProblem::NotUtf8)?;
+            match attribute.key.as_ref() {
+                b"Ccy" => self.currency = Some(value.to_owned()),
+                key if self.depth == 1 && key.starts_with(b"xmlns") && value.contains(":iso:20022:") => {
+                    self.namespace = Some(value.to_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        let end = self.path.rfind('/').unwrap_or(0);
+        self.path.truncate(end);
+        self.depth = self.depth.saturating_sub(1);
+        self.text.clear();
+    }
+
+    fn add(&mut self, text: &str) -> Result<(), StatementProblem> {
+        if self.text.len() + text.len() > LONGEST {
+            return Err(StatementProblem::TooLong);
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+}
+
+/// Walks through the whole file and tells of every element's beginning and end.
+pub(crate) fn walk(
+    file: impl BufRead,
+    mut visit: impl FnMut(&Step, &Place) -> Result<(), StatementProblem>,
+) -> Result<(), StatementProblem> {
+    let mut reader = Reader::from_reader(file);
+    let (mut buffer, mut place, mut roots) = (Vec::new(), Place::default(), 0);
+    loop {
+        buffer.clear();
+        let event =
+            reader.read_event_into(&mut buffer).map_err(|error| StatementProblem::malformed(&error))?;
+        match event {
+            Event::Start(start) => {
+                roots += usize::from(place.depth == 0);
+                place.enter(&start)?;
+                visit(&Step::Begin, &place)?;
+            }
+            Event::Empty(start) => {
+                roots += usize::from(place.depth == 0);
+                place.enter(&start)?;
+                visit(&Step::Begin, &place)?;
+                visit(&Step::End, &place)?;
+                place.leave();
+            }
+            Event::End(_) => {
+                visit(&Step::End, &place)?;
+                place.leave();
+            }
+            Event::Text(text) => {
+                let text = text.decode().map_err(|_| StatementProblem::NotUtf8)?;
+                if place.depth == 0 && !text.trim().is_empty() {
+                    return Err(StatementProblem::Malformed("text outside the document".to_owned()));
+                }
+                place.add(&text)?;
+            }
+            Event::CData(text) => {
+                let text = text.decode().map_err(|_| StatementProblem::NotUtf8)?;
+                place.add(&text)?;
+            }
+            Event::GeneralRef(reference) => {
+                let character =
+                    reference.resolve_char_ref().map_err(|error| StatementProblem::malformed(&error))?;
+                let name = reference.decode().map_err(|_| StatementProblem::NotUtf8)?;
+                match (character, name.as_ref()) {
+                    (Some(character), _) => place.add(character.encode_utf8(&mut [0; 4]))?,
+                    (None, "amp") => place.add("&")?,
+                    (None, "lt") => place.add("<")?,
+                    (None, "gt") => place.add(">")?,
+                    (None, "quot") => place.add("\"")?,
+                    (None, "apos") => place.add("'")?,
+                    (None, _) => return Err(StatementProblem::Entity),
+                }
+            }
+            Event::DocType(_) => return Err(StatementProblem::DocType),
+            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
+            Event::Eof if place.depth == 0 && roots == 1 => return Ok(()),
+            Event::Eof => return Err(StatementProblem::Malformed("the file ends early".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Files as banks exchange them: what is written fits the published schema, and so does what is read here.
+//!
+//! `QUIPU_TEST_SCHEMAS` is a folder with the schemas of ISO 20022; the test bed puts them there.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use quipu_bankfiles::{
+    BankAccount, Debtor, Entry, StatementProblem, Transfer, Transfers, read_statement, write_transfers,
+};
+use quipu_kernel::{Amount, Currency, Timestamp};
+
+/// Panics unless `file` is valid by the schema of this name.
+fn assert_valid(file: &[u8], schema: &str) {
+    let folder = std::env::var_os("QUIPU_TEST_SCHEMAS").map(PathBuf::from);
+    let folder = folder.expect("QUIPU_TEST_SCHEMAS is set: run this by `make test` or in `make shell`");
+    let mut lint = Command::new("xmllint");
+    lint.args(["--noout", "--nonet", "--schema"]).arg(folder.join(format!("{schema}.xsd"))).arg("-");
+    let mut child = lint.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("xmllint runs");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), file).expect("xmllint reads");
+    let output = child.wait_with_output().expect("xmllint ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(file));
+}
+
+fn amount(units: i64) -> Amount {
+    Amount::new(units).expect("in range")
+}
+
+fn transfer(number: &str, clearing_code: Option<&str>, swift: Option<&str>) -> Transfer {
+    Transfer {
+        end_to_end_id: "pay_1763683200000_abcdefghjkmn".to_owned(),
+        amount: amount(123_456),
+        recipient: "Ana <Pérez> & Söhne".to_owned(),
+        address: Some("Calle Ñandú 5, ".repeat(12)),
+        account: BankAccount {
+            number: number.to_owned(),
+            swift: swift.map(str::to_owned),
+            clearing_code: clearing_code.map(str::to_owned),
+        },
+        remittance: Some("order-1".to_owned()),
+    }
+}
+
+fn written(debtor: &Debtor, currency: Currency, transfers: &[Transfer]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let contents = Transfers {
+        message_id: "exp_1763683200000_abcdefgh",
+        created_at: Timestamp::from_millis(1_763_683_200_123),
+        currency,
+        debtor,
+        transfers,
+    };
+    write_transfers(&mut file, &contents).expect("memory takes it");
+    file
+}
+
+#[test]
+fn a_file_of_transfers_fits_the_published_schema() {
+    let debtor = Debtor {
+        name: "Quipu Pty".to_owned(),
+        account: BankAccount {
+            number: "DE89370400440532013000".to_owned(),
+            swift: Some("DEUTDEFF".to_owned()),
+            clearing_code: None,
+        },
+    };
+    let transfers = [
+        transfer("032180000118359719", None, None),
+        transfer("12345678", Some("062000"), None),
+        transfer("GE29NB0000000101904917", None, Some("TBCBGE22")),
+        transfer("ZZ&&", None, Some("notabic1")),
+        Transfer { address: None, remittance: None, ..transfer("ana@example.com", None, None) },
+    ];
+    let file = written(&debtor, Currency::MXN, &transfers);
+    assert_valid(&file, "pain.001.001.09");
+    let text = String::from_utf8(file).expect("UTF-8");
+    assert!(text.contains("<InstdAmt Ccy=\"MXN\">1234.56</InstdAmt>"), "{text}");
+    assert!(text.contains("<NbOfTxs>5</NbOfTxs>") && text.contains("<CtrlSum>6172.80</CtrlSum>"), "{text}");
+    assert!(text.contains("Ana &lt;Pérez&gt; &amp; Söhne"), "{text}");
+    let unknown_bank = Debtor {
+        account: BankAccount { number: "646180157000000004".to_owned(), ..BankAccount::default() },
+        ..debtor
+    };
+    assert_valid(&written(&unknown_bank, Currency::MXN, &transfers[..1]), "pain.001.001.09");
+}
+
+const STATEMENT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt>
+<GrpHdr><MsgId>M1</MsgId><CreDtTm>2026-11-21T12:00:00Z</CreDtTm></GrpHdr>
+<Stmt><Id>S1</Id><Acct><Id><Othr><Id>646180157000000004</Id></Othr></Id></Acct>
+<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="MXN">99.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-11-21</Dt></Dt></Bal>
+<Ntry><Amt Ccy="MXN">1000.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>R1</AcctSvcrRef>
+ <BkTxCd><Prtry><Cd>TRF</Cd></Prtry></BkTxCd>
+ <NtryDtls><TxDtls><Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs><Amt Ccy="MXN">1000.00</Amt><CdtDbtInd>CRDT</CdtDbtInd>
+ <RmtInf><Ustrd>pay_1763683200000_abcdefghjkmn &amp; thanks &#x2713;</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry>
+<Ntry><Amt Ccy="MXN">5.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>PDNG</Cd></Sts><BkTxCd><Prtry><Cd>TRF</Cd></Prtry></BkTxCd></Ntry>
+<Ntry><Amt Ccy="MXN">30.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>R2</AcctSvcrRef>
+ <BkTxCd><Prtry><Cd>TRF</Cd></Prtry></BkTxCd>
+ <NtryDtls><TxDtls><Refs><EndToEndId>first</EndToEndId></Refs><Amt Ccy="MXN">10.00</Amt><CdtDbtInd>DBIT</CdtDbtInd></TxDtls>
+ <TxDtls><Refs><EndToEndId>second</EndToEndId></Refs><Amt Ccy="MXN">20.00</Amt><CdtDbtInd>DBIT</CdtDbtInd></TxDtls></NtryDtls></Ntry>
+<Ntry><Amt Ccy="MXN">20.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>R3</AcctSvcrRef>
+ <BkTxCd><Prtry><Cd>TRF</Cd></Prtry></BkTxCd>
+ <NtryDtls><TxDtls><Refs><EndToEndId>second</EndToEndId></Refs><Amt Ccy="MXN">20.00</Amt><CdtDbtInd>CRDT</CdtDbtInd>
+ <RtrInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>closed account</AddtlInf></RtrInf></TxDtls></NtryDtls></Ntry>
+</Stmt></BkToCstmrStmt></Document>"#;
+
+fn read(file: &str) -> Result<Vec<Entry>, StatementProblem> {
+    let mut entries = Vec::new();
+    read_statement(file.as_bytes(), |entry| entries.push(entry)).map(|()| entries)
+}
+
+#[test]
+fn a_statement_gives_its_booked_movements_one_by_one() {
+    assert_valid(STATEMENT.as_bytes(), "camt.053.001.08");
+    let entries = read(STATEMENT).expect("a statement");
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.id.as_str(), entry.is_credit, entry.is_return, entry.amount.get()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("646180157000000004/R1/0", true, false, 100_000),
+            ("646180157000000004/R2/0", false, false, 1_000),
+            ("646180157000000004/R2/1", false, false, 2_000),
+            ("646180157000000004/R3/0", true, true, 2_000),
+        ]
+    );
+    assert!(entries[0].texts.contains(&"pay_1763683200000_abcdefghjkmn & thanks ✓".to_owned()));
+    assert_eq!(entries[3].return_reason.as_deref(), Some("AC04 closed account"));
+}
+
+#[test]
+fn a_notification_tells_of_the_same_movement_under_the_same_name() {
+    let notification = STATEMENT
+        .replace("camt.053", "camt.054")
+        .replace("BkToCstmrStmt", "BkToCstmrDbtCdtNtfctn")
+        .replace("<Stmt>", "<Ntfctn>")
+        .replace("</Stmt>", "</Ntfctn>");
+    let (start, end) =
+        (notification.find("<Bal>").expect("a balance"), notification.find("</Bal>").expect("its end"));
+    let notification = format!("{}{}", &notification[..start], &notification[end + "</Bal>".len()..]);
+    assert_valid(notification.as_bytes(), "camt.054.001.08");
+    assert_eq!(read(&notification).expect("a notification"), read(STATEMENT).expect("a statement"));
+}
+
+#[test]
+fn what_is_no_whole_statement_is_refused() {
+    for (what, file) in [
+        ("cut off", &STATEMENT[..STATEMENT.len() - 20]),
+        ("nothing", ""),
+        ("no XML", "hello"),
+        ("another document", "<Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:pain.002.001.03\"/>"),
+        ("another root", "<Statement/>"),
+    ] {
+        assert!(read(file).is_err(), "{what}");
+    }
+    for (from, to) in [
+        ("<Amt Ccy=\"MXN\">10.00</Amt>", "<Amt Ccy=\"MXN\">10,00</Amt>"),
+        ("<Amt Ccy=\"MXN\">10.00</Amt>", "<Amt Ccy=\"pesos\">10.00</Amt>"),
+        ("<CdtDbtInd>DBIT</CdtDbtInd>", "<CdtDbtInd>BOTH</CdtDbtInd>"),
+        ("</Ntry>", "</Entry>"),
+        ("&amp;", "&bank;"),
+        ("<Document", "<!DOCTYPE Document [<!ENTITY bank SYSTEM \"file:///etc/passwd\">]><Document"),
+        ("</Document>", "</Document><Document/>"),
+        ("<Stmt>", &format!("{}<Stmt>", "<a>".repeat(100))),
+    ] {
+        assert!(read(&STATEMENT.replace(from, to)).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn a_long_text_does_not_fill_the_memory() {
+    let long = STATEMENT.replace("thanks", &"x".repeat(20_000));
+    assert!(matches!(read(&long), Err(StatementProblem::TooLong)));
+}

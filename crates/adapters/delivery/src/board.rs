@@ -1,0 +1,228 @@
+//! The board: which delivery goes out next, so that no endpoint delays another and no merchant's million another's one.
+//!
+//! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for each merchant,
+//! for each endpoint, and for all endpoints together of which it is not known that they answer quickly. A dead endpoint
+//! can take places only from others that are not known to be alive.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use quipu_kernel::MerchantId;
+use quipu_webhooks::{Endpoint, EndpointId, Owed};
+
+use crate::lane::{Ending, Lane};
+
+/// How many attempts may be under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    pub(crate) in_all: usize,
+    pub(crate) of_merchant: usize,
+    /// To endpoints that are not known to answer quickly.
+    pub(crate) of_others: usize,
+    /// Deliveries kept in memory.
+    pub(crate) kept: usize,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { in_all: 1_024, of_merchant: 384, of_others: 512, kept: 20_000 }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Merchant {
+    /// Endpoints that may send, in turn.
+    turns: VecDeque<EndpointId>,
+    under_way: usize,
+    /// Whether it stands among the merchants that take turns.
+    waits: bool,
+}
+
+/// A delivery that goes out, with what must be given back when it is over.
+#[derive(Debug)]
+pub(crate) struct Going {
+    pub(crate) owed: Owed,
+    /// Whether it takes a place of those for endpoints that are not known to be quick.
+    other: bool,
+}
+
+/// Everything this node has in hand.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    places: Places,
+    lanes: HashMap<EndpointId, (MerchantId, Lane)>,
+    merchants: HashMap<MerchantId, Merchant>,
+    /// Merchants with endpoints that may send, in turn.
+    turns: VecDeque<MerchantId>,
+    /// Endpoints that wait for a place of those for others.
+    parked: Vec<EndpointId>,
+    under_way: usize,
+    others_under_way: usize,
+    kept: usize,
+}
+
+impl Board {
+    pub(crate) fn with_places(places: Places) -> Self {
+        Self { places, ..Self::default() }
+    }
+
+    /// How many more deliveries to an endpoint may be taken in.
+    pub(crate) fn room(&self, endpoint: &EndpointId) -> usize {
+        let lane = self.lanes.get(endpoint).map_or_else(|| Lane::default().room(), |(_, lane)| lane.room());
+        lane.min(self.places.kept.saturating_sub(self.kept))
+    }
+
+    /// Takes a delivery in, or hands it back where there is no room; more of that endpoint is then to be fetched later.
+    pub(crate) fn take_in(&mut self, owed: Owed) -> Result<(), Owed> {
+        if self.room(&owed.endpoint.id) == 0 {
+            self.note_stored(owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
+            return Err(owed);
+        }
+        let (id, merchant) = (owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
+        let (_, lane) = self.lanes.entry(id.clone()).or_insert_with(|| (merchant, Lane::default()));
+        lane.push(owed);
+        self.kept += 1;
+        self.wake(&id);
+        Ok(())
+    }
+
+    /// Notes that the store may hold more for an endpoint that is due.
+    pub(crate) fn note_stored(&mut self, endpoint: EndpointId, merchant: MerchantId) {
+        let (_, lane) = self.lanes.entry(endpoint).or_insert_with(|| (merchant, Lane::default()));
+        lane.more_stored = true;
+    }
+
+    /// The next delivery to go out, if there is one and a place for it.
+    pub(crate) fn next(&mut self) -> Option<Going> {
+        for _ in 0..self.turns.len() {
+            if self.under_way >= self.places.in_all {
+                return None;
+            }
+            let id = self.turns.pop_front()?;
+            let mut merchant = self.merchants.remove(&id)?;
+            merchant.waits = false;
+            let going =
+                if merchant.under_way < self.places.of_merchant { self.next_of(&mut merchant) } else { None };
+            if going.is_some() {
+                merchant.under_way += 1;
+                self.under_way += 1;
+            }
+            if !merchant.turns.is_empty() && merchant.under_way < self.places.of_merchant {
+                merchant.waits = true;
+                self.turns.push_back(id);
+            }
+            self.merchants.insert(id, merchant);
+            if going.is_some() {
+                return going;
+            }
+        }
+        None
+    }
+
+    fn next_of(&mut self, merchant: &mut Merchant) -> Option<Going> {
+        while let Some(id) = merchant.turns.pop_front() {
+            let Some((_, lane)) = self.lanes.get_mut(&id) else { continue };
+            lane.ready = false;
+            if !lane.may_send() {
+                continue;
+            }
+            let other = !lane.is_quick();
+            if other && self.others_under_way >= self.places.of_others {
+                self.parked.push(id);
+                continue;
+            }
+            let Some(owed) = lane.take() else { continue };
+            self.others_under_way += usize::from(other);
+            if lane.may_send() {
+                lane.ready = true;
+                merchant.turns.push_back(id);
+            }
+            return Some(Going { owed, other });
+        }
+        None
+    }
+
+    /// Learns that an attempt is over. Answers whether more should be fetched for its endpoint.
+    pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> bool {
+        let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
+        self.under_way -= 1;
+        self.kept -= 1;
+        self.others_under_way -= usize::from(going.other);
+        if let Some(merchant) = self.merchants.get_mut(&merchant) {
+            merchant.under_way -= 1;
+        }
+        let mut wants_more = false;
+        if let Some((_, lane)) = self.lanes.get_mut(id) {
+            lane.ended(ending);
+            wants_more = lane.wants_more();
+            // Fetching is under way from now on; who fetches says whether there is still more.
+            lane.more_stored &= !wants_more;
+        }
+        self.wake(id);
+        self.wake_merchant(merchant);
+        if going.other {
+            for id in std::mem::take(&mut self.parked) {
+                self.wake(&id);
+            }
+        }
+        wants_more
+    }
+
+    /// An endpoint has changed: what waits goes to its new address, or, if it is disabled, is taken off the board and
+    /// answered: the store knows already what becomes of it.
+    pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) {
+        let Some((_, lane)) = self.lanes.get_mut(&endpoint.id) else { return };
+        let waiting = lane.drain();
+        if !endpoint.is_enabled() {
+            self.kept -= waiting.len();
+            return;
+        }
+        for owed in waiting {
+            lane.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
+        }
+    }
+
+    /// Takes everything off the board that is not under way.
+    pub(crate) fn clear(&mut self) -> Vec<Owed> {
+        let waiting: Vec<_> = self.lanes.values_mut().flat_map(|(_, lane)| lane.drain()).collect();
+        self.kept -= waiting.len();
+        waiting
+    }
+
+    /// How many attempts are under way, and how many deliveries wait here for a place.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        (self.under_way, self.kept - self.under_way)
+    }
+
+    /// Forgets endpoints of which nothing is here, if there are very many.
+    pub(crate) fn forget_idle(&mut self) {
+        const MANY: usize = 50_000;
+        if self.lanes.len() > MANY {
+            self.lanes.retain(|_, (_, lane)| lane.held() > 0);
+            self.merchants.retain(|_, merchant| merchant.under_way > 0 || !merchant.turns.is_empty());
+        }
+    }
+
+    fn wake(&mut self, id: &EndpointId) {
+        let Some((merchant, lane)) = self.lanes.get_mut(id) else { return };
+        let merchant = *merchant;
+        if lane.may_send() && !lane.ready {
+            lane.ready = true;
+            self.merchants.entry(merchant).or_default().turns.push_back(id.clone());
+        }
+        self.wake_merchant(merchant);
+    }
+
+    fn wake_merchant(&mut self, id: MerchantId) {
+        let Some(merchant) = self.merchants.get_mut(&id) else { return };
+        if !merchant.waits && !merchant.turns.is_empty() && merchant.under_way < self.places.of_merchant {
+            merchant.waits = true;
+            self.turns.push_back(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! The rules of fairness, each on a board of its own.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use quipu_kernel::{Environment, EventId, Tenant, Timestamp};
+use quipu_webhooks::{Attempt, EventName, TargetUrl};
+
+use super::*;
+use crate::lane::{FIRST_WINDOW, WIDEST_WINDOW};
+
+const QUICKLY: Ending = Ending::Answered(Duration::from_millis(5));
+const SLOWLY: Ending = Ending::Answered(Duration::from_secs(9));
+const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+
+fn endpoint(merchant: i64, number: u32) -> Arc<Endpoint> {
+    let id = EndpointId::restore(format!("endpoint-{merchant}-{number}"));
+    let tenant = Tenant::new(MerchantId(merchant), Environment::Test);
+    let url = TargetUrl::restore("https://shop.example/".to_owned());
+    Arc::new(Endpoint::named(id, tenant, url, vec![EventName::PaymentCreated], NOON))
+}
+
+fn owed(endpoint: &Arc<Endpoint>, number: usize, attempts: u32) -> Owed {
+    let attempt = |number| Attempt {
+        number,
+        started_at: NOON,
+        duration_ms: 1,
+        http_status: Some(500),
+        error: None,
+        response_excerpt: None,
+        next_attempt_at: None,
+    };
+    Owed {
+        endpoint: Arc::clone(endpoint),
+        event_id: EventId::restore(format!("evt_{number}")),
+        payload: "{}".into(),
+        attempts: (1..=attempts).map(attempt).collect(),
+        step: attempts,
+        due_at: NOON,
+    }
+}
+
+/// Fills a lane as far as there is room.
+fn fill(board: &mut Board, endpoint: &Arc<Endpoint>, attempts: u32) -> usize {
+    let mut number = 0;
+    while board.take_in(owed(endpoint, number, attempts)).is_ok() {
+        number += 1;
+    }
+    number
+}
+
+fn all_that_may_go(board: &mut Board) -> Vec<Going> {
+    std::iter::from_fn(|| board.next()).collect()
+}
+
+/// Lets an endpoint answer quickly until its window is as wide as it gets.
+fn warm_up(board: &mut Board, endpoint: &Arc<Endpoint>) {
+    for _ in 0..WIDEST_WINDOW {
+        board.take_in(owed(endpoint, 0, 0)).expect("room");
+        let going = board.next().expect("it goes");
+        board.ended(&going, QUICKLY);
+    }
+}
+
+#[test]
+fn an_unknown_endpoint_gets_a_few_places_and_a_quick_one_many() {
+    let mut board = Board::default();
+    let endpoint = endpoint(1, 1);
+    fill(&mut board, &endpoint, 0);
+    let going = all_that_may_go(&mut board);
+    assert_eq!(going.len(), FIRST_WINDOW);
+    for going in going {
+        board.ended(&going, QUICKLY);
+    }
+    fill(&mut board, &endpoint, 0);
+    assert_eq!(all_that_may_go(&mut board).len(), 2 * FIRST_WINDOW);
+}
+
+#[test]
+fn an_endpoint_that_hangs_is_tried_by_one_probe_until_it_answers() {
+    let mut board = Board::default();
+    let endpoint = endpoint(1, 1);
+    fill(&mut board, &endpoint, 0);
+    let going = all_that_may_go(&mut board);
+    let (last, hung) = going.split_last().expect("some");
+    for going in hung {
+        board.ended(going, Ending::Hung);
+    }
+    assert!(board.next().is_none(), "one is still under way");
+    board.ended(last, Ending::Hung);
+    for _ in 0..5 {
+        let probe = board.next().expect("a probe");
+        assert!(board.next().is_none());
+        board.ended(&probe, Ending::Hung);
+    }
+    assert_eq!(board.room(&endpoint.id), 0, "nothing is taken in for it meanwhile");
+    let probe = board.next().expect("a probe");
+    board.ended(&probe, QUICKLY);
+    assert!(all_that_may_go(&mut board).len() > 1);
+}
+
+#[test]
+fn an_endpoint_that_refuses_or_answers_slowly_keeps_the_places_it_began_with() {
+    for ending in [Ending::Refused, SLOWLY] {
+        let mut board = Board::default();
+        let endpoint = endpoint(1, 1);
+        for _ in 0..20 {
+            fill(&mut board, &endpoint, 0);
+            let going = all_that_may_go(&mut board);
+            assert_eq!(going.len(), FIRST_WINDOW, "{ending:?}");
+            for going in going {
+                board.ended(&going, ending);
+            }
+        }
+    }
+}
+
+#[test]
+fn dead_endpoints_take_no_places_from_those_that_answer() {
+    let mut board = Board::default();
+    let healthy = endpoint(1, 1);
+    warm_up(&mut board, &healthy);
+    let dead: Vec<_> = (0..200).map(|number| endpoint(2 + i64::from(number) / 10, number)).collect();
+    for dead in &dead {
+        fill(&mut board, dead, 0);
+    }
+    let going = all_that_may_go(&mut board);
+    assert_eq!(going.len(), Places::default().of_others);
+    fill(&mut board, &healthy, 0);
+    let going = all_that_may_go(&mut board);
+    assert_eq!(going.len(), WIDEST_WINDOW);
+    assert!(going.iter().all(|going| going.owed.endpoint.id == healthy.id));
+}
+
+#[test]
+fn merchants_and_endpoints_take_turns() {
+    let mut board = Board::default();
+    let (many, few) = (endpoint(1, 1), endpoint(2, 2));
+    let third = endpoint(2, 3);
+    for endpoint in [&many, &few, &third] {
+        warm_up(&mut board, endpoint);
+    }
+    fill(&mut board, &many, 0);
+    for number in 0..2 {
+        board.take_in(owed(&few, number, 0)).expect("room");
+        board.take_in(owed(&third, number, 0)).expect("room");
+    }
+    let order: Vec<_> =
+        (0..8).filter_map(|_| board.next()).map(|going| going.owed.endpoint.id.clone()).collect();
+    let of_second = order.iter().filter(|id| **id != many.id).count();
+    assert_eq!(of_second, 4, "{order:?}");
+    assert!(order[..4].contains(&few.id) && order[..4].contains(&third.id), "{order:?}");
+}
+
+#[test]
+fn a_merchant_has_a_bound_of_its_own() {
+    let mut board = Board::default();
+    let endpoints: Vec<_> = (0..10).map(|number| endpoint(1, number)).collect();
+    for endpoint in &endpoints {
+        warm_up(&mut board, endpoint);
+        fill(&mut board, endpoint, 0);
+    }
+    let going = all_that_may_go(&mut board);
+    assert_eq!(going.len(), Places::default().of_merchant);
+    let other = endpoint(2, 0);
+    fill(&mut board, &other, 0);
+    assert_eq!(all_that_may_go(&mut board).len(), FIRST_WINDOW);
+    board.ended(&going[0], QUICKLY);
+    assert_eq!(all_that_may_go(&mut board).len(), 1);
+}
+
+#[test]
+fn fresh_deliveries_go_before_repeated_ones_but_do_not_starve_them() {
+    let mut board = Board::default();
+    let endpoint = endpoint(1, 1);
+    warm_up(&mut board, &endpoint);
+    for number in 0..100 {
+        board.take_in(owed(&endpoint, number, 1)).expect("room");
+    }
+    for number in 0..20 {
+        board.take_in(owed(&endpoint, number, 0)).expect("room");
+    }
+    let fresh: Vec<_> = (0..10).filter_map(|_| board.next()).map(|going| going.owed.is_fresh()).collect();
+    // Where the row of fresh ones begins depends on what went before.
+    assert!(fresh.windows(5).all(|turns| turns.iter().filter(|fresh| **fresh).count() == 4), "{fresh:?}");
+}
+
+#[test]
+fn memory_is_bounded_and_what_found_no_room_is_fetched_when_there_is_some() {
+    let mut board = Board::with_places(Places { kept: 100, ..Places::default() });
+    let endpoints: Vec<_> = (0..3).map(|number| endpoint(1, number)).collect();
+    let kept: usize = endpoints.iter().map(|endpoint| fill(&mut board, endpoint, 0)).sum();
+    assert_eq!(kept, 100);
+    let going = all_that_may_go(&mut board);
+    assert!(!going.is_empty());
+    let fetches = going.iter().filter(|going| board.ended(going, QUICKLY)).count();
+    assert!(fetches >= 1);
+}
+
+#[test]
+fn a_disabled_endpoint_is_left_alone_and_a_moved_one_found_at_its_new_address() {
+    let mut board = Board::default();
+    let endpoint = endpoint(1, 1);
+    fill(&mut board, &endpoint, 0);
+    let moved = TargetUrl::restore("https://moved.example/".to_owned());
+    let moved = Arc::new(Endpoint { url: moved, ..Endpoint::clone(&endpoint) });
+    board.changed(&moved);
+    assert_eq!(board.next().expect("it goes").owed.endpoint.url, moved.url);
+    let mut disabled = Endpoint::clone(&moved);
+    disabled.disable(None, NOON);
+    board.changed(&Arc::new(disabled));
+    assert!(board.next().is_none());
+    assert_eq!(board.load(), (1, 0));
+}
+
+proptest! {
+    /// Whatever happens, every delivery that was taken in goes out once, and no bound is passed.
+    #[test]
+    fn nothing_is_lost_and_no_bound_is_passed(steps in prop::collection::vec((0_u8..4, 0_u32..6, 0_u8..4), 1..400)) {
+        let places = Places { in_all: 20, of_merchant: 12, of_others: 9, kept: 60 };
+        let mut board = Board::with_places(places);
+        let endpoints: Vec<_> = (0..6).map(|number| endpoint(i64::from(number) / 2, number)).collect();
+        let mut under_way: Vec<Going> = Vec::new();
+        let (mut taken_in, mut gone) = (0, 0);
+        let ending = |kind| match kind {
+            0 => QUICKLY,
+            1 => SLOWLY,
+            2 => Ending::Refused,
+            _ => Ending::Hung,
+        };
+        for (step, which, kind) in steps {
+            match step {
+                0 | 1 => taken_in += usize::from(board.take_in(owed(&endpoints[which as usize], 0, kind.into())).is_ok()),
+                2 => under_way.extend(board.next()),
+                _ if under_way.is_empty() => {}
+                _ => {
+                    let over = under_way.swap_remove(which as usize % under_way.len());
+                    board.ended(&over, ending(kind));
+                    gone += 1;
+                }
+            }
+            let (going, waiting) = board.load();
+            prop_assert_eq!(going, under_way.len());
+            prop_assert!(going <= places.in_all && going + waiting <= places.kept);
+            prop_assert!(under_way.iter().filter(|going| going.other).count() <= places.of_others);
+        }
+        loop {
+            under_way.extend(all_that_may_go(&mut board));
+            let Some(over) = under_way.pop() else { break };
+            board.ended(&over, Ending::Hung);
+            gone += 1;
+        }
+        prop_assert_eq!((taken_in, board.load()), (gone, (0, 0)));
+    }
+}

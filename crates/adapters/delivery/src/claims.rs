@@ -1,0 +1,139 @@
+//! The claims: fetches what is due and nobody has in hand, as far as there is room, and gives back what found none.
+//!
+//! Fetching goes endpoint by endpoint. A queue in the order of time would fill up with what is owed to a dead endpoint, and
+//! everybody else would wait behind it.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_kernel::Timestamp;
+use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::Wanted;
+use tokio::time::{Instant, timeout};
+
+use crate::dispatcher::{Inner, lock};
+
+/// How long to rest if nothing happens here: what other nodes do makes no sound.
+const LONGEST_REST: Duration = Duration::from_secs(5);
+/// Between two looks for what dead nodes left, and for endpoints that have failed for too long.
+const ROUNDS: Duration = Duration::from_secs(2);
+/// Deliveries fetched in one commit.
+const AT_ONCE: u32 = 1_000;
+/// After an error.
+const RECOVERY: Duration = Duration::from_millis(500);
+
+/// Fetches until the dispatcher stops, then gives back what waits.
+pub(crate) async fn run(inner: Arc<Inner>) {
+    let mut next_round = Instant::now();
+    while !inner.is_stopping() {
+        let looked = async {
+            if Instant::now() >= next_round {
+                next_round = Instant::now() + ROUNDS;
+                make_round(&inner).await?;
+            }
+            give_back(&inner).await?;
+            fetch(&inner).await
+        };
+        let rest = match looked.await {
+            Ok(rest) => rest.min(next_round.saturating_duration_since(Instant::now())).min(LONGEST_REST),
+            Err(error) => {
+                tracing::warn!(%error, "owed deliveries could not be fetched");
+                RECOVERY
+            }
+        };
+        let _ = timeout(rest, inner.look.notified()).await;
+    }
+    let mut waiting = inner.board().clear();
+    lock(&inner.returned).append(&mut waiting);
+    if let Err(error) = give_back(&inner).await {
+        tracing::warn!(%error, "owed deliveries could not be given back; they are free when this node is gone");
+    }
+}
+
+async fn make_round(inner: &Arc<Inner>) -> Result<(), StoreUnavailable> {
+    let (queue, now) = (&inner.parts.queue, inner.parts.clock.now());
+    let freed = queue.free_abandoned().await?;
+    if freed > 0 {
+        tracing::info!(deliveries = freed, "taken over from a node that has died");
+    }
+    for endpoint in queue.disable_failing(now, &inner.parts.policy).await? {
+        tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
+        inner.board().changed(&Arc::new(endpoint));
+    }
+    inner.board().forget_idle();
+    let (under_way, waiting) = inner.board().load();
+    #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries in memory than 2^52")]
+    {
+        metrics::gauge!("quipu_webhook_attempts_under_way").set(under_way as f64);
+        metrics::gauge!("quipu_webhook_deliveries_in_memory").set(waiting as f64);
+    }
+    Ok(())
+}
+
+async fn give_back(inner: &Arc<Inner>) -> Result<(), StoreUnavailable> {
+    let returned = std::mem::take(&mut *lock(&inner.returned));
+    if returned.is_empty() {
+        return Ok(());
+    }
+    // Kept until the store has them, so that none is left in the hands of a node that has forgotten it.
+    match inner.parts.queue.give_back(returned.clone()).await {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            lock(&inner.returned).extend(returned);
+            Err(error)
+        }
+    }
+}
+
+/// Fetches what there is room for, and answers when something else will be due.
+async fn fetch(inner: &Arc<Inner>) -> Result<Duration, StoreUnavailable> {
+    let queue = &inner.parts.queue;
+    let now = inner.parts.clock.now();
+    let mut after = None;
+    loop {
+        let waiting = queue.waiting(now, after.as_ref()).await?;
+        let Some((_, last)) = waiting.last() else { break };
+        after = Some(last.clone());
+        let mut wanted = Vec::new();
+        {
+            let mut board = inner.board();
+            for (tenant, endpoint) in waiting {
+                let room = u32::try_from(board.room(&endpoint)).unwrap_or(u32::MAX).min(AT_ONCE);
+                if room == 0 {
+                    board.note_stored(endpoint, tenant.merchant());
+                } else {
+                    wanted.push(Wanted { tenant, endpoint, most: room });
+                }
+            }
+        }
+        claim(inner, now, wanted).await?;
+    }
+    let next = queue.next_due(now).await?;
+    Ok(next.map_or(LONGEST_REST, |next| next.since(inner.parts.clock.now())))
+}
+
+/// Claims in portions, so that no commit grows long.
+async fn claim(inner: &Arc<Inner>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreUnavailable> {
+    let mut portion: Vec<Wanted> = Vec::new();
+    let mut size = 0;
+    for (index, one) in wanted.iter().enumerate() {
+        portion.push(one.clone());
+        size += one.most;
+        if size < AT_ONCE && index + 1 < wanted.len() {
+            continue;
+        }
+        size = 0;
+        let asked = std::mem::take(&mut portion);
+        let claimed = inner.parts.queue.claim(now, asked.clone()).await?;
+        {
+            let mut board = inner.board();
+            for one in asked {
+                let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint).count();
+                if u32::try_from(got).is_ok_and(|got| got == one.most) {
+                    board.note_stored(one.endpoint, one.tenant.merchant());
+                }
+            }
+        }
+        inner.take_in(claimed);
+    }
+    Ok(())
+}

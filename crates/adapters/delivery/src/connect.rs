@@ -1,0 +1,136 @@
+//! The connector: resolves, judges every address, and dials one that was judged. There is no other way to a socket.
+
+use std::{
+    future::Future,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use http::Uri;
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, time::timeout};
+use tower_service::Service;
+
+use crate::guard::is_public;
+
+/// How long resolving, dialling and TLS may take together.
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Turns names into addresses.
+#[async_trait]
+pub trait Resolve: Send + Sync {
+    /// All addresses of a name.
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The resolver of the operating system.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemResolver;
+
+#[async_trait]
+impl Resolve for SystemResolver {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let found = tokio::net::lookup_host((name, 0)).await?;
+        Ok(found.map(|address| address.ip()).collect())
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ConnectProblem {
+    #[error("not an allowed address")]
+    NotAllowed,
+    #[error("not resolved")]
+    NotResolved,
+    #[error("not connected")]
+    NotConnected,
+    #[error("timed out")]
+    TimedOut,
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+
+/// Dials judged addresses.
+#[derive(Clone)]
+pub(crate) struct GuardedConnector {
+    pub(crate) resolver: Arc<dyn Resolve>,
+    /// Lifts the judgement, for development.
+    pub(crate) allow_private: bool,
+}
+
+impl GuardedConnector {
+    async fn connect(self, target: Uri) -> Result<TokioIo<TcpStream>, ConnectProblem> {
+        let host = target.host().ok_or(ConnectProblem::NotAllowed)?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let plain = target.scheme_str() == Some("http");
+        let port = target.port_u16().unwrap_or(if plain { 80 } else { 443 });
+        for address in self.judged(host).await? {
+            if let Ok(connection) = TcpStream::connect(SocketAddr::new(address, port)).await {
+                // A delivery is one small write whose answer is waited for.
+                let _ = connection.set_nodelay(true);
+                return Ok(TokioIo::new(connection));
+            }
+        }
+        Err(ConnectProblem::NotConnected)
+    }
+
+    /// The addresses behind a host, literal or name; all of them must be allowed, or none is.
+    async fn judged(&self, host: &str) -> Result<Vec<IpAddr>, ConnectProblem> {
+        let addresses = match host.parse() {
+            Ok(literal) => vec![literal],
+            Err(_) => self.resolver.resolve(host).await.map_err(|_| ConnectProblem::NotResolved)?,
+        };
+        if addresses.is_empty() {
+            return Err(ConnectProblem::NotResolved);
+        }
+        let allowed = self.allow_private || addresses.iter().all(|address| is_public(*address));
+        if allowed { Ok(addresses) } else { Err(ConnectProblem::NotAllowed) }
+    }
+}
+
+impl Service<Uri> for GuardedConnector {
+    type Response = TokioIo<TcpStream>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        let connector = self.clone();
+        Box::pin(async move { Ok(connector.connect(target).await?) })
+    }
+}
+
+/// A connector that gives up in time.
+#[derive(Clone)]
+pub(crate) struct InTime<C>(pub(crate) C);
+
+impl<C> Service<Uri> for InTime<C>
+where
+    C: Service<Uri, Error = BoxError>,
+    C::Future: Send + 'static,
+    C::Response: 'static,
+{
+    type Response = C::Response;
+    type Error = BoxError;
+    type Future = Connecting<C::Response>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        let connecting = self.0.call(target);
+        Box::pin(
+            async move { timeout(CONNECT_WITHIN, connecting).await.map_err(|_| ConnectProblem::TimedOut)? },
+        )
+    }
+}

@@ -1,0 +1,55 @@
+//! The courier: finds the secrets, sends, and notes how long it took.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use quipu_kernel::{Clock, EventId};
+use quipu_webhooks::{Attempted, Courier, Endpoint, SendProblem, Signer};
+use tokio::time::Instant;
+
+use crate::sender::{Parcel, Sender, SenderSettings};
+
+/// Sends over HTTP.
+pub struct HttpCourier {
+    sender: Sender,
+    signer: Signer,
+    clock: Arc<dyn Clock>,
+}
+
+/// The TLS of this build cannot be used. The text is for the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("TLS cannot be set up: {0}")]
+pub struct NoTls(String);
+
+impl HttpCourier {
+    /// A courier whose deliveries `signer` signs.
+    pub fn new(settings: SenderSettings, signer: Signer, clock: Arc<dyn Clock>) -> Result<Self, NoTls> {
+        let sender = Sender::new(settings).map_err(|error| NoTls(error.to_string()))?;
+        Ok(Self { sender, signer, clock })
+    }
+}
+
+#[async_trait]
+impl Courier for HttpCourier {
+    async fn attempt(&self, endpoint: &Endpoint, event: &EventId, payload: &str) -> Attempted {
+        let (started_at, begun) = (self.clock.now(), Instant::now());
+        let result = match self.signer.secrets(endpoint).await {
+            Ok(secrets) => {
+                let parcel = Parcel {
+                    target: &endpoint.url,
+                    environment: endpoint.tenant.environment(),
+                    event,
+                    payload,
+                    secrets: &secrets,
+                    at: started_at,
+                };
+                self.sender.send(parcel).await
+            }
+            Err(error) => {
+                tracing::error!(endpoint = %endpoint.id, %error, "a delivery could not be signed");
+                Err((SendProblem::Unprepared, None))
+            }
+        };
+        Attempted { started_at, duration: begun.elapsed(), result }
+    }
+}

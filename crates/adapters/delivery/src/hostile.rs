@@ -1,0 +1,358 @@
+//! Receivers that misbehave, and what a delivery to each comes to.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use quipu_kernel::{Environment, EventId, Timestamp};
+use quipu_signing::{SystemEntropy, WebhookSecret};
+use quipu_webhooks::{Answer, SendProblem, TargetUrl};
+use rustls::{RootCertStore, ServerConfig, pki_types::PrivateKeyDer};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    time::Instant,
+};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{
+    connect::{Resolve, SystemResolver},
+    sender::{EXCHANGE_WITHIN, Parcel, Sender, SenderSettings},
+};
+
+type Sent = Result<Answer, (SendProblem, Option<u16>)>;
+
+fn settings(allow_private: bool) -> SenderSettings {
+    SenderSettings { allow_private, roots: RootCertStore::empty(), resolver: Arc::new(SystemResolver) }
+}
+
+async fn send(sender: &Sender, url: &str) -> Sent {
+    let secrets = [WebhookSecret::generate(&SystemEntropy)];
+    let parcel = Parcel {
+        target: &TargetUrl::restore(url.to_owned()),
+        environment: Environment::Test,
+        event: &EventId::restore("evt_1763726400000_2222222222222222".to_owned()),
+        payload: "{\"id\":1}",
+        secrets: &secrets,
+        at: Timestamp::from_millis(1_763_726_400_000),
+    };
+    sender.send(parcel).await
+}
+
+/// Listens, gives each connection whose request has arrived to `behave`, and answers the port.
+async fn receiver<F, Fut>(behave: F) -> u16
+where
+    F: Fn(TcpStream) -> Fut + Send + 'static,
+    Fut: Future<Output = io::Result<()>> + Send + 'static,
+{
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            if read_request(&mut connection).await.is_ok() {
+                // What a receiver of these tests cannot write any more, nobody reads.
+                tokio::spawn(behave(connection));
+            }
+        }
+    });
+    port
+}
+
+/// Reads a request up to the end of its small body.
+async fn read_request(from: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
+    let mut request = String::new();
+    while !request.ends_with("{\"id\":1}") {
+        let mut piece = [0; 4096];
+        let length = from.read(&mut piece).await?;
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        request.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+    Ok(request)
+}
+
+/// What a delivery to a receiver that writes `answer` and closes comes to.
+async fn answered(answer: &'static [u8]) -> Sent {
+    let port = receiver(move |mut connection: TcpStream| async move {
+        connection.write_all(answer).await?;
+        connection.shutdown().await
+    });
+    let sender = Sender::new(settings(true)).expect("a sender");
+    send(&sender, &format!("http://127.0.0.1:{}/hook", port.await)).await
+}
+
+#[tokio::test]
+async fn a_plain_answer_is_read_and_its_beginning_kept() {
+    let answer = answered(b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 5\r\n\r\nlater").await;
+    let answer = answer.expect("an answer");
+    assert_eq!((answer.status, answer.excerpt.as_str()), (503, "later"));
+    assert_eq!(answer.retry_after, Some(Duration::from_secs(7)));
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let answer = answered(
+        b"HTTP/1.1 307 Elsewhere\r\nLocation: http://169.254.169.254/latest\r\nContent-Length: 0\r\n\r\n",
+    );
+    assert_eq!(answer.await.expect("an answer").status, 307);
+}
+
+#[tokio::test]
+async fn what_breaks_off_or_is_no_http_is_a_failed_attempt() {
+    let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nten bytes.";
+    assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(200))));
+    assert_eq!(answered(b"HTTP/1.1 200 OK\r\nContent-Le").await, Err((SendProblem::Broken, None)));
+    assert_eq!(answered(b"").await, Err((SendProblem::Broken, None)));
+    assert_eq!(answered(b"SSH-2.0-OpenSSH_9.2\r\n").await, Err((SendProblem::Broken, None)));
+    let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz";
+    assert_eq!(answered(chunks).await, Err((SendProblem::Broken, Some(200))));
+}
+
+#[tokio::test]
+async fn a_packed_answer_is_not_unpacked() {
+    let bomb = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00";
+    assert_eq!(answered(bomb).await, Err((SendProblem::TooMuch, Some(200))));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_announced_or_turns_out_too_long_is_not_read() {
+    let announced = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n";
+    assert_eq!(answered(announced).await, Err((SendProblem::TooMuch, Some(200))));
+
+    let written = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&written);
+    let port = receiver(move |mut connection: TcpStream| {
+        let counting = Arc::clone(&counting);
+        async move {
+            connection.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").await?;
+            loop {
+                counting.fetch_add(connection.write(&[b'x'; 8192]).await?, Ordering::Relaxed);
+            }
+        }
+    });
+    let sender = Sender::new(settings(true)).expect("a sender");
+    let sent = send(&sender, &format!("http://127.0.0.1:{}/", port.await)).await;
+    assert_eq!(sent, Err((SendProblem::TooMuch, Some(200))));
+    // What lies in the buffers of two sockets is some megabytes; ten gigabytes would be something else.
+    assert!(written.load(Ordering::Relaxed) < 64 << 20);
+}
+
+#[tokio::test]
+async fn a_hundred_preliminary_answers_are_too_many() {
+    let port = receiver(|mut connection: TcpStream| async move {
+        for _ in 0..100 {
+            connection.write_all(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n").await?;
+        }
+        connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await
+    });
+    let sender = Sender::new(settings(true)).expect("a sender");
+    let sent = send(&sender, &format!("http://127.0.0.1:{}/", port.await)).await;
+    assert_eq!(sent.map_err(|(problem, _)| problem), Err(SendProblem::TooMuch));
+    let few = answered(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    assert_eq!(few.expect("an answer").status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_drips_is_given_up_in_time() {
+    let head: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+    for at_once in [0, head.len()] {
+        let port = receiver(move |mut connection: TcpStream| async move {
+            connection.write_all(&head[..at_once]).await?;
+            for byte in head[at_once..].iter().chain([b'x'; 1000].iter()) {
+                connection.write_all(&[*byte]).await?;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Ok(())
+        });
+        let sender = Sender::new(settings(true)).expect("a sender");
+        let url = format!("http://127.0.0.1:{}/", port.await);
+        let begun = Instant::now();
+        let sent = send(&sender, &url).await;
+        assert_eq!(sent, Err((SendProblem::TimedOut, (at_once > 0).then_some(200))));
+        assert_eq!(begun.elapsed().as_secs(), EXCHANGE_WITHIN.as_secs());
+    }
+}
+
+/// Answers the next of its lists each time it is asked.
+struct Changing {
+    answers: Vec<Vec<IpAddr>>,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Resolve for Changing {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(self.answers[turn.min(self.answers.len() - 1)].clone())
+    }
+}
+
+#[tokio::test]
+async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
+    let reached = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&reached);
+    let port = receiver(move |mut connection: TcpStream| {
+        counting.fetch_add(1, Ordering::Relaxed);
+        async move { connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await }
+    });
+    let port = port.await;
+    let private = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    // A block for documentation is refused as well; a public address that nobody answers from is not to be had here, so
+    // the first answer is mixed.
+    let public: IpAddr = "93.184.215.14".parse().expect("an address");
+    let resolver =
+        Changing { answers: vec![vec![public, private], vec![private]], asked: AtomicUsize::new(0) };
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(false) });
+    let sender = sender.expect("a sender");
+    let not_allowed = Err((SendProblem::AddressNotAllowed, None));
+    for _ in 0..3 {
+        assert_eq!(send(&sender, &format!("http://rebound.test:{port}/")).await, not_allowed);
+    }
+    for host in
+        ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "localhost", "[64:ff9b::7f00:1]"]
+    {
+        let sent = send(&sender, &format!("http://{host}:{port}/")).await;
+        assert_eq!(sent, not_allowed, "{host}");
+    }
+    assert_eq!(reached.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
+    let resolver = Changing { answers: vec![vec![]], asked: AtomicUsize::new(0) };
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
+    let sent = send(&sender.expect("a sender"), "http://nobody.test/").await;
+    assert_eq!(sent, Err((SendProblem::NotResolved, None)));
+    let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let url = format!("http://{}/", closed.local_addr().expect("bound"));
+    drop(closed);
+    let sender = Sender::new(settings(true)).expect("a sender");
+    assert_eq!(send(&sender, &url).await, Err((SendProblem::NotConnected, None)));
+}
+
+/// A resolver that hangs.
+struct Silent;
+
+#[async_trait]
+impl Resolve for Silent {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn connecting_has_a_limit_of_its_own() {
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(Silent), ..settings(false) });
+    let begun = Instant::now();
+    let sent = send(&sender.expect("a sender"), "http://slow.test/").await;
+    assert_eq!(sent, Err((SendProblem::TimedOut, None)));
+    assert_eq!(begun.elapsed().as_secs(), crate::connect::CONNECT_WITHIN.as_secs());
+}
+
+/// A TLS receiver under a certificate for `name`; answers its port and what believes its certificate.
+async fn tls_receiver(name: &str) -> (u16, RootCertStore) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).expect("a root");
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .expect("a configuration");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            if let Ok(mut connection) = acceptor.accept(connection).await {
+                let _ = read_request(&mut connection).await;
+                let _ = answer_ok(&mut connection).await;
+            }
+        }
+    });
+    (port, roots)
+}
+
+async fn answer_ok(to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await
+}
+
+#[tokio::test]
+async fn only_a_good_certificate_for_the_right_name_is_believed() {
+    let (port, roots) = tls_receiver("shop.test").await;
+    let home =
+        || Changing { answers: vec![vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]], asked: AtomicUsize::new(0) };
+    let believing = SenderSettings { roots, resolver: Arc::new(home()), ..settings(true) };
+    let unbelieving = SenderSettings { resolver: Arc::new(home()), ..settings(true) };
+    for (settings, name, good) in [
+        (believing.clone(), "shop.test", true),
+        (believing, "other.test", false),
+        (unbelieving, "shop.test", false),
+    ] {
+        let sender = Sender::new(settings).expect("a sender");
+        let sent = send(&sender, &format!("https://{name}:{port}/")).await;
+        match sent {
+            Ok(answer) => assert!(good && answer.excerpt == "ok", "{name}"),
+            Err(problem) => assert!(!good && problem == (SendProblem::Tls, None), "{name}: {problem:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_is_signed_as_the_standard_says_and_asks_for_plain_bytes() {
+    let (tell, mut told) = tokio::sync::mpsc::channel(1);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let url = format!("http://{}/hook?x=1", listener.local_addr().expect("bound"));
+    tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.expect("a connection");
+        let request = read_request(&mut connection).await.expect("a request");
+        answer_ok(&mut connection).await.expect("written");
+        tell.send(request).await.expect("the test waits");
+    });
+    let sender = Sender::new(settings(true)).expect("a sender");
+    assert!(send(&sender, &url).await.is_ok());
+    let request = told.recv().await.expect("a request").to_lowercase();
+    assert!(request.starts_with("post /hook?x=1 http/1.1\r\n"), "{request}");
+    for header in [
+        "webhook-id: evt_1763726400000_2222222222222222",
+        "webhook-timestamp: 1763726400",
+        "webhook-signature: v1,",
+        "content-type: application/json",
+        "accept-encoding: identity",
+        "content-length: 8",
+    ] {
+        assert!(request.contains(&format!("\r\n{header}")), "{header}: {request}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_for_the_next_delivery() {
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&accepted);
+    let port = receiver(move |mut connection: TcpStream| {
+        counting.fetch_add(1, Ordering::Relaxed);
+        async move {
+            loop {
+                answer_ok(&mut connection).await?;
+                read_request(&mut connection).await?;
+            }
+        }
+    });
+    let sender = Sender::new(settings(true)).expect("a sender");
+    let url = format!("http://127.0.0.1:{}/", port.await);
+    for _ in 0..5 {
+        assert!(send(&sender, &url).await.is_ok());
+    }
+    assert_eq!(accepted.load(Ordering::Relaxed), 1);
+}

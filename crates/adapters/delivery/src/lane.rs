@@ -1,0 +1,137 @@
+//! The lane of one endpoint: what it is owed here, and how much of it may be under way at once.
+
+use std::{collections::VecDeque, time::Duration};
+
+use quipu_webhooks::Owed;
+
+/// Attempts under way to an endpoint that nothing is known of yet.
+pub(crate) const FIRST_WINDOW: usize = 8;
+/// The most attempts under way to one endpoint, however well it answers.
+pub(crate) const WIDEST_WINDOW: usize = 128;
+/// So many attempts in a row must hang until it is tried by one probe at a time.
+const HANGS_UNTIL_PROBED: u32 = 3;
+/// An endpoint that answers within this time is a quick one.
+const QUICK: Duration = Duration::from_secs(1);
+/// Deliveries kept in memory for an endpoint: many for a quick one, few for others, whose turn is long in coming.
+const KEPT_QUICK: usize = 2_000;
+const KEPT_OTHERS: usize = 64;
+/// After so many fresh deliveries a repeated one has its turn, so that neither kind starves the other.
+const FRESH_IN_A_ROW: u32 = 4;
+
+/// How an attempt ended, as far as it matters for the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// An answer came, whatever it said, after this time.
+    Answered(Duration),
+    /// No answer came, but that was learnt soon.
+    Refused,
+    /// It hung until a limit of time.
+    Hung,
+}
+
+/// What is kept for an endpoint.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    fresh: VecDeque<Owed>,
+    again: VecDeque<Owed>,
+    fresh_in_a_row: u32,
+    pub(crate) under_way: usize,
+    window: usize,
+    hangs: u32,
+    quick: bool,
+    /// Whether the lane stands among those that may send next.
+    pub(crate) ready: bool,
+    /// Whether the store may hold more that is due.
+    pub(crate) more_stored: bool,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self {
+            fresh: VecDeque::new(),
+            again: VecDeque::new(),
+            fresh_in_a_row: 0,
+            under_way: 0,
+            window: FIRST_WINDOW,
+            hangs: 0,
+            quick: false,
+            ready: false,
+            more_stored: false,
+        }
+    }
+}
+
+impl Lane {
+    /// Whether it has answered quickly when it was last heard of.
+    pub(crate) const fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// How many more deliveries may be kept here. To an endpoint that is probed only the probe is.
+    pub(crate) fn room(&self) -> usize {
+        let most = match self.hangs {
+            HANGS_UNTIL_PROBED.. => 1,
+            _ if self.quick => KEPT_QUICK,
+            _ => KEPT_OTHERS,
+        };
+        most.saturating_sub(self.held())
+    }
+
+    /// How many are kept here, those under way included.
+    pub(crate) fn held(&self) -> usize {
+        self.fresh.len() + self.again.len() + self.under_way
+    }
+
+    /// Whether there is something to send and a place for it.
+    pub(crate) fn may_send(&self) -> bool {
+        self.under_way < self.window && !(self.fresh.is_empty() && self.again.is_empty())
+    }
+
+    pub(crate) fn push(&mut self, owed: Owed) {
+        let kind = if owed.is_fresh() { &mut self.fresh } else { &mut self.again };
+        kind.push_back(owed);
+    }
+
+    /// The next delivery, which is under way from now on.
+    pub(crate) fn take(&mut self) -> Option<Owed> {
+        let turn_of_again = self.fresh_in_a_row >= FRESH_IN_A_ROW && !self.again.is_empty();
+        let fresh = if turn_of_again { None } else { self.fresh.pop_front() };
+        self.fresh_in_a_row = if fresh.is_some() { self.fresh_in_a_row + 1 } else { 0 };
+        let taken = fresh.or_else(|| self.again.pop_front())?;
+        self.under_way += 1;
+        Some(taken)
+    }
+
+    /// Learns from an attempt that is over.
+    pub(crate) fn ended(&mut self, ending: Ending) {
+        self.under_way -= 1;
+        match ending {
+            Ending::Answered(after) => {
+                self.quick = after < QUICK;
+                // Each quick answer makes room for one more, so that the window doubles with each round of answers; an
+                // endpoint that takes its time gets no more than the places it began with.
+                self.window = if self.quick { self.window + 1 } else { self.window.min(FIRST_WINDOW) };
+                self.window = self.window.clamp(FIRST_WINDOW / 2, WIDEST_WINDOW);
+                self.hangs = 0;
+            }
+            Ending::Refused => {}
+            Ending::Hung => {
+                self.hangs = self.hangs.saturating_add(1);
+                self.quick = false;
+                self.window = if self.hangs >= HANGS_UNTIL_PROBED { 1 } else { (self.window / 2).max(1) };
+            }
+        }
+    }
+
+    /// Whether it runs dry while the store may have more.
+    pub(crate) fn wants_more(&self) -> bool {
+        self.more_stored
+            && self.held() <= if self.quick { KEPT_QUICK / 4 } else { KEPT_OTHERS / 4 }
+            && self.room() > 0
+    }
+
+    /// Empties it of what is not under way.
+    pub(crate) fn drain(&mut self) -> Vec<Owed> {
+        self.fresh.drain(..).chain(self.again.drain(..)).collect()
+    }
+}

@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod board;
+mod claims;
+mod connect;
+mod courier;
+mod dispatcher;
+mod guard;
+#[cfg(test)]
+mod hostile;
+mod lane;
+mod recorder;
+mod sender;
+
+pub use connect::{Resolve, SystemResolver};
+pub use courier::{HttpCourier, NoTls};
+pub use dispatcher::{Dispatcher, Parts};
+pub use sender::SenderSettings;

@@ -1,0 +1,297 @@
+//! The sender: one signed `POST`, within its limits of time and size, whatever the receiver does.
+
+use std::{
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Uri, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Body as _;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{self, Client},
+    rt::{TokioExecutor, TokioTimer},
+};
+use quipu_kernel::{Environment, EventId, Timestamp};
+use quipu_signing::WebhookSecret;
+use quipu_webhooks::{Answer, SendProblem, TargetUrl};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::Notify;
+use url::Url;
+
+use crate::connect::{ConnectProblem, GuardedConnector, InTime, Resolve, SystemResolver};
+
+/// How long an exchange may take in all, the answer's body included.
+pub(crate) const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
+/// How much of an answer's body is read.
+const MOST_READ: usize = 64 * 1024;
+/// How much of an answer's head is read: a header list of this size is more than anybody needs.
+const LARGEST_HEAD: u32 = 32 * 1024;
+/// How many preliminary answers (1xx) are waited through.
+const MOST_PRELIMINARIES: usize = 8;
+/// How long an idle connection is kept: a little less than the five seconds after which common servers close theirs, so
+/// that a delivery seldom meets a connection that is just being closed.
+const IDLE: Duration = Duration::from_secs(4);
+/// How many idle connections are kept for one receiver.
+const MOST_IDLE: usize = 64;
+
+/// How deliveries are sent.
+#[derive(Clone)]
+pub struct SenderSettings {
+    /// Whether addresses that are not public may be dialled: for development only.
+    pub allow_private: bool,
+    /// Whose certificates are believed.
+    pub roots: RootCertStore,
+    /// Who turns names into addresses.
+    pub resolver: Arc<dyn Resolve>,
+}
+
+impl SenderSettings {
+    /// With the certificate authorities that the operating system believes, and its resolver.
+    pub fn of_system(allow_private: bool) -> Self {
+        let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::warn!(%error, "some certificate authorities could not be read");
+        }
+        let mut roots = RootCertStore::empty();
+        let (believed, _) = roots.add_parsable_certificates(found.certs);
+        if believed == 0 {
+            tracing::warn!("no certificate authority is believed: deliveries over https will fail");
+        }
+        Self { allow_private, roots, resolver: Arc::new(SystemResolver) }
+    }
+}
+
+/// What is sent: an event, signed for its receiver.
+pub(crate) struct Parcel<'a> {
+    pub(crate) target: &'a TargetUrl,
+    pub(crate) environment: Environment,
+    pub(crate) event: &'a EventId,
+    pub(crate) payload: &'a str,
+    pub(crate) secrets: &'a [WebhookSecret],
+    pub(crate) at: Timestamp,
+}
+
+type Connector = InTime<HttpsConnector<GuardedConnector>>;
+
+/// Sends, over connections that are kept for the next delivery to the same receiver. It follows no redirect, knows no
+/// proxy and decompresses nothing.
+#[derive(Clone)]
+pub(crate) struct Sender {
+    client: Client<Connector, Full<Bytes>>,
+}
+
+impl Sender {
+    pub(crate) fn new(settings: SenderSettings) -> Result<Self, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(settings.roots)
+            .with_no_client_auth();
+        let guarded = GuardedConnector { resolver: settings.resolver, allow_private: settings.allow_private };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .enable_http2()
+            .wrap_connector(guarded);
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(MOST_IDLE)
+            .http1_max_buf_size(LARGEST_HEAD as usize)
+            .http2_max_header_list_size(LARGEST_HEAD)
+            .http2_initial_stream_window_size(LARGEST_HEAD)
+            .http2_initial_connection_window_size(4 * LARGEST_HEAD)
+            .build(InTime(connector));
+        Ok(Self { client })
+    }
+
+    /// One exchange. If it ends badly after an answer has begun, its status is told beside the problem.
+    pub(crate) async fn send(&self, parcel: Parcel<'_>) -> Result<Answer, (SendProblem, Option<u16>)> {
+        let mut request = request(&parcel).map_err(|problem| (problem, None))?;
+        let preliminaries = Arc::new(Preliminaries::default());
+        let counting = Arc::clone(&preliminaries);
+        hyper::ext::on_informational(&mut request, move |_| counting.count());
+        let mut status = None;
+        let exchange = async {
+            tokio::select! {
+                answered = self.exchange(request, &mut status) => answered,
+                () = preliminaries.exceeded.notified() => Err(SendProblem::TooMuch),
+            }
+        };
+        let ended = tokio::time::timeout(EXCHANGE_WITHIN, exchange).await;
+        let ended = ended.unwrap_or(Err(SendProblem::TimedOut));
+        // They may have come in one piece with the answer.
+        let ended = if preliminaries.are_too_many() { Err(SendProblem::TooMuch) } else { ended };
+        ended.map_err(|problem| (problem, status))
+    }
+
+    async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+        status: &mut Option<u16>,
+    ) -> Result<Answer, SendProblem> {
+        let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
+        let code = response.status().as_u16();
+        *status = Some(code);
+        // None was asked for, and nothing here unpacks one.
+        let packed = response.headers().get(header::CONTENT_ENCODING).is_some_and(|by| by != "identity");
+        let size_told = response.body().size_hint().lower();
+        if packed || usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
+            return Err(SendProblem::TooMuch);
+        }
+        let retry_after = retry_after(response.headers());
+        let body = read(response.into_body()).await?;
+        Ok(Answer::new(code, retry_after, &body))
+    }
+}
+
+/// Reads a body to its end, and keeps its beginning.
+async fn read(mut body: hyper::body::Incoming) -> Result<Vec<u8>, SendProblem> {
+    let (mut read, mut kept) = (0, Vec::new());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| SendProblem::Broken)?;
+        let Some(data) = frame.data_ref() else { continue };
+        read += data.len();
+        if read > MOST_READ {
+            return Err(SendProblem::TooMuch);
+        }
+        let room = Answer::KEPT - kept.len();
+        kept.extend_from_slice(&data[..data.len().min(room)]);
+    }
+    Ok(kept)
+}
+
+/// Counts preliminary answers.
+#[derive(Default)]
+struct Preliminaries {
+    seen: AtomicUsize,
+    exceeded: Notify,
+}
+
+impl Preliminaries {
+    fn count(&self) {
+        if self.seen.fetch_add(1, Ordering::Relaxed) >= MOST_PRELIMINARIES {
+            self.exceeded.notify_one();
+        }
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.seen.load(Ordering::Relaxed) > MOST_PRELIMINARIES
+    }
+}
+
+fn request(parcel: &Parcel<'_>) -> Result<Request<Full<Bytes>>, SendProblem> {
+    let uri = uri(parcel.target, parcel.environment)?;
+    let id = parcel.event.as_str();
+    let signature = WebhookSecret::sign_with_all(parcel.secrets, id, parcel.at, parcel.payload.as_bytes());
+    let text = |text: &str| HeaderValue::from_str(text).map_err(|_| SendProblem::Unprepared);
+    let mut request = Request::post(uri)
+        .body(Full::new(Bytes::copy_from_slice(parcel.payload.as_bytes())))
+        .map_err(|_| SendProblem::Unprepared)?;
+    let headers = request.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers
+        .insert(header::USER_AGENT, HeaderValue::from_static(concat!("Quipu/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert("webhook-id", text(id)?);
+    headers.insert("webhook-timestamp", HeaderValue::from(parcel.at.seconds()));
+    headers.insert("webhook-signature", text(&signature)?);
+    Ok(request)
+}
+
+/// The address as it is dialled. The parser writes every spelling of an IP address in its usual form, so that the guard
+/// knows a literal when it sees one.
+fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem> {
+    let mut url = Url::parse(target.as_str()).map_err(|_| SendProblem::Unprepared)?;
+    if environment == Environment::Live && url.scheme() != "https" {
+        return Err(SendProblem::AddressNotAllowed);
+    }
+    url.set_fragment(None);
+    let without_user = url.set_username("").and_then(|()| url.set_password(None));
+    without_user.map_err(|()| SendProblem::Unprepared)?;
+    url.as_str().parse().map_err(|_| SendProblem::Unprepared)
+}
+
+/// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date`, so that the
+/// clocks need not agree.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let asked = text(header::RETRY_AFTER)?.trim();
+    if let Ok(seconds) = asked.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(asked).ok()?;
+    let sent_at = httpdate::parse_http_date(text(header::DATE)?).ok()?;
+    Some(until.duration_since(sent_at).unwrap_or_default())
+}
+
+/// What an error of the client means to the merchant.
+fn problem_of(error: &legacy::Error) -> SendProblem {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(this) = cause {
+        if let Some(problem) = this.downcast_ref::<ConnectProblem>() {
+            return match problem {
+                ConnectProblem::NotAllowed => SendProblem::AddressNotAllowed,
+                ConnectProblem::NotResolved => SendProblem::NotResolved,
+                ConnectProblem::NotConnected => SendProblem::NotConnected,
+                ConnectProblem::TimedOut => SendProblem::TimedOut,
+            };
+        }
+        cause = this.source();
+    }
+    // Addresses are judged, resolved and dialled by our own connector; what else fails in connecting is TLS.
+    if error.is_connect() { SendProblem::Tls } else { SendProblem::Broken }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_an_address_is_written_in_its_usual_form() {
+        for (given, dialled) in [
+            ("http://0x7f.1/x", "http://127.0.0.1/x"),
+            ("http://2130706433", "http://127.0.0.1/"),
+            ("http://0177.0.0.1:8080/", "http://127.0.0.1:8080/"),
+            ("http://user:secret@shop.example/h?a=b#c", "http://shop.example/h?a=b"),
+            ("http://[::FFFF:7f00:1]/", "http://[::ffff:7f00:1]/"),
+            ("http://１２７.0.0.1/", "http://127.0.0.1/"),
+        ] {
+            let uri = uri(&TargetUrl::restore(given.to_owned()), Environment::Test).expect("an address");
+            assert_eq!(uri.to_string(), dialled);
+        }
+    }
+
+    #[test]
+    fn nothing_goes_over_plain_http_in_the_live_environment() {
+        let judge = |text: &str| uri(&TargetUrl::restore(text.to_owned()), Environment::Live).map(drop);
+        assert_eq!(judge("http://shop.example"), Err(SendProblem::AddressNotAllowed));
+        assert_eq!(judge("https://shop.example"), Ok(()));
+    }
+
+    #[test]
+    fn a_receiver_asks_for_time_in_seconds_or_by_a_date() {
+        let asked = |after: &str, date: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::RETRY_AFTER, after.parse().expect("a value"));
+            headers.insert(header::DATE, date.parse().expect("a value"));
+            retry_after(&headers)
+        };
+        let date = "Fri, 21 Nov 2025 12:00:00 GMT";
+        assert_eq!(asked("120", date), Some(Duration::from_mins(2)));
+        assert_eq!(asked("Fri, 21 Nov 2025 12:01:30 GMT", date), Some(Duration::from_secs(90)));
+        assert_eq!(asked("Fri, 21 Nov 2025 11:00:00 GMT", date), Some(Duration::ZERO));
+        for nonsense in ["", "soon", "-1", "1.5"] {
+            assert_eq!(asked(nonsense, date), None, "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `POST /api/v1/providers/{rail}/callbacks`: what payment providers tell.
+
+use quipu_payments::{CallbackHeaders, Heard, NotVerified, RailEvent};
+use serde_json::json;
+
+use crate::{
+    call::{Call, Outcome},
+    caller::Provider,
+    code::ErrorCode,
+    envelope,
+    error::ApiError,
+};
+
+/// The most that a callback may have. The protocol's own has less than two kilobytes.
+pub(crate) const MOST_BYTES: usize = 64 * 1024;
+
+/// Which rail a callback comes from: its signature over the raw body is judged before anything of it is read.
+pub(crate) fn judge(call: &Call) -> Result<Provider, ApiError> {
+    let rail = call.state.services.rails.by_callback_name(call.segment("rail"));
+    let unknown = || ApiError::refused(ErrorCode::RouteNotFound, "there is no such provider");
+    let rail = rail.ok_or_else(unknown)?;
+    // Of a header that is there twice nobody can say which is meant.
+    let header = |name: &str| {
+        let mut values = call.request.headers().get_all(name);
+        let value = values.next().and_then(|value| value.to_str().ok());
+        value.filter(|_| values.next().is_none())
+    };
+    let headers = CallbackHeaders {
+        id: header("webhook-id"),
+        timestamp: header("webhook-timestamp"),
+        signature: header("webhook-signature"),
+    };
+    match rail.verify_callback(headers, &call.body) {
+        Ok(()) => Ok(Provider::verified(rail.name().to_owned())),
+        Err(NotVerified::NoCallbacks) => Err(unknown()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Stores what a provider tells and applies it, once. What cannot be applied waits for a person, and is answered like the
+/// rest: the provider has done its part.
+pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
+    let event = RailEvent::parse(&call.json()?)?;
+    let heard = call.state.services.hear.run(provider.rail(), &event).await?;
+    if let Heard::Parked(reason) = heard {
+        tracing::warn!(
+            rail = provider.rail(),
+            payment = event.rail_reference,
+            reason = reason.as_str(),
+            "what a rail told was parked"
+        );
+    }
+    metrics::counter!("quipu_callbacks_total", "outcome" => heard.as_str()).increment(1);
+    envelope::one(json!({ "id": event.id, "outcome": heard.as_str() }))
+}

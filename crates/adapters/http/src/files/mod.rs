@@ -1,0 +1,124 @@
+//! The storage host: where files are sent and fetched by whoever has a signed URL. The URL is the permission, so nothing else
+//! is asked for; it names the merchant's file and ends soon.
+
+pub(crate) mod fetch;
+pub(crate) mod send;
+
+use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
+use quipu_signing::{SignedUrl, UrlProblem};
+use quipu_tickets::{AttachmentId, StoredAttachment, TicketId, Upload};
+
+use crate::{call::Call, code::ErrorCode, error::ApiError, query::Query, state::AppState};
+
+/// Where one file is, in the segments of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    tenant: Tenant,
+    ticket: TicketId,
+    attachment: AttachmentId,
+}
+
+impl Place {
+    /// The place that the path names; what cannot be one is nowhere.
+    fn of(call: &Call) -> Result<Self, ApiError> {
+        let read = || {
+            let environment: Environment = call.segment("environment").parse().ok()?;
+            let merchant = call.segment("merchant").parse().ok().map(MerchantId)?;
+            let ticket = call.segment("ticket").parse().ok()?;
+            let attachment = call.segment("attachment").parse().ok()?;
+            Some(Self { tenant: Tenant::new(merchant, environment), ticket, attachment })
+        };
+        read().ok_or_else(ApiError::attachment_not_found)
+    }
+
+    fn of_stored(stored: &StoredAttachment) -> Self {
+        let (ticket, attachment) = (stored.ticket.clone(), stored.shown.id.clone());
+        Self { tenant: stored.tenant, ticket, attachment }
+    }
+
+    /// The path as it is signed, whatever stands before it at the storage host.
+    fn path(&self, kind: Kind) -> String {
+        let (environment, merchant) = (self.tenant.environment(), self.tenant.merchant());
+        let (first, last) = match kind {
+            Kind::Upload => ("uploads", ""),
+            Kind::File => ("files", ""),
+            Kind::Thumbnail => ("files", "/thumbnail"),
+        };
+        format!("/{first}/{environment}/{merchant}/{}/{}{last}", self.ticket, self.attachment)
+    }
+
+    fn url(&self, state: &AppState, kind: Kind, expires: i64) -> String {
+        let path = self.path(kind);
+        let signed = SignedUrl { method: kind.method(), path: &path, expires };
+        let signature = signed.sign(&state.services.keyring);
+        format!("{}{path}?expires={expires}&signature={signature}", state.settings.upload_url)
+    }
+
+    /// Whether the request's URL was made here, for this, and has not ended.
+    fn verify(&self, call: &Call, kind: Kind) -> Result<(), ApiError> {
+        let query = Query::parse(call.request.query_string())?;
+        let (mut ignored, invalid) = (quipu_kernel::Problems::new(), UrlProblem::Mismatch);
+        let expires =
+            query.whole_number("expires", &mut ignored).and_then(|number| i64::try_from(number).ok());
+        let signature = query.text("signature", &mut ignored);
+        let (Some(expires), Some(signature)) = (expires, signature) else { return Err(refused(invalid)) };
+        let path = self.path(kind);
+        let signed = SignedUrl { method: kind.method(), path: &path, expires };
+        signed.verify(&call.state.services.keyring, signature, call.now).map_err(refused)
+    }
+}
+
+/// What a URL is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Upload,
+    File,
+    Thumbnail,
+}
+
+impl Kind {
+    const fn method(self) -> &'static str {
+        match self {
+            Self::Upload => "PUT",
+            Self::File | Self::Thumbnail => "GET",
+        }
+    }
+}
+
+fn refused(problem: UrlProblem) -> ApiError {
+    let code = match problem {
+        UrlProblem::Mismatch => ErrorCode::UrlInvalid,
+        UrlProblem::Expired => ErrorCode::UrlExpired,
+    };
+    ApiError::refused(code, problem.to_string())
+}
+
+/// The end of a URL, in whole seconds, rounded up.
+fn end(at: Timestamp) -> i64 {
+    at.millis().div_euclid(1000) + i64::from(at.millis().rem_euclid(1000) > 0)
+}
+
+/// Where the bytes of an upload are sent.
+pub(crate) fn upload_url(state: &AppState, upload: &Upload) -> String {
+    let (ticket, attachment) = (upload.ticket.clone(), upload.id.clone());
+    Place { tenant: upload.tenant, ticket, attachment }.url(state, Kind::Upload, end(upload.expires_at))
+}
+
+/// Where an attachment is fetched.
+pub(crate) struct Links {
+    pub(crate) download: String,
+    /// Once there is one.
+    pub(crate) thumbnail: Option<String>,
+}
+
+impl Links {
+    pub(crate) fn of(call: &Call, stored: &StoredAttachment) -> Self {
+        let place = Place::of_stored(stored);
+        let expires = end(call.now.plus(call.state.services.tickets.periods().download_expires_in));
+        let thumbnail = stored.thumbnail.as_ref();
+        Self {
+            download: place.url(&call.state, Kind::File, expires),
+            thumbnail: thumbnail.map(|_| place.url(&call.state, Kind::Thumbnail, expires)),
+        }
+    }
+}

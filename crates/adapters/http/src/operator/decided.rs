@@ -1,0 +1,72 @@
+//! What every decision of a person has in common: it is made once under its key, and its answer is in its own commit.
+
+use quipu_commit::{Answer, IdempotencyRecord};
+use quipu_kernel::Tenant;
+use quipu_payments::{Answered, DecideError, Doing};
+use serde_json::{Value, json};
+
+use super::once::OperatorOnce;
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    error::ApiError,
+    kept_answer,
+};
+
+/// A decision on its way: who makes it, and under which key.
+pub(super) struct Deciding<'a> {
+    pub(super) doing: Doing<'a>,
+    once: Option<OperatorOnce>,
+}
+
+impl<'a> Deciding<'a> {
+    /// Begins a decision about something of `tenant`; `Err` is the answer that it was given before.
+    pub(super) async fn begin(
+        call: &'a Call,
+        staff: &Staff,
+        tenant: Tenant,
+    ) -> Result<Result<Self, Answered>, ApiError> {
+        let entropy = call.state.services.entropy.as_ref();
+        let doing = Doing { entropy, at: call.now, actor: staff.actor() };
+        let Some(key) = kept_answer::idempotency_key(call)? else {
+            return Ok(Ok(Self { doing, once: None }));
+        };
+        let once = OperatorOnce::new(call, tenant, key);
+        match once.repeat().await? {
+            Some(repeated) => Ok(Err(repeated)),
+            None => Ok(Ok(Self { doing, once: Some(once) })),
+        }
+    }
+
+    /// What is kept of the answer with this data, in the commit of the decision.
+    pub(super) fn keeps(&self, data: &Value) -> Option<IdempotencyRecord> {
+        self.once.as_ref().map(|once| once.record(&answer(data)))
+    }
+
+    /// Sends what came of it. A refusal by the state of things is kept too.
+    pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Outcome {
+        match (decided, self.once) {
+            (Ok(data), _) => kept_answer::send(Answered { answer: answer(&data), replayed: false }),
+            (Err(DecideError::IdempotencyKeyUsed), Some(once)) => {
+                let repeated = once.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
+                kept_answer::send(repeated)
+            }
+            (Err(error), Some(once)) if is_kept(&error) => kept_answer::send(once.keep(&error.into()).await?),
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+}
+
+fn answer(data: &Value) -> Answer {
+    Answer { status: 200, body: json!({ "success": true, "data": data }).to_string() }
+}
+
+const fn is_kept(error: &DecideError) -> bool {
+    matches!(
+        error,
+        DecideError::NotAllowed(_)
+            | DecideError::ExceedsPayment(_)
+            | DecideError::InsufficientBalance
+            | DecideError::OutOfRange
+    )
+}

@@ -1,0 +1,122 @@
+//! What hosted pages show of a merchant.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use quipu_kernel::{Fields, MerchantId, Problems};
+use quipu_merchants::{Accent, MerchantPage};
+use quipu_pages::{LogoProblem, MAX_LOGO_BYTES, redraw};
+use quipu_signing::sha256_hex;
+use serde_json::{Value, json};
+
+use super::existing_merchant;
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    envelope,
+    error::ApiError,
+};
+
+const MAX_NAME: usize = 255;
+/// The most characters that the base64 of a logo has, line breaks not counted on.
+const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
+
+/// `GET /operator/v1/merchants/{id}/page`
+pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+    let merchant = existing_merchant(&call).await?;
+    shown(&call, merchant).await
+}
+
+/// `PUT /operator/v1/merchants/{id}/page`: sets all of it; what is left out is the gateway's own again.
+pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
+    let merchant = existing_merchant(&call).await?;
+    let (page, file) = parse(&call.json()?)?;
+    // Pictures are drawn where nobody waits for the thread.
+    let drawn = match file {
+        Some(file) => {
+            let drawn = tokio::task::spawn_blocking(move || redraw(&file)).await;
+            let drawn = drawn.map_err(|error| ApiError::internal("drawing a logo", &error))?;
+            Some(drawn.map_err(|problem: LogoProblem| ApiError::validation("logo", &problem.to_string()))?)
+        }
+        None => None,
+    };
+    let page = MerchantPage { logo: drawn.as_deref().map(sha256_hex), ..page };
+    set(&call, &staff, merchant, Some((page, drawn))).await
+}
+
+/// `DELETE /operator/v1/merchants/{id}/page`
+pub(crate) async fn delete(call: Call, staff: Staff) -> Outcome {
+    let merchant = existing_merchant(&call).await?;
+    set(&call, &staff, merchant, None).await
+}
+
+async fn set(
+    call: &Call,
+    staff: &Staff,
+    merchant: MerchantId,
+    page: Option<(MerchantPage, Option<Vec<u8>>)>,
+) -> Outcome {
+    let store = &call.state.services.pages.store;
+    let before = store.merchant_page(merchant).await?;
+    let audit = call.state.onboarding.audit_of_page(
+        merchant,
+        (audited(before.as_ref()), audited(page.as_ref().map(|(page, _)| page))),
+        staff.actor(),
+    );
+    store.set_merchant_page(merchant, page, audit).await?;
+    shown(call, merchant).await
+}
+
+fn audited(page: Option<&MerchantPage>) -> Value {
+    page.map_or(Value::Null, |page| json!({ "name": page.name, "accent": page.accent, "logo": page.logo }))
+}
+
+async fn shown(call: &Call, merchant: MerchantId) -> Outcome {
+    let store = &call.state.services.pages.store;
+    let page = store.merchant_page(merchant).await?.unwrap_or_default();
+    let picture = match &page.logo {
+        Some(hash) => store.logo(hash).await?,
+        None => None,
+    };
+    envelope::one(json!({
+        "merchant_id": merchant,
+        "name": page.name,
+        "accent": page.accent,
+        "logo": picture.map(|picture| STANDARD.encode(picture)),
+        "logo_url": page.logo.map(|hash| format!("{}/logos/{hash}.png", call.state.settings.public_url)),
+    }))
+}
+
+fn parse(body: &Value) -> Result<(MerchantPage, Option<Vec<u8>>), ApiError> {
+    let fields = Fields::of_body(body)?;
+    let mut problems = Problems::new();
+    let name = fields.text("name", MAX_NAME, &mut problems).map(str::to_owned);
+    if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
+        problems.add("name", "must not be blank");
+    }
+    let accent = fields.parsed::<Accent>("accent", &mut problems);
+    let logo = read_logo(&fields, &mut problems);
+    if problems.is_empty() {
+        Ok((MerchantPage { name, accent, logo: None }, logo))
+    } else {
+        Err(problems.into())
+    }
+}
+
+fn read_logo(fields: &Fields<'_>, problems: &mut Problems) -> Option<Vec<u8>> {
+    let text = match fields.value("logo") {
+        None | Some(Value::Null) => return None,
+        Some(Value::String(text)) => text,
+        Some(_) => {
+            problems.add("logo", "must be a string");
+            return None;
+        }
+    };
+    if text.len() > MAX_LOGO_TEXT {
+        problems.add("logo", LogoProblem::TooLong);
+        return None;
+    }
+    let file = STANDARD.decode(text).ok();
+    if file.is_none() {
+        problems.add("logo", "must be base64");
+    }
+    file
+}

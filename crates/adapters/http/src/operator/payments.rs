@@ -1,0 +1,52 @@
+//! Payments of every merchant.
+
+use quipu_kernel::{Page, Problems};
+use quipu_payments::{Payment, SearchFilter, operator_record};
+use serde_json::json;
+
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    envelope,
+    error::ApiError,
+    query::Query,
+    v1::payments::list,
+};
+
+/// `GET /operator/v1/payments`, newest first.
+pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+    let (filter, page) = parse(&call.query()?)?;
+    let (payments, total) = call.state.services.money.search_payments(&filter, page).await?;
+    envelope::many(payments.iter().map(operator_record).collect(), total, page)
+}
+
+/// `GET /operator/v1/payments/{payment_id}`: the payment and everything that happened to it.
+pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+    let payment = found(&call).await?;
+    let money = &call.state.services.money;
+    let timeline = money.timeline(payment.terms().tenant, payment.id()).await?;
+    let mut shown = operator_record(&payment);
+    shown["alerted_at"] = json!(timeline.alerted_at);
+    shown["timeline"] =
+        serde_json::to_value(&timeline).map_err(|error| ApiError::internal("writing a timeline", &error))?;
+    envelope::one(shown)
+}
+
+/// The payment that the path names, whoever's it is.
+pub(super) async fn found(call: &Call) -> Result<Payment, ApiError> {
+    let id = call.segment("payment_id").parse().map_err(|_| ApiError::payment_not_found())?;
+    let payment = call.state.services.money.find_payment(&id).await?;
+    payment.ok_or_else(ApiError::payment_not_found)
+}
+
+fn parse(query: &Query) -> Result<(SearchFilter, Page), ApiError> {
+    let mut problems = Problems::new();
+    let page = query.page(&mut problems);
+    let filter = SearchFilter {
+        merchant: query.merchant(&mut problems),
+        environment: query.parsed("environment", &mut problems),
+        rail: query.text("rail", &mut problems).map(str::to_owned),
+        payment: list::filter(query, &mut problems),
+    };
+    if problems.is_empty() { Ok((filter, page)) } else { Err(problems.into()) }
+}

@@ -1,0 +1,75 @@
+//! Refunds.
+
+use quipu_kernel::{Amount, Fields, Page, Problems};
+use quipu_payments::{Payment, Refund, RefundOrder, operator_record};
+use serde_json::{Value, json};
+
+use super::{checked, decided::Deciding, payments::found};
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    envelope,
+    error::ApiError,
+    kept_answer,
+};
+
+const MAX_REASON: usize = 500;
+const MAX_TICKET: usize = 64;
+
+/// `POST /operator/v1/payments/{payment_id}/refunds`
+pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+    let order = parse(&call.json()?)?;
+    let payment = found(&call).await?;
+    let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {
+        Ok(deciding) => deciding,
+        Err(repeated) => return kept_answer::send(repeated),
+    };
+    let decided = {
+        let record = |before: &_, after: &_, refund: &_| {
+            (deciding.doing.refunded(before, after, refund), deciding.keeps(&shown(after, refund)))
+        };
+        call.state.services.refund.run(payment.id(), &order, &record).await
+    };
+    deciding.end(decided.map(|(payment, refund)| shown(&payment, &refund))).await
+}
+
+/// `GET /operator/v1/payments/{payment_id}/refunds`, eldest first.
+pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+    let mut problems = Problems::new();
+    let page = call.query()?.page(&mut problems);
+    let page: Page = checked(Some(page), problems)?;
+    let payment = found(&call).await?;
+    let refunds = call.state.services.money.refunds(payment.terms().tenant, payment.id()).await?;
+    let total = u64::try_from(refunds.len()).unwrap_or(u64::MAX);
+    let from = usize::try_from(page.offset()).unwrap_or(usize::MAX);
+    let wanted = refunds.into_iter().skip(from).take(page.limit() as usize);
+    envelope::many(wanted.collect(), total, page)
+}
+
+/// The refund, and the payment as it stands after it.
+fn shown(payment: &Payment, refund: &Refund) -> Value {
+    let mut shown = serde_json::to_value(refund).unwrap_or_default();
+    shown["payment"] = operator_record(payment);
+    shown["status"] = json!(payment.status());
+    shown["status_version"] = json!(payment.state().version);
+    shown["refunded_amount"] = json!(payment.state().refunded_amount);
+    shown
+}
+
+fn parse(body: &Value) -> Result<RefundOrder, ApiError> {
+    let fields = Fields::of_body(body)?;
+    let mut problems = Problems::new();
+    if !fields.has("amount") {
+        problems.add("amount", "is required");
+    }
+    let amount = fields.integer("amount", &mut problems).and_then(|units| {
+        let amount = Amount::new(units).ok();
+        if amount.is_none() {
+            problems.add("amount", "must be from 1 to 2^53 - 1");
+        }
+        amount
+    });
+    let reason = fields.text("reason", MAX_REASON, &mut problems).map(str::to_owned);
+    let ticket_id = fields.text("ticket_id", MAX_TICKET, &mut problems).map(str::to_owned);
+    checked(amount.map(|amount| RefundOrder { amount, reason, ticket_id }), problems)
+}

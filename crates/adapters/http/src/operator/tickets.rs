@@ -1,0 +1,112 @@
+//! Tickets, as support works with them.
+
+use quipu_kernel::{Page, Problems};
+use quipu_payments::PaymentRecord;
+use quipu_tickets::{
+    EntryRecord, MoveDraft, QueueFilter, QueueRecord, ReplyDraft, SupportTicket, Ticket, TicketId,
+    parse_assignment,
+};
+use serde::Serialize;
+
+use super::checked;
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    envelope,
+    error::ApiError,
+};
+
+/// `GET /operator/v1/tickets`: the queue.
+pub(crate) async fn queue(call: Call, _staff: Staff) -> Outcome {
+    let query = call.query()?;
+    let mut problems = Problems::new();
+    let p = &mut problems;
+    let page = query.page(p);
+    let filter = QueueFilter {
+        merchant: query.merchant(p),
+        environment: query.parsed("environment", p),
+        statuses: query.parsed_all("status", p),
+        categories: query.parsed_all("category", p),
+        priority: query.parsed("priority", p),
+        assignee: query.text("assignee", p).map(str::to_owned),
+        payment_id: query.parsed("payment_id", p),
+        created: query.created(p),
+    };
+    let page = checked(Some(page), problems)?;
+    let (items, total) = call.state.services.support_reads.queue(&filter, page).await?;
+    envelope::many_counted(items.iter().map(QueueRecord::of).collect(), total, page)
+}
+
+/// `GET /operator/v1/tickets/{id}`: the ticket, all that was said, and the payment it is about.
+pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+    let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
+    let tenant = ticket.terms().tenant;
+    let latest = latest(&call, &ticket).await?;
+    let (entries, total) =
+        call.state.services.support_reads.conversation(tenant, ticket.id(), latest).await?;
+    let payment = match &ticket.terms().payment_id {
+        Some(id) => call.state.services.payments.payment(tenant, id).await?,
+        None => None,
+    };
+    envelope::one(Whole {
+        ticket: SupportTicket::of(&ticket),
+        comments: entries.iter().map(EntryRecord::of).collect(),
+        total_comments: total,
+        payment: payment.as_ref().map(PaymentRecord::of),
+    })
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    ticket: SupportTicket<'a>,
+    comments: Vec<EntryRecord<'a>>,
+    total_comments: u64,
+    payment: Option<PaymentRecord<'a>>,
+}
+
+/// The last page of what was said: all of it, unless it is very long.
+async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
+    let first = Page::new(1, 0).unwrap_or_default();
+    let (_, total) =
+        call.state.services.support_reads.conversation(ticket.terms().tenant, ticket.id(), first).await?;
+    let behind = total.saturating_sub(Page::MAX_LIMIT.into());
+    Ok(Page::new(Page::MAX_LIMIT, behind).unwrap_or_default())
+}
+
+/// `GET /operator/v1/tickets/{id}/comments`: all that was said, page by page.
+pub(crate) async fn comments(call: Call, _staff: Staff) -> Outcome {
+    let mut problems = Problems::new();
+    let page = call.query()?.page(&mut problems);
+    let page = checked(Some(page), problems)?;
+    let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
+    let tenant = ticket.terms().tenant;
+    let (entries, total) = call.state.services.support_reads.conversation(tenant, ticket.id(), page).await?;
+    envelope::many_counted(entries.iter().map(EntryRecord::of).collect(), total, page)
+}
+
+/// `POST /operator/v1/tickets/{id}/assign`
+pub(crate) async fn assign(call: Call, staff: Staff) -> Outcome {
+    let assignee = parse_assignment(&call.json()?)?;
+    let ticket = call.state.services.tickets.assign(&ticket_id(&call)?, assignee, &staff.actor()).await?;
+    envelope::one(SupportTicket::of(&ticket))
+}
+
+/// `POST /operator/v1/tickets/{id}/status`
+pub(crate) async fn set_status(call: Call, staff: Staff) -> Outcome {
+    let draft = MoveDraft::parse(&call.json()?)?;
+    let ticket = call.state.services.tickets.set_status(&ticket_id(&call)?, &draft, &staff.actor()).await?;
+    envelope::one(SupportTicket::of(&ticket))
+}
+
+/// `POST /operator/v1/tickets/{id}/comments`
+pub(crate) async fn say(call: Call, staff: Staff) -> Outcome {
+    let draft = ReplyDraft::parse(&call.json()?)?;
+    let entry = call.state.services.tickets.say(&ticket_id(&call)?, draft, &staff.actor()).await?;
+    envelope::one(EntryRecord::of(&entry))
+}
+
+/// The ticket that the path names; what is no identifier names none.
+fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {
+    call.segment("id").parse().map_err(|_| ApiError::ticket_not_found())
+}

@@ -1,0 +1,32 @@
+//! Webhooks that the operator configures for a merchant.
+
+use quipu_kernel::{Environment, Fields, Problems, Tenant};
+
+use super::{checked, existing_merchant, tenant_of};
+use crate::{
+    call::{Call, Outcome},
+    caller::Staff,
+    v1::webhooks::endpoints,
+};
+
+/// `POST /operator/v1/merchants/{id}/webhooks`
+pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+    let merchant = existing_merchant(&call).await?;
+    let body = call.json()?;
+    let mut problems = Problems::new();
+    let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
+    let judged_for = tenant.unwrap_or(Tenant::new(merchant, Environment::Test));
+    if let Err(others) = quipu_webhooks::EndpointDraft::parse(&body, judged_for.environment()) {
+        problems.append(others);
+    }
+    let tenant = checked(tenant, problems)?;
+    endpoints::create_for(&call, tenant, &body, Some(staff.actor())).await
+}
+
+/// `GET /operator/v1/merchants/{id}/webhooks`
+pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+    let merchant = existing_merchant(&call).await?;
+    let (query, mut problems) = (call.query()?, Problems::new());
+    let environment = query.parsed("environment", &mut problems).unwrap_or(Environment::Live);
+    endpoints::list_for(&call, Tenant::new(merchant, environment), &query, problems).await
+}

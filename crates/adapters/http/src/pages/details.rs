@@ -1,0 +1,27 @@
+//! The page's facts as JSON.
+
+use actix_web::http::StatusCode;
+use quipu_pages::PageDetails;
+use serde::Serialize;
+
+use super::visit::Visit;
+use crate::{
+    call::{Call, Outcome},
+    envelope,
+};
+
+/// The facts at the top level, as a creation answers its payment, and once more as `data`, as every other read does.
+#[derive(Serialize)]
+struct Details<'a> {
+    success: bool,
+    data: &'a PageDetails<'a>,
+    #[serde(flatten)]
+    members: &'a PageDetails<'a>,
+}
+
+/// `GET /payment-pages/{token}/details`
+pub(crate) async fn handle(call: Call) -> Outcome {
+    let visit = Visit::of(&call).await?;
+    let details = PageDetails::new(visit.view(call.now, None));
+    envelope::json(StatusCode::OK, &Details { success: true, data: &details, members: &details })
+}

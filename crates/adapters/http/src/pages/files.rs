@@ -1,0 +1,64 @@
+//! The files beside pages, and the front page.
+
+use actix_web::{
+    HttpResponse,
+    http::{
+        StatusCode,
+        header::{self, HeaderValue},
+    },
+};
+use quipu_pages::{FrontLink, asset, front, policy};
+
+use crate::{
+    call::{Call, Outcome},
+    code::ErrorCode,
+    error::ApiError,
+    reply,
+};
+
+/// `GET /assets/{name}`
+pub(crate) async fn file(call: Call) -> Outcome {
+    let asset = asset(call.segment("name")).ok_or_else(no_file)?;
+    Ok(kept_for_ever(asset.content_type, asset.body.into_bytes()))
+}
+
+/// `GET /logos/{name}`
+pub(crate) async fn logo(call: Call) -> Outcome {
+    let hash = call.segment("name").strip_suffix(".png").ok_or_else(no_file)?;
+    let picture = call.state.services.pages.store.logo(hash).await?.ok_or_else(no_file)?;
+    Ok(kept_for_ever("image/png", picture))
+}
+
+/// `GET /`
+pub(crate) async fn front_page(call: Call) -> Outcome {
+    let root = call.state.settings.root();
+    let link = |what, path: &str, text: &str| FrontLink {
+        what,
+        href: format!("{root}{path}"),
+        text: text.to_owned(),
+    };
+    let mut links = vec![
+        link("Interactive reference", "/api/v1/docs", "/api/v1/docs"),
+        link("Machine-readable description", "/api/v1/openapi.json", "/api/v1/openapi.json"),
+        link("Whether the service is ready", "/readyz", "/readyz"),
+    ];
+    links.extend(call.state.settings.front_links.iter().cloned());
+    Ok(reply::page(StatusCode::OK, policy(), front(&links, root)))
+}
+
+/// A file whose name has a hash of what is in it, so that it never changes.
+fn kept_for_ever(content_type: &'static str, body: Vec<u8>) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
+        .insert_header((
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("public, max-age=31536000, immutable"),
+        ))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
+        .insert_header((header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'")))
+        .body(body)
+}
+
+fn no_file() -> ApiError {
+    ApiError::refused(ErrorCode::RouteNotFound, "there is no such file")
+}

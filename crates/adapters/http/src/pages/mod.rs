@@ -1,0 +1,15 @@
+//! Hosted pages: what a payer or a recipient sees, under an address that only they have.
+
+pub(crate) mod details;
+pub(crate) mod events;
+pub(crate) mod files;
+pub(crate) mod links;
+pub(crate) mod recipient;
+pub(crate) mod scheme;
+mod services;
+pub(crate) mod show;
+mod viewers;
+mod visit;
+
+pub use services::PageServices;
+pub use viewers::{ViewerLimits, Viewers};

@@ -1,0 +1,63 @@
+//! The recipient's form.
+
+use std::collections::BTreeMap;
+
+use actix_web::http::{StatusCode, header};
+use quipu_pages::{Filled, Notice, PaymentPage, policy};
+use quipu_payments::FillError;
+
+use super::{
+    show::{instead, notice_page, see_page},
+    visit::Visit,
+};
+use crate::{
+    call::{Call, Outcome},
+    code::ErrorCode,
+    error::ApiError,
+    reply,
+};
+
+/// `POST /payment-pages/{token}/recipient`. A browser is answered with a page, and everybody else with JSON.
+pub(crate) async fn handle(call: Call) -> Outcome {
+    let outcome = fill(&call).await;
+    match outcome {
+        Err(error) if wants_page(&call) => instead(&call, error),
+        other => other,
+    }
+}
+
+async fn fill(call: &Call) -> Outcome {
+    let visit = Visit::of(call).await?;
+    let values: BTreeMap<String, String> = call.form()?.into_members();
+    let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
+    match call.state.services.pages.recipients.run(tenant, &id, &values).await {
+        Ok(()) => Ok(see_page(&visit.place())),
+        Err(FillError::Invalid(problems)) if wants_page(call) => {
+            let filled = Filled { values, problems: problems.into_messages() };
+            let page = PaymentPage::new(visit.view(call.now, Some(&filled)));
+            Ok(reply::page(StatusCode::BAD_REQUEST, policy(), page.html()))
+        }
+        Err(FillError::NotAwaited) if wants_page(call) => {
+            Ok(notice_page(call, ErrorCode::PaymentAlreadyProcessed, Notice::AlreadyGiven))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether it is a browser that asks.
+fn wants_page(call: &Call) -> bool {
+    let accepted = call.request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+impl From<FillError> for ApiError {
+    fn from(error: FillError) -> Self {
+        match error {
+            FillError::NotFound => super::visit::page_not_found(),
+            FillError::Invalid(problems) => Self::Validation(problems),
+            FillError::NotAwaited => Self::refused(ErrorCode::PaymentAlreadyProcessed, error.to_string()),
+            FillError::MethodNotAvailable => Self::refused(ErrorCode::MethodNotAvailable, error.to_string()),
+            FillError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Who watches which page, and how a change reaches them.
+//!
+//! One listener hears of every commit. It reads each payment that changed and is watched once, and hands it to the
+//! payment's room; everybody in the room shares what is written of it. A room keeps only the latest state, so that
+//! whoever reads slowly makes nothing grow.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use actix_web::web::Bytes;
+use futures_util::StreamExt;
+use quipu_commit::{Aggregate, Heard, NewsDesk};
+use quipu_kernel::{PaymentId, Tenant};
+use quipu_pages::Language;
+use quipu_payments::{Payment, PaymentReads};
+use tokio::sync::watch;
+
+use super::visit::About;
+
+/// How many may watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViewerLimits {
+    /// One page.
+    pub of_page: usize,
+    /// All pages together.
+    pub in_all: usize,
+}
+
+impl Default for ViewerLimits {
+    fn default() -> Self {
+        Self { of_page: 8_192, in_all: 32_768 }
+    }
+}
+
+/// How many payments are read at once when something was missed.
+const READS_AT_ONCE: usize = 16;
+
+type Key = (Tenant, PaymentId);
+
+/// A state of a payment, and what is written of it in each language, once for everybody.
+pub(super) struct Snapshot {
+    pub(super) payment: Payment,
+    written: [OnceLock<Bytes>; Language::ALL.len()],
+}
+
+impl Snapshot {
+    fn new(payment: Payment) -> Self {
+        Self { payment, written: Default::default() }
+    }
+
+    /// What is written of it in a language; `write` is asked by the first who needs it.
+    pub(super) fn written(&self, language: Language, write: impl FnOnce() -> Bytes) -> Bytes {
+        let place = Language::ALL.iter().position(|known| *known == language).unwrap_or_default();
+        self.written[place].get_or_init(write).clone()
+    }
+}
+
+type Latest = Option<Arc<Snapshot>>;
+
+struct Room {
+    about: Arc<About>,
+    latest: watch::Sender<Latest>,
+    viewers: usize,
+}
+
+/// Everybody who watches a page.
+#[derive(Default)]
+pub struct Viewers {
+    limits: ViewerLimits,
+    rooms: Mutex<Rooms>,
+}
+
+#[derive(Default)]
+struct Rooms {
+    of: HashMap<Key, Room>,
+    viewers: usize,
+}
+
+/// A place in a room; leaving it gives it back.
+pub(super) struct Seat {
+    viewers: Arc<Viewers>,
+    key: Key,
+    /// What everybody in the room has in common, once for all.
+    pub(super) about: Arc<About>,
+    pub(super) latest: watch::Receiver<Latest>,
+}
+
+impl Viewers {
+    /// Nobody yet, and at most so many.
+    pub fn new(limits: ViewerLimits) -> Self {
+        Self { limits, rooms: Mutex::default() }
+    }
+
+    /// A seat before this payment's page; none if there is no room for another.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        tenant: Tenant,
+        id: &PaymentId,
+        about: &Arc<About>,
+    ) -> Option<Seat> {
+        let mut rooms = self.rooms();
+        let key = (tenant, id.clone());
+        let here = rooms.of.get(&key).map_or(0, |room| room.viewers);
+        if rooms.viewers >= self.limits.in_all || here >= self.limits.of_page {
+            return None;
+        }
+        rooms.viewers += 1;
+        let room = rooms.of.entry(key.clone()).or_insert_with(|| Room::empty(about));
+        room.viewers += 1;
+        let (about, latest) = (Arc::clone(&room.about), room.latest.subscribe());
+        Some(Seat { viewers: Arc::clone(self), key, about, latest })
+    }
+
+    /// How many watch at present.
+    pub fn count(&self) -> usize {
+        self.rooms().viewers
+    }
+
+    /// Hands what is committed to those who watch, until there is no more news.
+    pub async fn follow(&self, desk: &dyn NewsDesk, reads: &dyn PaymentReads) {
+        let mut listener = desk.listen();
+        loop {
+            match listener.next().await {
+                Heard::News(news) if !news.incomplete => {
+                    let payments = news.saved.iter().filter(|(kind, ..)| *kind == Aggregate::PAYMENT);
+                    let named = payments.filter_map(|(_, tenant, id)| Some((*tenant, id.parse().ok()?)));
+                    self.renew(named.filter(|key| self.is_watched(key)).collect(), reads).await;
+                }
+                Heard::News(_) | Heard::Missed => self.renew(self.watched(), reads).await,
+                Heard::Ended => return,
+            }
+        }
+    }
+
+    /// Reads these payments and hands each to its room. One that cannot be read now is read with the next news, or by
+    /// whoever comes back.
+    async fn renew(&self, keys: Vec<Key>, reads: &dyn PaymentReads) {
+        let read = |key: Key| async move { (reads.payment(key.0, &key.1).await.ok().flatten(), key) };
+        let mut all = futures_util::stream::iter(keys).map(read).buffer_unordered(READS_AT_ONCE);
+        while let Some((payment, key)) = all.next().await {
+            let Some(payment) = payment else { continue };
+            if let Some(room) = self.rooms().of.get(&key) {
+                room.latest.send_replace(Some(Arc::new(Snapshot::new(payment))));
+            }
+        }
+    }
+
+    fn is_watched(&self, key: &Key) -> bool {
+        self.rooms().of.contains_key(key)
+    }
+
+    fn watched(&self) -> Vec<Key> {
+        self.rooms().of.keys().cloned().collect()
+    }
+
+    fn leave(&self, key: &Key) {
+        let mut rooms = self.rooms();
+        rooms.viewers = rooms.viewers.saturating_sub(1);
+        if let Some(room) = rooms.of.get_mut(key) {
+            room.viewers = room.viewers.saturating_sub(1);
+            if room.viewers == 0 {
+                rooms.of.remove(key);
+            }
+        }
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, Rooms> {
+        // Nothing panics while it is held, and if something did, the counts would still be right.
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room {
+    fn empty(about: &Arc<About>) -> Self {
+        Self { about: Arc::clone(about), latest: watch::Sender::new(None), viewers: 0 }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.viewers.leave(&self.key);
+    }
+}
+
+impl std::fmt::Debug for Viewers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Viewers({})", self.count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::{Environment, MerchantId};
+
+    use super::*;
+
+    fn id(last: char) -> PaymentId {
+        format!("pay_1763683200000_abcdefghjkm{last}").parse().expect("an identifier")
+    }
+
+    #[test]
+    fn seats_are_bounded_by_page_and_in_all_and_are_given_back() {
+        let viewers = Arc::new(Viewers::new(ViewerLimits { of_page: 2, in_all: 3 }));
+        let tenant = Tenant::new(MerchantId(1), Environment::Test);
+        let about = Arc::new(About::plain());
+        let enter = |last| viewers.enter(tenant, &id(last), &about);
+        let (first, _second) = (enter('a'), enter('a'));
+        assert!(first.is_some() && enter('a').is_none(), "a third before one page");
+        let _third = enter('b');
+        assert!(enter('c').is_none(), "a fourth in all");
+        drop(first);
+        assert!(enter('c').is_some());
+        assert_eq!((viewers.count(), viewers.watched().len()), (2, 2));
+    }
+}

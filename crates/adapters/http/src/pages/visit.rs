@@ -1,0 +1,98 @@
+//! One visit of a page: the payment behind its token, whose it is, and in which language.
+
+use std::sync::Arc;
+
+use actix_web::http::header;
+use quipu_kernel::{PaymentId, Problems, Tenant, Timestamp};
+use quipu_pages::{Brand, Filled, Language, Place, View, Words};
+use quipu_payments::{PageLinks, Payment, recipient_members};
+
+use crate::{call::Call, code::ErrorCode, error::ApiError, state::AppState};
+
+/// What all visits of one page have in common.
+pub(super) struct About {
+    pub(super) brand: Brand,
+    /// The path of the public address.
+    pub(super) root: String,
+    /// The members that the recipient has to give, where one is awaited.
+    members: Vec<String>,
+}
+
+impl About {
+    #[cfg(test)]
+    pub(super) fn plain() -> Self {
+        Self { brand: Brand::plain("Merchant"), root: String::new(), members: Vec::new() }
+    }
+
+    /// What is shown of a payment at `now`.
+    pub(super) fn view<'a>(&'a self, payment: &'a Payment, words: Words, now: Timestamp) -> View<'a> {
+        let (brand, root, members) = (&self.brand, self.root.as_str(), self.members.as_slice());
+        View { payment, brand, words, now, root, token: "", members, filled: None }
+    }
+}
+
+/// A visit.
+pub(super) struct Visit {
+    pub(super) payment: Payment,
+    pub(super) about: Arc<About>,
+    pub(super) words: Words,
+    pub(super) token: String,
+}
+
+impl Visit {
+    /// Finds the page of the call's token.
+    pub(super) async fn of(call: &Call) -> Result<Self, ApiError> {
+        let token = call.segment("token").to_owned();
+        // Whatever is no token is not looked up.
+        let hash = PageLinks::hash_of(&token).ok_or_else(page_not_found)?;
+        Self::behind(call, &hash, token).await
+    }
+
+    /// Finds the payment whose page has an address with this hash.
+    pub(super) async fn behind(call: &Call, hash: &str, token: String) -> Result<Self, ApiError> {
+        let services = &call.state.services;
+        let (tenant, id) = services.pages.store.payment_of(hash).await?.ok_or_else(page_not_found)?;
+        let payment = payment_of(&call.state, tenant, &id).await?;
+        let merchant = services.directory.merchant(tenant.merchant()).await?;
+        let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
+        let brand = Brand::of(&merchant, services.pages.store.merchant_page(merchant.id).await?);
+        let mut members = Vec::new();
+        if payment.waits_for_recipient() {
+            let routes = services.directory.routes(tenant.merchant()).await?;
+            members = recipient_members(&payment, &routes);
+        }
+        let about = Arc::new(About { brand, root: call.state.settings.root().to_owned(), members });
+        Ok(Self { payment, about, words: words(call), token })
+    }
+
+    /// What the page is made of at `now`.
+    pub(super) fn view<'a>(&'a self, now: Timestamp, filled: Option<&'a Filled>) -> View<'a> {
+        View { token: &self.token, filled, ..self.about.view(&self.payment, self.words, now) }
+    }
+
+    /// Where the page is.
+    pub(super) fn place(&self) -> Place {
+        Place::new(&self.about.root, &self.token, self.words.language())
+    }
+}
+
+/// The payment as it stands now.
+pub(super) async fn payment_of(
+    state: &AppState,
+    tenant: Tenant,
+    id: &PaymentId,
+) -> Result<Payment, ApiError> {
+    state.services.payments.payment(tenant, id).await?.ok_or_else(page_not_found)
+}
+
+/// The language of a call: `lang`, else what the browser accepts. A `lang` that cannot be read is none.
+pub(super) fn words(call: &Call) -> Words {
+    let query = call.query().ok();
+    let wanted = query.as_ref().and_then(|query| query.text("lang", &mut Problems::new()));
+    let accepted = call.request.headers().get(header::ACCEPT_LANGUAGE);
+    Words::of(Language::choose(wanted, accepted.and_then(|value| value.to_str().ok())))
+}
+
+pub(super) fn page_not_found() -> ApiError {
+    ApiError::refused(ErrorCode::PageNotFound, "there is no such page")
+}

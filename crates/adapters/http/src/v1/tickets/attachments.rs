@@ -1,0 +1,64 @@
+//! Where the files of comments may be fetched.
+
+use quipu_tickets::{CommentId, StoredAttachment};
+use serde_json::json;
+
+use super::ticket_id;
+use crate::{
+    call::{Call, Outcome},
+    caller::Caller,
+    code::ErrorCode,
+    envelope,
+    error::ApiError,
+    files,
+};
+
+/// `GET …/tickets/{id}/attachments/{attachment_id}`
+pub(crate) async fn of_ticket(call: Call, caller: Caller) -> Outcome {
+    let stored = find(&call, &caller).await?;
+    links(&call, &stored)
+}
+
+/// `GET …/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}`
+pub(crate) async fn of_comment(call: Call, caller: Caller) -> Outcome {
+    let ticket = ticket_id(&call)?;
+    require_ticket(&call, &caller).await?;
+    let reads = &call.state.services.ticket_reads;
+    let comment: Option<CommentId> = call.segment("comment_id").parse().ok();
+    let exists = match comment {
+        Some(comment) => reads.has_comment(caller.tenant(), &ticket, comment).await?,
+        None => false,
+    };
+    if !exists {
+        return Err(ApiError::refused(ErrorCode::CommentNotFound, "there is no such comment"));
+    }
+    let stored = find(&call, &caller).await?;
+    if Some(stored.comment) != comment {
+        return Err(ApiError::attachment_not_found());
+    }
+    links(&call, &stored)
+}
+
+async fn require_ticket(call: &Call, caller: &Caller) -> Result<(), ApiError> {
+    let found = call.state.services.ticket_reads.ticket(caller.tenant(), &ticket_id(call)?).await?;
+    found.map(drop).ok_or_else(ApiError::ticket_not_found)
+}
+
+async fn find(call: &Call, caller: &Caller) -> Result<StoredAttachment, ApiError> {
+    let ticket = ticket_id(call)?;
+    let id = call.segment("attachment_id").parse().ok();
+    let stored = match id {
+        Some(id) => call.state.services.tickets.attachment(caller.tenant(), &ticket, &id).await?,
+        None => None,
+    };
+    if let Some(stored) = stored {
+        return Ok(stored);
+    }
+    require_ticket(call, caller).await?;
+    Err(ApiError::attachment_not_found())
+}
+
+fn links(call: &Call, stored: &StoredAttachment) -> Outcome {
+    let links = files::Links::of(call, stored);
+    envelope::one(json!({ "download_url": links.download, "thumb_url": links.thumbnail }))
+}

@@ -1,0 +1,15 @@
+//! Opening a ticket.
+
+use quipu_tickets::{TicketDraft, TicketRecord};
+
+use crate::{
+    call::{Call, Outcome},
+    caller::Caller,
+    envelope,
+};
+
+pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
+    let draft = TicketDraft::parse(&call.json()?)?;
+    let ticket = call.state.services.tickets.open(caller.tenant(), draft).await?;
+    envelope::created(TicketRecord::of(&ticket))
+}

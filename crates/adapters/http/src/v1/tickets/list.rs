@@ -1,0 +1,47 @@
+//! Listing tickets.
+
+use quipu_kernel::{Page, Problems};
+use quipu_merchants::Period;
+use quipu_tickets::{SearchText, SummaryRecord, TicketFilter, TicketSort};
+
+use crate::{
+    call::{Call, Outcome},
+    caller::Caller,
+    envelope,
+    error::ApiError,
+    query::Query,
+};
+
+pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
+    let (filter, sort, page) = parse(&call.query()?)?;
+    let (tickets, total) =
+        call.state.services.ticket_reads.tickets(caller.tenant(), &filter, sort, page).await?;
+    envelope::many_counted(tickets.iter().map(SummaryRecord::of).collect(), total, page)
+}
+
+fn parse(query: &Query) -> Result<(TicketFilter, TicketSort, Page), ApiError> {
+    let mut problems = Problems::new();
+    let p = &mut problems;
+    let page = query.page(p);
+    let filter = TicketFilter {
+        statuses: query.parsed_all("status", p),
+        categories: query.parsed_all("category", p),
+        search: search(query, p),
+        payment_id: query.parsed("payment_id", p),
+        created: Period {
+            from: query.start_time("created_after", p),
+            to: query.end_time("created_before", p),
+        },
+    };
+    let sort = TicketSort {
+        key: query.parsed("sort_by", p).unwrap_or_default(),
+        order: query.parsed("sort_order", p).unwrap_or_default(),
+    };
+    if problems.is_empty() { Ok((filter, sort, page)) } else { Err(problems.into()) }
+}
+
+/// An empty text looks for nothing, and so narrows nothing.
+fn search(query: &Query, problems: &mut Problems) -> Option<SearchText> {
+    let is_empty = query.text("search", &mut Problems::new()).is_some_and(str::is_empty);
+    if is_empty { None } else { query.parsed("search", problems) }
+}

@@ -1,0 +1,18 @@
+//! Tickets, as their merchants work with them.
+
+pub(crate) mod attachments;
+pub(crate) mod comments;
+pub(crate) mod create;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod moves;
+pub(crate) mod upload_url;
+
+use quipu_tickets::TicketId;
+
+use crate::{call::Call, error::ApiError};
+
+/// The ticket that the path names; what is no identifier names none.
+fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {
+    call.segment("id").parse().map_err(|_| ApiError::ticket_not_found())
+}

@@ -1,0 +1,25 @@
+//! Where a file may be sent.
+
+use quipu_tickets::{IssuedUpload, UploadDraft};
+use serde_json::json;
+
+use super::ticket_id;
+use crate::{
+    call::{Call, Outcome},
+    caller::Caller,
+    envelope, files,
+};
+
+pub(crate) async fn issue(call: Call, caller: Caller) -> Outcome {
+    let draft = UploadDraft::parse(&call.json()?)?;
+    let issued = call.state.services.tickets.announce(caller.tenant(), &ticket_id(&call)?, draft).await?;
+    let IssuedUpload { upload, elsewhere } = issued;
+    let url = elsewhere.unwrap_or_else(|| files::upload_url(&call.state, &upload));
+    let expires_in = upload.expires_at.since(upload.issued_at).as_secs();
+    envelope::one(json!({
+        "upload_url": url,
+        "attachment_id": upload.id,
+        "key": upload.key(),
+        "expires_in": expires_in,
+    }))
+}

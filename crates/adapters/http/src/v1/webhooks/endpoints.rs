@@ -1,0 +1,89 @@
+//! The endpoints themselves: create, list, get, update, delete, enable, disable.
+
+use quipu_kernel::{Page, Problems, Tenant};
+use quipu_merchants::Actor;
+use quipu_webhooks::{EndpointChange, EndpointDraft, EndpointPatch, EndpointView, Source};
+use serde_json::json;
+
+use super::{endpoint_of, id_of};
+use crate::{
+    call::{Call, Outcome},
+    caller::Caller,
+    envelope,
+    query::Query,
+};
+
+/// `POST /api/v1/webhooks`
+pub(crate) async fn create(call: Call, caller: Caller) -> Outcome {
+    let body = call.json()?;
+    create_for(&call, caller.tenant(), &body, None).await
+}
+
+/// An endpoint for a tenant, by itself or by the operator's staff. The answer is the only one that shows its secret.
+pub(crate) async fn create_for(
+    call: &Call,
+    tenant: Tenant,
+    body: &serde_json::Value,
+    actor: Option<Actor>,
+) -> Outcome {
+    let draft = EndpointDraft::parse(body, tenant.environment())?;
+    let created = call.state.services.webhooks.create.run(tenant, draft, actor).await?;
+    envelope::one(EndpointView::of(&created.endpoint).with_secret(created.secret.expose()))
+}
+
+/// `GET /api/v1/webhooks`
+pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
+    list_for(&call, caller.tenant(), &call.query()?, Problems::new()).await
+}
+
+/// A page of a tenant's endpoints; those that payments named only if they are asked for.
+pub(crate) async fn list_for(call: &Call, tenant: Tenant, query: &Query, mut problems: Problems) -> Outcome {
+    let page: Page = query.page(&mut problems);
+    let source = query.parsed("source", &mut problems).unwrap_or(Source::Admin);
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    let (found, total) = call.state.services.webhooks.endpoints.endpoints(tenant, source, page).await?;
+    envelope::many(found.iter().map(EndpointView::of).collect(), total, page)
+}
+
+/// `GET /api/v1/webhooks/{id}`
+pub(crate) async fn get(call: Call, caller: Caller) -> Outcome {
+    let endpoint = endpoint_of(&call, &caller).await?;
+    envelope::one(EndpointView::of(&endpoint))
+}
+
+/// `PUT /api/v1/webhooks/{id}`
+pub(crate) async fn update(call: Call, caller: Caller) -> Outcome {
+    // Whether it exists comes before what is wrong with the body, so that no foreign identifier answers anything else.
+    endpoint_of(&call, &caller).await?;
+    let patch = EndpointPatch::parse(&call.json()?, caller.tenant().environment())?;
+    change(call, caller, EndpointChange::Update(patch)).await
+}
+
+/// `PUT /api/v1/webhooks/{id}/enable`
+pub(crate) async fn enable(call: Call, caller: Caller) -> Outcome {
+    change(call, caller, EndpointChange::Enable).await
+}
+
+/// `PUT /api/v1/webhooks/{id}/disable`
+pub(crate) async fn disable(call: Call, caller: Caller) -> Outcome {
+    change(call, caller, EndpointChange::Disable).await
+}
+
+async fn change(call: Call, caller: Caller, change: EndpointChange) -> Outcome {
+    let (id, webhooks) = (id_of(&call)?, &call.state.services.webhooks);
+    let endpoint = webhooks.endpoints.change(caller.tenant(), &id, change, call.now).await?;
+    webhooks.wake.endpoint_changed(&endpoint);
+    envelope::one(EndpointView::of(&endpoint))
+}
+
+/// `DELETE /api/v1/webhooks/{id}`
+pub(crate) async fn delete(call: Call, caller: Caller) -> Outcome {
+    let mut endpoint = endpoint_of(&call, &caller).await?;
+    let webhooks = &call.state.services.webhooks;
+    webhooks.endpoints.remove(caller.tenant(), &endpoint.id).await?;
+    endpoint.disable(None, call.now);
+    webhooks.wake.endpoint_changed(&endpoint);
+    envelope::one(json!({ "id": endpoint.id, "deleted": true }))
+}

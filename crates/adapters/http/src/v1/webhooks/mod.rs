@@ -1,0 +1,25 @@
+//! Webhooks: a merchant's endpoints, what each was told, and a test of each.
+
+pub(crate) mod endpoints;
+pub(crate) mod events;
+pub(crate) mod test;
+
+use quipu_webhooks::{Endpoint, EndpointId};
+
+use crate::{call::Call, caller::Caller, code::ErrorCode, error::ApiError};
+
+/// There is no such endpoint, or it is somebody else's.
+pub(crate) fn not_found() -> ApiError {
+    ApiError::refused(ErrorCode::WebhookNotFound, "there is no such webhook")
+}
+
+/// The identifier in the path; what is no identifier names nothing.
+fn id_of(call: &Call) -> Result<EndpointId, ApiError> {
+    call.segment("id").parse().map_err(|_| not_found())
+}
+
+/// The caller's endpoint that the path names.
+async fn endpoint_of(call: &Call, caller: &Caller) -> Result<Endpoint, ApiError> {
+    let found = call.state.services.webhooks.endpoints.endpoint(caller.tenant(), &id_of(call)?).await?;
+    found.ok_or_else(not_found)
+}

@@ -1,0 +1,53 @@
+//! A sample of an event, sent at once: `POST /api/v1/webhooks/{id}/test`.
+
+use quipu_kernel::{EventId, Fields, Problems};
+use quipu_webhooks::{Attempt, EventName, sample_payload};
+use serde::Serialize;
+
+use super::endpoint_of;
+use crate::{
+    call::{Call, Outcome},
+    caller::Caller,
+    envelope,
+    error::ApiError,
+};
+
+/// The attempt, and which event it sent.
+#[derive(Serialize)]
+struct Tested {
+    event_id: EventId,
+    event_type: EventName,
+    delivered: bool,
+    #[serde(flatten)]
+    attempt: Attempt,
+}
+
+pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
+    let endpoint = endpoint_of(&call, &caller).await?;
+    let name = event_type(&call)?;
+    let services = &call.state.services;
+    let id = EventId::new(call.now, services.entropy.as_ref());
+    let payload = sample_payload(name, &id, call.now, caller.tenant());
+    // On a task of its own: a caller that goes away in the middle takes no attempt with it.
+    let courier = services.webhooks.courier.clone();
+    let (target, event) = (endpoint, id.clone());
+    let attempt = tokio::spawn(async move { courier.attempt(&target, &event, &payload).await });
+    let attempted = attempt.await.map_err(|error| ApiError::internal("sending a test event", &error))?;
+    envelope::one(Tested {
+        event_id: id,
+        event_type: name,
+        delivered: attempted.is_success(),
+        attempt: Attempt::of(1, &attempted, None),
+    })
+}
+
+fn event_type(call: &Call) -> Result<EventName, ApiError> {
+    let body = call.json()?;
+    let fields = Fields::of_body(&body)?;
+    let mut problems = Problems::new();
+    let name = fields.required_parsed("event_type", &mut problems);
+    match name {
+        Some(name) if problems.is_empty() => Ok(name),
+        _ => Err(problems.into()),
+    }
+}

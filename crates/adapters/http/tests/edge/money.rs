@@ -1,0 +1,45 @@
+//! Reads over all merchants that find nothing: what staff decide about payments is tested on the real thing.
+
+use async_trait::async_trait;
+use quipu_kernel::{Page, PaymentId, Tenant};
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::{MoneyReads, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline};
+
+/// Finds nothing.
+#[derive(Default)]
+pub(crate) struct NoMoney;
+
+#[async_trait]
+impl MoneyReads for NoMoney {
+    async fn find_payment(&self, _: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+        Ok(None)
+    }
+
+    async fn search_payments(
+        &self,
+        _: &SearchFilter,
+        _: Page,
+    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+        Ok((Vec::new(), 0))
+    }
+
+    async fn timeline(&self, _: Tenant, _: &PaymentId) -> Result<Timeline, StoreUnavailable> {
+        Ok(Timeline::default())
+    }
+
+    async fn has_heard(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    async fn refunds(&self, _: Tenant, _: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable> {
+        Ok(Vec::new())
+    }
+
+    async fn receipt(&self, _: &str) -> Result<Option<Receipt>, StoreUnavailable> {
+        Ok(None)
+    }
+
+    async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
+        Ok((Vec::new(), 0))
+    }
+}

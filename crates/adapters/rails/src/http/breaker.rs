@@ -1,0 +1,103 @@
+//! A circuit breaker: a provider that fails again and again is left alone for a while, so that nobody waits for it.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use quipu_kernel::Timestamp;
+
+/// Failures in a row that open the circuit.
+const FAILURES: u32 = 5;
+/// How long an open circuit stays open before one call may try.
+const OPEN_FOR: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Clone, Copy)]
+enum Circuit {
+    /// Calls go through; so many failed in a row.
+    Closed(u32),
+    /// No call goes through before this instant. The first after it is a probe, whose outcome decides.
+    Open(Timestamp),
+}
+
+/// The circuit of one rail.
+#[derive(Debug)]
+pub(super) struct Breaker(Mutex<Circuit>);
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self(Mutex::new(Circuit::Closed(0)))
+    }
+}
+
+impl Breaker {
+    /// Whether a call that began now would be let through. Asking changes nothing.
+    pub(super) fn is_open(&self, now: Timestamp) -> bool {
+        matches!(*self.lock(), Circuit::Open(until) if now < until)
+    }
+
+    /// Lets a call through, or not. Where the circuit has been open long enough, one caller gets through as a probe and the
+    /// others wait for its outcome.
+    pub(super) fn admit(&self, now: Timestamp) -> bool {
+        let mut circuit = self.lock();
+        match *circuit {
+            Circuit::Closed(_) => true,
+            Circuit::Open(until) if now < until => false,
+            Circuit::Open(_) => {
+                *circuit = Circuit::Open(now.plus(OPEN_FOR));
+                true
+            }
+        }
+    }
+
+    /// Notes how a call ended: whether the provider answered so that it could be understood.
+    pub(super) fn note(&self, answered: bool, now: Timestamp) {
+        let mut circuit = self.lock();
+        *circuit = match *circuit {
+            _ if answered => Circuit::Closed(0),
+            Circuit::Closed(failures) if failures + 1 < FAILURES => Circuit::Closed(failures + 1),
+            Circuit::Closed(_) | Circuit::Open(_) => Circuit::Open(now.plus(OPEN_FOR)),
+        };
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Circuit> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+
+    #[test]
+    fn it_opens_after_failures_in_a_row_and_a_probe_closes_it() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES - 1 {
+            breaker.note(false, NOON);
+        }
+        breaker.note(true, NOON);
+        for _ in 0..FAILURES {
+            assert!(breaker.admit(NOON));
+            breaker.note(false, NOON);
+        }
+        assert!(breaker.is_open(NOON) && !breaker.admit(NOON));
+        let later = NOON.plus(OPEN_FOR);
+        assert!(!breaker.is_open(later));
+        assert!(breaker.admit(later), "one probe");
+        assert!(!breaker.admit(later), "and only one");
+        breaker.note(true, later);
+        assert!(breaker.admit(later) && breaker.admit(later));
+    }
+
+    #[test]
+    fn a_probe_that_fails_keeps_it_open() {
+        let breaker = Breaker::default();
+        (0..FAILURES).for_each(|_| breaker.note(false, NOON));
+        let later = NOON.plus(OPEN_FOR);
+        assert!(breaker.admit(later));
+        breaker.note(false, later);
+        assert!(breaker.is_open(later) && !breaker.is_open(later.plus(OPEN_FOR)));
+    }
+}

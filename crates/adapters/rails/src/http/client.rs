@@ -1,0 +1,162 @@
+//! One signed exchange with a provider, bounded in time, in bytes and in number.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{Method, Request, StatusCode, header};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use quipu_kernel::{Clock, Timestamp};
+use quipu_signing::WebhookSecret;
+use tokio::sync::Semaphore;
+
+use super::breaker::Breaker;
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long everything may take: waiting for room, connecting, sending, the answer's body, and all repeats.
+pub(super) const WHOLE: Duration = Duration::from_secs(10);
+/// Calls to one provider that may be open at once.
+const OPEN_CALLS: usize = 64;
+/// Bytes of an answer that are read.
+const MOST_IN_ANSWER: usize = 64 * 1024;
+/// Pauses before the second and the third attempt.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
+
+/// What is asked of a provider.
+pub(super) struct Question {
+    pub(super) method: Method,
+    /// What follows the provider's address: `/payouts`.
+    pub(super) path: String,
+    /// Names the question in the header `webhook-id`, the same in every repeat.
+    pub(super) id: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoReply {
+    /// The circuit is open or there is no room: nothing was sent.
+    #[error("the rail takes no calls now")]
+    NotSent,
+    /// It was sent, or may have been, and nothing usable came back.
+    #[error("the rail did not answer")]
+    Silence,
+}
+
+/// Calls one provider.
+pub(super) struct ProviderClient {
+    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    base_url: String,
+    secret: WebhookSecret,
+    clock: Arc<dyn Clock>,
+    breaker: Breaker,
+    room: Semaphore,
+}
+
+impl ProviderClient {
+    pub(super) fn new(base_url: &str, secret: WebhookSecret, clock: Arc<dyn Clock>) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_nodelay(true);
+        let provider = rustls::crypto::ring::default_provider();
+        let tls = HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(provider)
+            .unwrap_or_else(|error| unreachable!("ring speaks TLS 1.2 and 1.3: {error}"));
+        let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
+        Self {
+            // Repeats are ours to count.
+            http: Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build(connector),
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            secret,
+            clock,
+            breaker: Breaker::default(),
+            room: Semaphore::new(OPEN_CALLS),
+        }
+    }
+
+    /// Whether a call begun now would be sent.
+    pub(super) fn is_available(&self) -> bool {
+        !self.breaker.is_open(self.clock.now()) && self.room.available_permits() > 0
+    }
+
+    /// Asks until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
+    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are.
+    pub(super) async fn ask<T>(
+        &self,
+        question: &Question,
+        understood: impl Fn(&Reply) -> Option<T>,
+    ) -> Result<T, NoReply> {
+        let Ok(_place) = self.room.try_acquire() else { return Err(NoReply::NotSent) };
+        if !self.breaker.admit(self.clock.now()) {
+            return Err(NoReply::NotSent);
+        }
+        // The guard notes a failure even where this call is dropped half-way.
+        let mut outcome = Outcome { client: self, answered: false };
+        let attempts = async {
+            for pause in PAUSES.into_iter().map(Some).chain([None]) {
+                if let Some(reply) = self.exchange(question).await
+                    && let Some(answer) = understood(&reply)
+                {
+                    return Some(answer);
+                }
+                if let Some(pause) = pause {
+                    tokio::time::sleep(pause).await;
+                }
+            }
+            None
+        };
+        let answer = tokio::time::timeout(WHOLE, attempts).await.ok().flatten();
+        outcome.answered = answer.is_some();
+        answer.ok_or(NoReply::Silence)
+    }
+
+    /// One attempt; `None` whatever went wrong with it.
+    async fn exchange(&self, question: &Question) -> Option<Reply> {
+        let request = self.signed(question, self.clock.now())?;
+        let response = self.http.request(request).await.ok()?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), MOST_IN_ANSWER).collect().await.ok()?.to_bytes();
+        Some(Reply { status, body })
+    }
+
+    fn signed(&self, question: &Question, at: Timestamp) -> Option<Request<Full<Bytes>>> {
+        let signature = self.secret.sign(&question.id, at, &question.body);
+        let mut request = Request::builder()
+            .method(question.method.clone())
+            .uri(format!("{}{}", self.base_url, question.path))
+            .header(header::ACCEPT, "application/json")
+            .header(header::USER_AGENT, concat!("quipu/", env!("CARGO_PKG_VERSION")))
+            .header("webhook-id", &question.id)
+            .header("webhook-timestamp", at.seconds())
+            .header("webhook-signature", signature);
+        if !question.body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        request.body(Full::from(question.body.clone())).ok()
+    }
+}
+
+/// Tells the breaker how a call ended.
+struct Outcome<'a> {
+    client: &'a ProviderClient,
+    answered: bool,
+}
+
+impl Drop for Outcome<'_> {
+    fn drop(&mut self) {
+        self.client.breaker.note(self.answered, self.client.clock.now());
+    }
+}

@@ -1,0 +1,129 @@
+//! The rail of external providers: any system that speaks the protocol of `docs/RAIL-PROTOCOL.md`.
+
+mod breaker;
+mod callback;
+mod client;
+mod wire;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use hyper::Method;
+use quipu_kernel::{Clock, Unrecognised};
+use quipu_merchants::{Direction, Route};
+use quipu_payments::{
+    CallbackHeaders, Due, DueAction, Instructed, Issued, NotVerified, Payment, Rail, RailStatus, Submission,
+};
+use quipu_signing::WebhookSecret;
+
+use self::{
+    client::{NoReply, ProviderClient, Question, WHOLE},
+    wire::Order,
+};
+
+/// What a route writes before the provider's name.
+const PREFIX: &str = "http:";
+
+/// A provider reached by signed JSON. It issues instructions remotely, after the payment's own commit.
+pub struct HttpRail {
+    /// As routes name it: `http:<name>`.
+    name: String,
+    secret: WebhookSecret,
+    questions: Vec<Duration>,
+    client: ProviderClient,
+    clock: Arc<dyn Clock>,
+}
+
+impl HttpRail {
+    /// The provider `name` at `url`, with the secret that signs both ways (`whsec_` and base64 of 24 to 64 bytes), and the
+    /// gaps after which it is asked about an open outcome, the last of which repeats.
+    pub fn new(
+        name: &str,
+        url: &str,
+        secret: &str,
+        questions: Vec<Duration>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Unrecognised> {
+        let secret = WebhookSecret::parse(secret)?;
+        let client = ProviderClient::new(url, secret.clone(), Arc::clone(&clock));
+        Ok(Self { name: format!("{PREFIX}{name}"), secret, questions, client, clock })
+    }
+}
+
+#[async_trait]
+impl Rail for HttpRail {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A withdrawal is due at once. A deposit is asked about as if its instructions had been lost on their way, which
+    /// they will be if the gateway dies before they come.
+    fn issue(&self, payment: &Payment, _route: &Route) -> Issued {
+        let created_at = payment.terms().created_at;
+        match payment.terms().kind.direction() {
+            Direction::Deposit => {
+                // Not while the call for its instructions may still run.
+                let gap = self.questions.first().map(|gap| *gap + WHOLE);
+                let due = gap.map(|gap| Due { at: created_at.plus(gap), action: DueAction::Ask });
+                Issued { due, remote: true, ..Issued::default() }
+            }
+            Direction::Withdrawal => {
+                Issued { due: Some(Due { at: created_at, action: DueAction::Submit }), ..Issued::default() }
+            }
+        }
+    }
+
+    fn is_available(&self) -> bool {
+        self.client.is_available()
+    }
+
+    fn questions(&self) -> &[Duration] {
+        &self.questions
+    }
+
+    async fn instruct(&self, payment: &Payment) -> Instructed {
+        let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
+        self.client.ask(&question, wire::instructed).await.unwrap_or(Instructed::Unknown)
+    }
+
+    async fn submit(&self, payment: &Payment) -> Submission {
+        let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
+        match self.client.ask(&question, wire::submitted).await {
+            Ok(submission) => submission,
+            Err(NoReply::NotSent) => Submission::NotSent,
+            Err(NoReply::Silence) => Submission::Unknown,
+        }
+    }
+
+    async fn ask(&self, payment: &Payment) -> RailStatus {
+        let reference = payment.id().as_str();
+        let question = Question {
+            method: Method::GET,
+            path: format!("/payments/{reference}"),
+            id: format!("status_{reference}_{}", self.clock.now().millis()),
+            body: Vec::new(),
+        };
+        match self.client.ask(&question, wire::standing).await {
+            Ok(status) => status,
+            Err(NoReply::NotSent | NoReply::Silence) => RailStatus::Silent,
+        }
+    }
+
+    fn callback_name(&self) -> Option<&str> {
+        self.name.strip_prefix(PREFIX)
+    }
+
+    fn verify_callback(&self, headers: CallbackHeaders<'_>, body: &[u8]) -> Result<(), NotVerified> {
+        callback::verify(&self.secret, headers, body, self.clock.now())
+    }
+}
+
+fn order(path: &str, payment: &Payment) -> Option<Question> {
+    let reference = payment.id().as_str();
+    Some(Question {
+        method: Method::POST,
+        path: path.to_owned(),
+        id: format!("{}_{reference}", path.trim_start_matches('/')),
+        body: serde_json::to_vec(&Order::of(payment)).ok()?,
+    })
+}

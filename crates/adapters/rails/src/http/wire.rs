@@ -1,0 +1,231 @@
+//! What travels between the gateway and a provider: requests that we write, answers that we read.
+
+use hyper::StatusCode;
+use quipu_kernel::{Amount, Currency, PaymentId, Timestamp};
+use quipu_merchants::Method;
+use quipu_payments::{
+    Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
+    Submission,
+};
+use serde::{Deserialize, Serialize};
+
+use super::client::Reply;
+
+/// Characters that are kept of a provider's code and message.
+const MOST_IN_CODE: usize = 64;
+const MOST_IN_MESSAGE: usize = 500;
+
+/// The body of `POST {rail}/instructions` and `POST {rail}/payouts`.
+#[derive(Serialize)]
+pub(super) struct Order<'a> {
+    rail_reference: &'a str,
+    payment_id: &'a PaymentId,
+    amount: Amount,
+    currency: Currency,
+    method: Method,
+    #[serde(rename = "type")]
+    kind: PaymentType,
+    customer: OrderCustomer<'a>,
+    expires_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payout: Option<&'a Payout>,
+}
+
+/// The customer without the number that only the merchant knows.
+#[derive(Serialize)]
+struct OrderCustomer<'a> {
+    name: Option<&'a str>,
+    email: Option<&'a str>,
+    phone: Option<&'a str>,
+}
+
+impl<'a> Order<'a> {
+    pub(super) fn of(payment: &'a Payment) -> Self {
+        let terms = payment.terms();
+        let Customer { name, email, phone, .. } = &terms.customer;
+        Self {
+            rail_reference: terms.id.as_str(),
+            payment_id: &terms.id,
+            amount: terms.amount,
+            currency: terms.currency,
+            method: terms.method,
+            kind: terms.kind,
+            customer: OrderCustomer {
+                name: name.as_deref(),
+                email: email.as_deref(),
+                phone: phone.as_deref(),
+            },
+            expires_at: terms.expires_at,
+            payout: payment.state().payout.as_ref(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct InstructionsAnswer {
+    instructions: Option<Instructions>,
+    status: Option<String>,
+    code: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PayoutAnswer {
+    status: String,
+    code: Option<String>,
+    message: Option<String>,
+    provider_reference: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StatusAnswer {
+    status: String,
+    amount: Option<i64>,
+    currency: Option<Currency>,
+    provider_reference: Option<String>,
+    code: Option<String>,
+    message: Option<String>,
+}
+
+/// Reads the answer to an instructions order; `None` is none that could be understood.
+pub(super) fn instructed(reply: &Reply) -> Option<Instructed> {
+    let answer: InstructionsAnswer = definite(reply)?;
+    if answer.status.as_deref() == Some("rejected") {
+        return Some(Instructed::Rejected(rejection(answer.code, answer.message)));
+    }
+    let instructions = answer.instructions.filter(|_| reply.status.is_success())?;
+    // Instructions that say nothing help no payer.
+    (instructions != Instructions::default()).then(|| Instructed::Given(Box::new(instructions)))
+}
+
+/// Reads the answer to a payout order.
+pub(super) fn submitted(reply: &Reply) -> Option<Submission> {
+    let answer: PayoutAnswer = definite(reply)?;
+    match answer.status.as_str() {
+        "accepted" if reply.status.is_success() => {
+            Some(Submission::Accepted { provider_reference: short(answer.provider_reference) })
+        }
+        "rejected" => Some(Submission::Rejected(rejection(answer.code, answer.message))),
+        _ => None,
+    }
+}
+
+/// Reads the answer to a status question. That a provider does not know the reference it may say by 404 too.
+pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
+    if reply.status == StatusCode::NOT_FOUND {
+        return Some(RailStatus::NeverHeardOf);
+    }
+    let answer: StatusAnswer = definite(reply).filter(|_| reply.status.is_success())?;
+    match answer.status.as_str() {
+        "pending" => Some(RailStatus::Pending),
+        "completed" => Some(RailStatus::Completed(Arrival {
+            amount: Amount::new(answer.amount?).ok()?,
+            currency: answer.currency?,
+            provider_reference: short(answer.provider_reference),
+        })),
+        "failed" => Some(RailStatus::Failed(Failure {
+            code: clipped(answer.code, MOST_IN_CODE).unwrap_or_else(|| "RAIL_FAILED".to_owned()),
+            message: clipped(answer.message, MOST_IN_MESSAGE)
+                .unwrap_or_else(|| "the rail reported a failure".to_owned()),
+        })),
+        "unknown" => Some(RailStatus::NeverHeardOf),
+        _ => None,
+    }
+}
+
+/// The JSON of an answer that a provider gave on purpose: a success, or a refusal of the order itself.
+fn definite<T: for<'de> Deserialize<'de>>(reply: &Reply) -> Option<T> {
+    let on_purpose = reply.status.is_success()
+        || reply.status == StatusCode::BAD_REQUEST
+        || reply.status == StatusCode::UNPROCESSABLE_ENTITY;
+    on_purpose.then(|| serde_json::from_slice(&reply.body).ok()).flatten()
+}
+
+fn rejection(code: Option<String>, message: Option<String>) -> Failure {
+    let message =
+        clipped(message, MOST_IN_MESSAGE).unwrap_or_else(|| "the rail refused the payment".to_owned());
+    let message = match clipped(code, MOST_IN_CODE) {
+        Some(code) => format!("{code}: {message}"),
+        None => message,
+    };
+    Failure { code: "RAIL_REJECTED".to_owned(), message }
+}
+
+fn short(text: Option<String>) -> Option<String> {
+    clipped(text, 140)
+}
+
+/// A provider's text as far as it is kept: printable and not long.
+fn clipped(text: Option<String>, most: usize) -> Option<String> {
+    let text: String = text?.chars().filter(|c| !c.is_control()).take(most).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_payments::Failure;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn reply(status: u16, body: &Value) -> Reply {
+        let status = StatusCode::from_u16(status).expect("a status code");
+        Reply { status, body: body.to_string().into() }
+    }
+
+    #[test]
+    fn only_what_was_said_on_purpose_is_an_answer_to_a_payout() {
+        let accepted = json!({"status": "accepted", "provider_reference": "p-1"});
+        let expected = Submission::Accepted { provider_reference: Some("p-1".to_owned()) };
+        assert_eq!(submitted(&reply(200, &accepted)), Some(expected));
+        let rejected = json!({"status": "rejected", "code": "NO_ACCOUNT", "message": "no such account"});
+        let failure =
+            Failure { code: "RAIL_REJECTED".to_owned(), message: "NO_ACCOUNT: no such account".to_owned() };
+        for status in [200, 400, 422] {
+            let answer = submitted(&reply(status, &rejected));
+            assert_eq!(answer, Some(Submission::Rejected(failure.clone())), "{status}");
+        }
+        for (status, body) in [
+            (500, &rejected),
+            (502, &accepted),
+            (404, &rejected),
+            (409, &accepted),
+            (400, &accepted),
+            (200, &json!({"status": "perhaps"})),
+            (200, &json!([])),
+            (302, &accepted),
+        ] {
+            assert_eq!(submitted(&reply(status, body)), None, "{status} {body}");
+        }
+        assert_eq!(submitted(&Reply { status: StatusCode::OK, body: "<html>".into() }), None);
+    }
+
+    #[test]
+    fn instructions_are_given_refused_or_not_understood() {
+        let redirect = json!({"instructions": {"redirect_url": "https://bank.example/pay"}});
+        assert!(matches!(instructed(&reply(200, &redirect)), Some(Instructed::Given(_))));
+        let rejected = json!({"status": "rejected"});
+        assert!(matches!(instructed(&reply(422, &rejected)), Some(Instructed::Rejected(_))));
+        for (status, body) in
+            [(500, &redirect), (200, &json!({"instructions": {}})), (200, &json!({})), (400, &redirect)]
+        {
+            assert_eq!(instructed(&reply(status, body)), None, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn a_status_that_lacks_its_amount_is_no_answer() {
+        let completed = json!({"status": "completed", "amount": 5, "currency": "MXN"});
+        assert!(matches!(standing(&reply(200, &completed)), Some(RailStatus::Completed(_))));
+        assert_eq!(standing(&reply(200, &json!({"status": "completed", "currency": "MXN"}))), None);
+        assert_eq!(standing(&reply(200, &json!({"status": "pending"}))), Some(RailStatus::Pending));
+        assert_eq!(standing(&reply(200, &json!({"status": "unknown"}))), Some(RailStatus::NeverHeardOf));
+        assert_eq!(standing(&reply(404, &json!({}))), Some(RailStatus::NeverHeardOf));
+        assert_eq!(standing(&reply(503, &completed)), None);
+        let failed = standing(&reply(200, &json!({"status": "failed", "code": "X", "message": "y\u{0}z"})));
+        assert_eq!(
+            failed,
+            Some(RailStatus::Failed(Failure { code: "X".to_owned(), message: "yz".to_owned() }))
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! Merchants who wait for somebody's lock, aside, so that nobody waits for them.
+//!
+//! A lane waits for a lock only as long as a neighbour's batch may hold it. Whose rows are locked for longer is taken out
+//! of it: the merchant's changes get a queue, a task and a connection of their own, where a lock is waited for in earnest.
+//! The merchant comes back to the lane once it had its way, or asks for nothing any more.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::FutureExt as _;
+use quipu_kernel::MerchantId;
+use quipu_merchants::StoreUnavailable;
+use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
+
+use super::{batch, job::Job};
+use crate::{
+    hub::Hub,
+    lease::{Lease, Origin},
+};
+
+/// How many changes of one merchant may wait aside.
+const QUEUE: usize = 4096;
+/// How many are committed together.
+const BATCH: usize = 512;
+/// How long a merchant whose rows were locked stays aside with nothing to do. Back in the lane it would be in everybody's
+/// way again.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// What waits for one merchant.
+#[derive(Default)]
+struct Aside {
+    queue: Mutex<Queue>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Nobody comes for it any more.
+    is_over: bool,
+    /// Nothing more will come.
+    is_closing: bool,
+}
+
+impl Aside {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a job behind the others; gives it back if nobody comes any more.
+    fn push(&self, job: Job) -> Option<Job> {
+        let mut queue = self.queue();
+        if queue.is_over {
+            return Some(job);
+        }
+        if queue.jobs.len() >= QUEUE {
+            let _gone = job.reply.send(Err(StoreUnavailable::Overloaded.into()));
+        } else {
+            queue.jobs.push_back(job);
+            self.arrived.notify_one();
+        }
+        None
+    }
+
+    /// What waits. Without anything the aside may be over.
+    fn take(&self, may_end: bool) -> Vec<Job> {
+        let mut queue = self.queue();
+        let count = queue.jobs.len().min(BATCH);
+        queue.is_over = count == 0 && (may_end || queue.is_closing);
+        queue.jobs.drain(..count).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.queue().is_over
+    }
+
+    fn close(&self) {
+        self.queue().is_closing = true;
+        self.arrived.notify_one();
+    }
+}
+
+/// The merchants of one lane who wait aside.
+pub(crate) struct Asides {
+    /// Where their connections come from; an embedded database has no locks but one.
+    origin: Option<(Origin, Handle)>,
+    merchants: HashMap<MerchantId, Arc<Aside>>,
+    running: JoinSet<()>,
+    hub: Arc<Hub>,
+}
+
+impl Asides {
+    /// Nobody yet. Without an origin nobody ever goes aside.
+    pub(crate) fn new(origin: Option<(Origin, Handle)>, hub: Arc<Hub>) -> Self {
+        Self { origin, merchants: HashMap::new(), running: JoinSet::new(), hub }
+    }
+
+    /// Whether there can be any.
+    pub(crate) const fn are_possible(&self) -> bool {
+        self.origin.is_some()
+    }
+
+    /// Takes a job whose merchant waits aside, and gives back any other.
+    pub(crate) fn take(&mut self, job: Job) -> Option<Job> {
+        if self.merchants.is_empty() {
+            return Some(job);
+        }
+        let merchant = job.changes.tenant.merchant();
+        let Some(aside) = self.merchants.get(&merchant) else { return Some(job) };
+        let back = aside.push(job);
+        if back.is_some() {
+            self.merchants.remove(&merchant);
+        }
+        back
+    }
+
+    /// Has the merchants of these jobs wait aside.
+    pub(crate) fn open(&mut self, jobs: Vec<Job>) {
+        while self.running.try_join_next().is_some() {}
+        self.merchants.retain(|_, aside| !aside.is_over());
+        for job in jobs {
+            let Some(job) = self.take(job) else { continue };
+            let Some((origin, runtime)) = &self.origin else { continue };
+            let merchant = job.changes.tenant.merchant();
+            tracing::warn!(merchant = merchant.0, "a merchant's rows are locked; its changes wait aside");
+            let aside = Arc::new(Aside::default());
+            let _none = aside.push(job);
+            self.merchants.insert(merchant, Arc::clone(&aside));
+            self.running.spawn_on(serve(aside, origin.clone(), Arc::clone(&self.hub)), runtime);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are few")]
+        metrics::gauge!("quipu_commit_asides").set(self.merchants.len() as f64);
+    }
+
+    /// Finishes what waits.
+    pub(crate) async fn close(mut self) {
+        self.merchants.values().for_each(|aside| aside.close());
+        while self.running.join_next().await.is_some() {}
+    }
+}
+
+async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
+    let mut lease = Lease::none();
+    let mut may_end = false;
+    loop {
+        let jobs = aside.take(may_end);
+        if jobs.is_empty() {
+            if aside.is_over() {
+                return;
+            }
+            may_end = timeout(LINGER, aside.arrived.notified()).await.is_err();
+            continue;
+        }
+        let work = AssertUnwindSafe(batch::settle(&mut lease, &origin, &hub, jobs, false));
+        let Ok(settled) = work.catch_unwind().await else {
+            tracing::error!("work aside of a lane panicked");
+            continue;
+        };
+        may_end = !settled.was_blocked;
+        hub.tell(settled.news);
+    }
+}

@@ -1,0 +1,184 @@
+//! By what a transaction can be asked for when its `COMMIT` was not answered.
+//!
+//! The actors: the [`TransactionNumber`], which the server gives and whose fate it knows; the [`Server`], on whose line of
+//! history alone the number means anything; and the [`Witness`], a row that the transaction writes and nobody removes,
+//! which tells the same on every line of history.
+
+use std::time::Duration;
+
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _, QueryableByName, sql_query,
+    sql_types::{Nullable, Text},
+};
+use diesel_async::RunQueryDsl as _;
+use quipu_kernel::Tenant;
+use tokio::time::sleep;
+
+use crate::{
+    connection::{Connection, first},
+    error::Fault,
+    lease::{Lease, Origin},
+    schema::{audit_log, entries, events, kept_answers, nonces, payments},
+    session::{Server, Session},
+    statement::statement,
+};
+
+statement! {
+    /// The number of the transaction that asks.
+    TransactionNumber on diesel::pg::Pg => Text { ; "SELECT CAST(pg_current_xact_id() AS TEXT)" }
+}
+
+/// How long to wait before a server is asked again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A row that a transaction writes, by its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Witness {
+    /// The entries of a transaction of money.
+    Entries { tenant: Tenant, transaction: String },
+    /// An event.
+    Event { tenant: Tenant, id: String },
+    /// A line of the audit log.
+    Audit { id: String },
+    /// A payment that is new.
+    Payment { tenant: Tenant, id: String },
+    /// A kept answer, which is there for a day.
+    Answer { tenant: Tenant, audience: &'static str, key: String, expires_at: i64 },
+    /// A nonce, which is there for some minutes.
+    Nonce { merchant: i64, value: String, expires_at: i64 },
+}
+
+/// What a transaction is asked for by.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    /// Its number; an embedded database gives none.
+    pub(crate) number: Option<String>,
+    /// Where that is its number.
+    pub(crate) server: Option<Server>,
+    /// A row of it.
+    pub(crate) witness: Option<Witness>,
+}
+
+/// Whether the transaction happened, asked on a new connection until there is an answer. Nothing if the server it ran on is
+/// gone and it left no witness. Whoever calls bounds the time.
+pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>) -> Option<bool> {
+    loop {
+        match ask(origin, mark).await {
+            Ok(Answer::Known(happened)) => return Some(happened),
+            Ok(Answer::Unknowable) => return None,
+            Ok(Answer::Open) => {}
+            Err(fault) => tracing::warn!(%fault, "the outcome of a commit could not be asked for"),
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+enum Answer {
+    Known(bool),
+    /// It has not ended yet.
+    Open,
+    Unknowable,
+}
+
+async fn ask(origin: &Origin, mark: Option<&Mark>) -> Result<Answer, Fault> {
+    let mut lease = Lease::none();
+    lease.take_over(origin.connect_anew().await?);
+    let Some(conn) = lease.taken() else { return Err(Fault::Abandoned) };
+    let answer = ask_on(conn, mark).await;
+    match &answer {
+        Ok(_) => lease.done(),
+        Err(fault) => lease.discard(fault),
+    }
+    answer
+}
+
+async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fault> {
+    let Some(mark) = mark else {
+        // What an embedded database did not commit is not there for anybody, and the next commit takes its place.
+        return Ok(if matches!(conn, Connection::Sqlite(_)) {
+            Answer::Known(false)
+        } else {
+            Answer::Unknowable
+        });
+    };
+    let mut is_final = matches!(conn, Connection::Sqlite(_));
+    let mut status = None;
+    if let (Connection::Postgres(session), Some(number)) = (&mut *conn, &mark.number) {
+        match (&session.server, &mark.server) {
+            (Some(now), Some(then)) if now == then => {
+                status = status_of(session, number).await?;
+                if status.as_deref() == Some("in progress") {
+                    end(session, number).await?;
+                    return Ok(Answer::Open);
+                }
+                is_final = status.is_some();
+            }
+            // Whatever ran on another line of history has ended there.
+            (Some(_), Some(_)) => is_final = true,
+            _ => {}
+        }
+    }
+    // Even where the server is the same the witness is believed: a crash may have lost the transaction and given its number
+    // away.
+    if let Some(witness) = &mark.witness {
+        let is_there = is_there(conn, witness).await?;
+        return Ok(if is_there || is_final { Answer::Known(is_there) } else { Answer::Unknowable });
+    }
+    Ok(match status.as_deref() {
+        Some("committed") => Answer::Known(true),
+        Some("aborted") => Answer::Known(false),
+        _ if mark.number.is_none() => Answer::Known(false),
+        _ => Answer::Unknowable,
+    })
+}
+
+#[derive(QueryableByName)]
+struct Status {
+    #[diesel(sql_type = Nullable<Text>)]
+    status: Option<String>,
+}
+
+async fn status_of(session: &mut Session, number: &str) -> Result<Option<String>, Fault> {
+    let query = sql_query("SELECT pg_xact_status(CAST($1 AS xid8)) AS status").bind::<Text, _>(number);
+    Ok(query.get_result::<Status>(&mut **session).await?.status)
+}
+
+/// A `COMMIT` that is still on its way finds its session gone.
+async fn end(session: &mut Session, number: &str) -> Result<(), Fault> {
+    let query = "SELECT CAST(COUNT(pg_terminate_backend(pid)) AS TEXT) AS status FROM pg_stat_activity
+        WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid)";
+    let _ended = sql_query(query).bind::<Text, _>(number).get_result::<Status>(&mut **session).await?;
+    Ok(())
+}
+
+async fn is_there(conn: &mut Connection, witness: &Witness) -> Result<bool, Fault> {
+    let place = |tenant: &Tenant| (tenant.merchant().0, tenant.environment().as_str());
+    let found = match witness {
+        Witness::Entries { tenant, transaction } => {
+            let (merchant, environment) = place(tenant);
+            let key = (merchant, environment, transaction, 1);
+            first!(conn, String, entries::table.find(key).select(entries::transaction_id))?
+        }
+        Witness::Event { tenant, id } => {
+            let (merchant, environment) = place(tenant);
+            first!(conn, String, events::table.find((merchant, environment, id)).select(events::id))?
+        }
+        Witness::Audit { id } => first!(conn, String, audit_log::table.find(id).select(audit_log::id))?,
+        Witness::Payment { tenant, id } => {
+            let (merchant, environment) = place(tenant);
+            first!(conn, String, payments::table.find((merchant, environment, id)).select(payments::id))?
+        }
+        Witness::Answer { tenant, audience, key, expires_at } => {
+            let (merchant, environment) = place(tenant);
+            let row = kept_answers::table.find((merchant, environment, *audience, key));
+            let row = row.filter(kept_answers::expires_at.eq(expires_at)).select(kept_answers::key);
+            first!(conn, String, row)?
+        }
+        Witness::Nonce { merchant, value, expires_at } => {
+            let row = nonces::table.find((merchant, value));
+            let row = row.filter(nonces::expires_at.eq(expires_at)).select(nonces::value);
+            first!(conn, String, row)?
+        }
+    };
+    Ok(found.is_some())
+}

@@ -1,0 +1,92 @@
+//! Where a piece of work stands between the caller who waits for it and the worker who does it.
+
+use std::{
+    sync::atomic::{AtomicU8, Ordering},
+    time::Duration,
+};
+
+use quipu_merchants::StoreUnavailable;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
+
+use crate::{error::Fault, settings::Times};
+
+const WAITING: u8 = 0;
+const BEGUN: u8 = 1;
+const WITHDRAWN: u8 = 2;
+
+/// Either a worker begins the work, or its caller withdraws it, and never both.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    state: AtomicU8,
+    /// From when on it is not begun any more.
+    pub(crate) deadline: Instant,
+}
+
+/// Work that nobody waits for has the time of a day.
+impl Default for Standing {
+    fn default() -> Self {
+        Self { state: AtomicU8::new(WAITING), deadline: Instant::now() + Duration::from_hours(24) }
+    }
+}
+
+impl Standing {
+    /// Work that waits, and has this long.
+    pub(crate) fn new(times: Times) -> Self {
+        Self { state: AtomicU8::new(WAITING), deadline: Instant::now() + times.call }
+    }
+
+    fn moved(&self, from: u8, to: u8) -> bool {
+        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Whether the worker may begin.
+    pub(crate) fn begin(&self) -> bool {
+        Instant::now() < self.deadline && self.moved(WAITING, BEGUN)
+    }
+
+    /// Nothing came of it, and it waits for another try.
+    pub(crate) fn wait_again(&self) {
+        self.moved(BEGUN, WAITING);
+    }
+
+    /// Whether it was withdrawn: nobody will begin it.
+    fn withdraw(&self) -> bool {
+        self.moved(WAITING, WITHDRAWN)
+    }
+
+    /// What comes of the work, in time. Work that was not begun by its deadline is withdrawn, and nothing of it happens. Of
+    /// what was begun and does not end soon afterwards nobody can say what becomes of it.
+    pub(crate) async fn outcome<T, E>(
+        &self,
+        mut reply: oneshot::Receiver<Result<T, E>>,
+        times: Times,
+    ) -> Result<T, E>
+    where
+        StoreUnavailable: Into<E>,
+    {
+        let told = |fault: Fault| Err(StoreUnavailable::from(fault).into());
+        match timeout_at(self.deadline, &mut reply).await {
+            Ok(Ok(outcome)) => return outcome,
+            Ok(Err(_)) => return told(self.abandoned()),
+            Err(_) if self.withdraw() => return told(Fault::TooLate),
+            Err(_) => {}
+        }
+        match timeout_at(self.deadline + times.grace, reply).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => told(self.abandoned()),
+            Err(_) => told(Fault::OutcomeUnknown("the database does not answer".to_owned())),
+        }
+    }
+
+    /// What it means that the worker has gone.
+    fn abandoned(&self) -> Fault {
+        if self.withdraw() {
+            Fault::Abandoned
+        } else {
+            Fault::OutcomeUnknown("the worker has gone".to_owned())
+        }
+    }
+}

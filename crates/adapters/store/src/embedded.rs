@@ -1,0 +1,91 @@
+//! Reading an embedded database, on threads of the store's own: SQLite's calls block.
+
+use std::panic::AssertUnwindSafe;
+
+use crossbeam_channel::{Receiver, Sender};
+use tokio::sync::oneshot;
+
+use crate::{
+    connection::ready,
+    engine::{Query, Reading},
+    error::{Fault, Trouble},
+    lease::{Lease, Origin},
+    settings::StoreSettings,
+    transaction::on_lease,
+};
+
+/// How many queries of one kind may wait.
+const QUEUE: usize = 4096;
+/// How many checks may wait.
+const CHECKS: usize = 16;
+
+type ReadTask = Box<dyn FnOnce(&mut Lease, &Origin) + Send>;
+
+/// The threads that read, some for each kind of query, so that a long one holds up no short one.
+pub(crate) struct Readers {
+    short: Sender<ReadTask>,
+    pages: Sender<ReadTask>,
+    whole: Sender<ReadTask>,
+}
+
+impl Readers {
+    /// Starts them.
+    pub(crate) fn new(settings: &StoreSettings, origin: &Origin) -> std::io::Result<Self> {
+        let start = |kind: &str, count: usize, queue: usize| {
+            let (tasks, waiting) = crossbeam_channel::bounded::<ReadTask>(queue);
+            for number in 1..=count {
+                let (waiting, origin) = (waiting.clone(), origin.clone());
+                let name = format!("quipu-store-{kind}-{number}");
+                std::thread::Builder::new().name(name).spawn(move || read_until_closed(&waiting, &origin))?;
+            }
+            Ok::<_, std::io::Error>(tasks)
+        };
+        Ok(Self {
+            short: start("reads", settings.readers.max(1), QUEUE)?,
+            pages: start("pages", (settings.readers / 2).max(1), QUEUE)?,
+            whole: start("checks", 1, CHECKS)?,
+        })
+    }
+
+    /// Has a query run, unless too many wait. Where nobody waits for it any more when its turn comes, it is left out.
+    pub(crate) fn ask<T, E>(
+        &self,
+        reading: Reading,
+        query: impl Query<T, E>,
+        reply: oneshot::Sender<Result<T, E>>,
+    ) -> Result<(), Fault>
+    where
+        T: Send + 'static,
+        E: From<Fault> + Trouble + Send + 'static,
+    {
+        let task: ReadTask = Box::new(move |lease, origin| {
+            if !reply.is_closed() {
+                let _gone = reply.send(ready(on_lease(lease, origin, query)));
+            }
+        });
+        let queue = match reading {
+            Reading::Short => &self.short,
+            Reading::Page => &self.pages,
+            Reading::Whole => &self.whole,
+        };
+        queue.try_send(task).map_err(|_| Fault::Overloaded)
+    }
+
+    /// Has a short query run that answers whom it serves by itself.
+    pub(crate) fn start(&self, query: impl Query<(), Fault>) -> Result<(), Fault> {
+        let task: ReadTask = Box::new(move |lease, origin| {
+            let _reported = ready(on_lease(lease, origin, query));
+        });
+        self.short.try_send(task).map_err(|_| Fault::Overloaded)
+    }
+}
+
+fn read_until_closed(tasks: &Receiver<ReadTask>, origin: &Origin) {
+    let mut lease = Lease::none();
+    while let Ok(task) = tasks.recv() {
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| task(&mut lease, origin)));
+        if outcome.is_err() {
+            tracing::error!("a reading query panicked");
+        }
+    }
+}

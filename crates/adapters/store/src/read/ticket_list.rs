@@ -1,0 +1,177 @@
+//! Pages of a tenant's tickets.
+
+use std::collections::HashMap;
+
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    dsl::count_star,
+    sql_types::{BigInt, Bool, Nullable, Text},
+};
+use quipu_kernel::{Page, Tenant};
+use quipu_tickets::{Category, SortKey, SortOrder, Status, TicketFilter, TicketSort, TicketSummary};
+
+use super::{
+    ticket_rows::{SummaryRow, selection},
+    ticket_search::{Found, few},
+    tickets::whole,
+};
+use crate::{
+    connection::{Connection, first, load},
+    error::Fault,
+    schema::{counters, tickets},
+};
+
+/// The tickets of a tenant.
+macro_rules! of_tenant {
+    ($query:expr, $tenant:expr) => {
+        $query
+            .filter(tickets::merchant_id.eq($tenant.merchant().0))
+            .filter(tickets::environment.eq($tenant.environment().as_str()))
+    };
+}
+
+/// A page, and the number of all that match; both of one state of the database.
+pub(super) async fn list(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    sort: TicketSort,
+    page: Page,
+) -> Result<(Vec<TicketSummary>, u64), Fault> {
+    conn.begin_snapshot().await?;
+    let (ids, total) = if let Some(found) = few(conn, tenant, filter, sort, page)? {
+        found
+    } else {
+        let total = count(conn, tenant, filter).await?;
+        let some = page.offset() < total;
+        (if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total)
+    };
+    let query =
+        of_tenant!(tickets::table, tenant).filter(tickets::id.eq_any(&ids)).select(selection::<SummaryRow>());
+    let rows = load!(conn, SummaryRow, query)?;
+    conn.commit().await?;
+    let mut by_id: HashMap<String, SummaryRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+    let in_order = ids.iter().filter_map(|id| by_id.remove(id));
+    Ok((in_order.map(SummaryRow::into_summary).collect::<Result<_, _>>()?, total))
+}
+
+/// Narrows a boxed query over `tickets` to a filter.
+macro_rules! narrowed {
+    ($query:expr, $filter:expr, $found:expr) => {{
+        let mut query = $query;
+        if !$filter.statuses.is_empty() {
+            query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
+        }
+        if !$filter.categories.is_empty() {
+            query = query.filter(tickets::category.eq_any($filter.categories.iter().map(|it| it.as_str())));
+        }
+        if let Some(payment) = &$filter.payment_id {
+            query = query.filter(tickets::payment_id.eq(payment.as_str()));
+        }
+        if let Some(from) = $filter.created.from {
+            query = query.filter(tickets::created_at.ge(from.millis()));
+        }
+        if let Some(to) = $filter.created.to {
+            query = query.filter(tickets::created_at.le(to.millis()));
+        }
+        if let Some(found) = &$found {
+            let condition =
+                diesel::dsl::sql::<Bool>(found.before).bind::<Text, _>(&found.text).sql(found.after);
+            query = query.filter(condition);
+        }
+        query
+    }};
+}
+
+pub(super) use narrowed;
+
+/// What is filtered by status and category only is a sum of the few counters that every commit keeps; the rest is counted.
+async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> Result<u64, Fault> {
+    let period = filter.created;
+    let is_counted = filter.search.is_none()
+        && filter.payment_id.is_none()
+        && period.from.is_none()
+        && period.to.is_none();
+    if is_counted {
+        return sum_of_counters(conn, tenant, &filter.statuses, &filter.categories).await;
+    }
+    let found = filter.search.as_ref().map(|search| Found::counted(conn, search));
+    macro_rules! query {
+        () => {
+            of_tenant!(narrowed!(tickets::table.select(count_star()).into_boxed(), filter, found), tenant)
+        };
+    }
+    whole(first!(conn, i64, query!())?.unwrap_or(0))
+}
+
+async fn sum_of_counters(
+    conn: &mut Connection,
+    tenant: Tenant,
+    statuses: &[Status],
+    categories: &[Category],
+) -> Result<u64, Fault> {
+    macro_rules! query {
+        () => {{
+            let mut query = counters::table
+                .filter(counters::merchant_id.eq(tenant.merchant().0))
+                .filter(counters::environment.eq(tenant.environment().as_str()))
+                .filter(counters::name.eq("tickets"))
+                .select(diesel::dsl::sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)"))
+                .into_boxed();
+            if !statuses.is_empty() {
+                query = query.filter(counters::key1.eq_any(statuses.iter().map(|it| it.as_str())));
+            }
+            if !categories.is_empty() {
+                query = query.filter(counters::key2.eq_any(categories.iter().map(|it| it.as_str())));
+            }
+            query
+        }};
+    }
+    whole(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
+}
+
+/// The keys of a page. What is skipped is only looked at in an index.
+async fn ids(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    sort: TicketSort,
+    page: Page,
+) -> Result<Vec<String>, Fault> {
+    let found = filter.search.as_ref().map(|search| Found::in_order(conn, search));
+    let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
+    macro_rules! query {
+        () => {{
+            let query = narrowed!(tickets::table.select(tickets::id).into_boxed(), filter, found);
+            let query = of_tenant!(query, tenant);
+            let query = query.limit(page.limit().into()).offset(offset);
+            match (sort.key, sort.order) {
+                (SortKey::CreatedAt, SortOrder::Descending) => {
+                    query.order((tickets::created_at.desc(), tickets::id.desc()))
+                }
+                (SortKey::CreatedAt, SortOrder::Ascending) => {
+                    query.order((tickets::created_at.asc(), tickets::id.asc()))
+                }
+                (SortKey::UpdatedAt, SortOrder::Descending) => {
+                    query.order((tickets::updated_at.desc(), tickets::id.desc()))
+                }
+                (SortKey::UpdatedAt, SortOrder::Ascending) => {
+                    query.order((tickets::updated_at.asc(), tickets::id.asc()))
+                }
+                (SortKey::LastActivityAt, SortOrder::Descending) => {
+                    query.order((tickets::last_activity_at.desc(), tickets::id.desc()))
+                }
+                (SortKey::LastActivityAt, SortOrder::Ascending) => {
+                    query.order((tickets::last_activity_at.asc(), tickets::id.asc()))
+                }
+                (SortKey::Status, SortOrder::Descending) => {
+                    query.order((tickets::status_rank.desc(), tickets::id.desc()))
+                }
+                (SortKey::Status, SortOrder::Ascending) => {
+                    query.order((tickets::status_rank.asc(), tickets::id.asc()))
+                }
+            }
+        }};
+    }
+    Ok(load!(conn, String, query!())?)
+}

@@ -1,0 +1,154 @@
+//! The port for support, over all tenants.
+
+use async_trait::async_trait;
+use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
+use quipu_kernel::{Page, Tenant};
+use quipu_merchants::StoreUnavailable;
+use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
+
+use super::{
+    ticket_rows::{NoteRow, SummaryRow, selection, tenant},
+    tickets::{comments_of, of_ticket, ticket, whole},
+};
+use crate::{
+    connection::{Connection, first, load},
+    error::Fault,
+    schema::{ticket_comments, ticket_notes, tickets},
+    store::Store,
+};
+
+/// Narrows a boxed query over `tickets` to a filter of the queue.
+macro_rules! narrowed {
+    ($query:expr, $filter:expr) => {{
+        let mut query = $query;
+        if let Some(merchant) = $filter.merchant {
+            query = query.filter(tickets::merchant_id.eq(merchant.0));
+        }
+        if let Some(environment) = $filter.environment {
+            query = query.filter(tickets::environment.eq(environment.as_str()));
+        }
+        if !$filter.statuses.is_empty() {
+            query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
+        }
+        if !$filter.categories.is_empty() {
+            query = query.filter(tickets::category.eq_any($filter.categories.iter().map(|it| it.as_str())));
+        }
+        if let Some(priority) = $filter.priority {
+            // Finished tickets stand two places behind.
+            let rank = i32::from(priority.rank());
+            query = query.filter(tickets::queue_rank.eq_any([rank, rank + 2]));
+        }
+        if let Some(assignee) = &$filter.assignee {
+            query = query.filter(tickets::assignee.eq(assignee));
+        }
+        if let Some(payment) = &$filter.payment_id {
+            query = query.filter(tickets::payment_id.eq(payment.as_str()));
+        }
+        if let Some(from) = $filter.created.from {
+            query = query.filter(tickets::created_at.ge(from.millis()));
+        }
+        if let Some(to) = $filter.created.to {
+            query = query.filter(tickets::created_at.le(to.millis()));
+        }
+        query
+    }};
+}
+
+async fn queue(
+    conn: &mut Connection,
+    filter: &QueueFilter,
+    page: Page,
+) -> Result<(Vec<QueueItem>, u64), Fault> {
+    conn.begin_snapshot().await?;
+    let total = first!(conn, i64, narrowed!(tickets::table.select(count_star()).into_boxed(), filter))?;
+    let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
+    let rows = load!(
+        conn,
+        SummaryRow,
+        narrowed!(tickets::table.select(selection::<SummaryRow>()).into_boxed(), filter)
+            .order((tickets::queue_rank.asc(), tickets::created_at.asc(), tickets::id.asc()))
+            .limit(page.limit().into())
+            .offset(offset)
+    )?;
+    conn.commit().await?;
+    let item = |row: SummaryRow| {
+        let tenant = tenant(row.merchant_id, &row.environment)?;
+        let assignee = row.assignee.clone();
+        Ok::<_, Fault>(QueueItem { tenant, assignee, summary: row.into_summary()? })
+    };
+    Ok((rows.into_iter().map(item).collect::<Result<_, _>>()?, whole(total.unwrap_or(0))?))
+}
+
+/// A page of comments and notes together. Their numbers, which are few, tell which of them are on it.
+async fn conversation(
+    conn: &mut Connection,
+    tenant: Tenant,
+    ticket: &str,
+    page: Page,
+) -> Result<(Vec<Entry>, u64), Fault> {
+    conn.begin_snapshot().await?;
+    let comments = of_ticket!(ticket_comments, tenant, ticket).select(ticket_comments::id);
+    let notes = of_ticket!(ticket_notes, tenant, ticket).select(ticket_notes::id);
+    let mut ids: Vec<i64> = load!(conn, i64, comments)?;
+    ids.extend(load!(conn, i64, notes)?);
+    ids.sort_unstable();
+    let total = ids.len() as u64;
+    let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
+    let ids: Vec<_> = ids.into_iter().skip(offset).take(limit).collect();
+    let comments = comments_of(conn, tenant, ticket, &ids).await?;
+    let query = of_ticket!(ticket_notes, tenant, ticket)
+        .filter(ticket_notes::id.eq_any(&ids))
+        .select(selection::<NoteRow>());
+    let notes = load!(conn, NoteRow, query)?;
+    conn.commit().await?;
+    let notes = notes.into_iter().map(|row| Entry::Note(row.into_note()));
+    let mut entries: Vec<_> = comments.into_iter().map(Entry::Comment).chain(notes).collect();
+    entries.sort_unstable_by_key(Entry::id);
+    Ok((entries, total))
+}
+
+#[async_trait]
+impl SupportReads for Store {
+    async fn queue(
+        &self,
+        filter: &QueueFilter,
+        page: Page,
+    ) -> Result<(Vec<QueueItem>, u64), StoreUnavailable> {
+        let filter = filter.clone();
+        let listed = self
+            .inner
+            .engine
+            .read(move |conn: &mut Connection| Box::pin(async move { queue(conn, &filter, page).await }));
+        Ok(listed.await?)
+    }
+
+    async fn any_ticket(&self, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable> {
+        let id = id.as_str().to_owned();
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = tickets::table
+                    .filter(tickets::id.eq(&id))
+                    .select((tickets::merchant_id, tickets::environment));
+                let Some((merchant, environment)) = first!(conn, (i64, String), query)? else {
+                    return Ok(None);
+                };
+                ticket(conn, tenant(merchant, &environment)?, &id).await
+            })
+        });
+        Ok(found.await?)
+    }
+
+    async fn conversation(
+        &self,
+        tenant: Tenant,
+        ticket: &TicketId,
+        page: Page,
+    ) -> Result<(Vec<Entry>, u64), StoreUnavailable> {
+        let ticket = ticket.as_str().to_owned();
+        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move { conversation(conn, tenant, &ticket, page).await })
+        });
+        Ok(listed.await?)
+    }
+}

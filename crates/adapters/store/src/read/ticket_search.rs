@@ -1,0 +1,158 @@
+//! Finding tickets by a part of their text, in the way that each database does it best.
+//!
+//! SQLite has a full-text table of trigrams beside the tickets. Its planner cannot know how many rows a text finds there, and
+//! would rather walk all tickets of a merchant; so the table is asked first. What finds few is fetched by number, filtered,
+//! counted and sorted at once. What finds many is soon found by walking the tickets in their order.
+
+use std::cmp::Reverse;
+
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _, QueryableByName, RunQueryDsl as _, SqliteConnection,
+    sql_types::{BigInt, Bool, Text},
+};
+use quipu_kernel::{Page, Tenant};
+use quipu_tickets::{SearchText, SortKey, SortOrder, TicketFilter, TicketSort};
+
+use super::ticket_list::narrowed;
+use crate::{connection::Connection, error::Fault, schema::tickets};
+
+/// The fewest letters that the indexes of texts can look for.
+const INDEXED_LETTERS: usize = 3;
+/// What still counts as few.
+const FEW: usize = 1_000;
+
+/// A search as a condition of an engine.
+pub(super) struct Found {
+    pub(super) before: &'static str,
+    pub(super) text: String,
+    pub(super) after: &'static str,
+}
+
+impl Found {
+    /// The condition for a page in the order of an index.
+    pub(super) fn in_order(conn: &Connection, search: &SearchText) -> Self {
+        match conn {
+            Connection::Sqlite(_) => {
+                let text = search.folded().to_owned();
+                Self { before: "instr(tickets.search_text, ", text, after: ") > 0" }
+            }
+            Connection::Postgres(_) => {
+                let text = search.folded().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+                Self { before: "tickets.search_text LIKE ", text: format!("%{text}%"), after: "" }
+            }
+        }
+    }
+
+    /// The condition for counting all.
+    pub(super) fn counted(conn: &Connection, search: &SearchText) -> Self {
+        match conn {
+            Connection::Sqlite(_) if has_index(search) => Self {
+                before: "tickets.place IN (SELECT rowid FROM ticket_search WHERE ticket_search MATCH ",
+                text: phrase(search),
+                after: ")",
+            },
+            _ => Self::in_order(conn, search),
+        }
+    }
+}
+
+fn has_index(search: &SearchText) -> bool {
+    search.folded().chars().count() >= INDEXED_LETTERS
+}
+
+/// The letters in quotation marks, in which only the mark itself means anything else.
+fn phrase(search: &SearchText) -> String {
+    format!("\"{}\"", search.folded().replace('"', "\"\""))
+}
+
+#[derive(QueryableByName)]
+struct Place {
+    #[diesel(sql_type = BigInt)]
+    place: i64,
+}
+
+/// The keys of a page and the number of all that match, if a search finds few tickets; nothing if it finds many, or if this is
+/// no search for SQLite's table.
+pub(super) fn few(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    sort: TicketSort,
+    page: Page,
+) -> Result<Option<(Vec<String>, u64)>, Fault> {
+    let (Connection::Sqlite(conn), Some(search)) = (conn, &filter.search) else { return Ok(None) };
+    if !has_index(search) {
+        return Ok(None);
+    }
+    let places = places(conn, search)?;
+    if places.len() > FEW {
+        return Ok(None);
+    }
+    let mut rows = rows(conn, tenant, filter, &places)?;
+    sort_rows(&mut rows, sort);
+    let total = rows.len() as u64;
+    let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
+    let ids = rows.into_iter().skip(offset).take(limit).map(|row| row.0).collect();
+    Ok(Some((ids, total)))
+}
+
+/// The numbers of what the text finds over all merchants, one more than a few at most.
+fn places(conn: &mut SqliteConnection, search: &SearchText) -> Result<Vec<i64>, Fault> {
+    const ONE_MORE: usize = FEW + 1;
+    let query =
+        diesel::sql_query("SELECT rowid AS place FROM ticket_search WHERE ticket_search MATCH ? LIMIT ?");
+    let query = query.bind::<Text, _>(phrase(search)).bind::<BigInt, _>(i64::try_from(ONE_MORE).unwrap_or(0));
+    let found: Vec<Place> = query.load(conn)?;
+    Ok(found.into_iter().map(|found| found.place).collect())
+}
+
+/// Identifier, and what lists are sorted by: creation, update, activity, status.
+type Row = (String, i64, i64, i64, i32);
+
+fn rows(
+    conn: &mut SqliteConnection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    places: &[i64],
+) -> Result<Vec<Row>, Fault> {
+    let numbers: Vec<_> = places.iter().map(i64::to_string).collect();
+    let found: Option<Found> = None;
+    let columns = (
+        tickets::id,
+        tickets::created_at,
+        tickets::updated_at,
+        tickets::last_activity_at,
+        tickets::status_rank,
+    );
+    // The plus signs keep the planner from walking all tickets of the merchant instead.
+    let query = narrowed!(tickets::table.select(columns).into_boxed(), filter, found)
+        .filter(
+            diesel::dsl::sql::<Bool>("+tickets.merchant_id = ")
+                .bind::<BigInt, _>(tenant.merchant().0)
+                .sql(""),
+        )
+        .filter(
+            diesel::dsl::sql::<Bool>("+tickets.environment = ")
+                .bind::<Text, _>(tenant.environment().as_str())
+                .sql(""),
+        )
+        .filter(diesel::dsl::sql::<Bool>(&format!("tickets.place IN ({})", numbers.join(","))));
+    Ok(query.load(conn)?)
+}
+
+fn sort_rows(rows: &mut [Row], sort: TicketSort) {
+    let key = |row: &Row| {
+        let value = match sort.key {
+            SortKey::CreatedAt => row.1,
+            SortKey::UpdatedAt => row.2,
+            SortKey::LastActivityAt => row.3,
+            SortKey::Status => row.4.into(),
+        };
+        (value, row.0.clone())
+    };
+    match sort.order {
+        SortOrder::Ascending => rows.sort_unstable_by_key(key),
+        SortOrder::Descending => rows.sort_unstable_by_key(|row| Reverse(key(row))),
+    }
+}

@@ -1,0 +1,193 @@
+//! The ports for reading tickets. What is said and sent is found by its ticket, and everything by its tenant.
+
+use async_trait::async_trait;
+use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
+use quipu_kernel::{Page, PaymentId, Tenant};
+use quipu_merchants::StoreUnavailable;
+use quipu_tickets::{
+    AttachmentId, Comment, CommentId, StoredAttachment, Ticket, TicketFilter, TicketId, TicketReads,
+    TicketSort, TicketSummary, Upload,
+};
+
+use super::{
+    ticket_list,
+    ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
+};
+use crate::{
+    connection::{Connection, first, load},
+    error::Fault,
+    schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
+    store::Store,
+};
+
+/// The rows of a ticket in a table that has its identifier.
+macro_rules! of_ticket {
+    ($table:ident, $tenant:expr, $ticket:expr) => {
+        $table::table
+            .filter($table::merchant_id.eq($tenant.merchant().0))
+            .filter($table::environment.eq($tenant.environment().as_str()))
+            .filter($table::ticket_id.eq($ticket))
+    };
+}
+
+pub(super) use of_ticket;
+
+/// A ticket with the files of its comments, both of one state of the database.
+pub(super) async fn ticket(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Option<Ticket>, Fault> {
+    conn.begin_snapshot().await?;
+    let key = (tenant.merchant().0, tenant.environment().as_str(), id);
+    let row = first!(conn, TicketRow, tickets::table.find(key))?;
+    let files = if row.is_some() { files_of(conn, tenant, id).await? } else { Vec::new() };
+    conn.commit().await?;
+    let Some(row) = row else { return Ok(None) };
+    let shown = files.iter().map(AttachmentRow::shown).collect::<Result<_, _>>()?;
+    row.into_ticket(shown).map(Some)
+}
+
+/// The files of all comments of a ticket, in their order.
+async fn files_of(conn: &mut Connection, tenant: Tenant, ticket: &str) -> Result<Vec<AttachmentRow>, Fault> {
+    let query = of_ticket!(ticket_attachments, tenant, ticket)
+        .order((ticket_attachments::comment_id.asc(), ticket_attachments::place.asc()))
+        .select(selection::<AttachmentRow>());
+    Ok(load!(conn, AttachmentRow, query)?)
+}
+
+/// The comments of these numbers, the oldest first, with their files.
+pub(super) async fn comments_of(
+    conn: &mut Connection,
+    tenant: Tenant,
+    ticket: &str,
+    ids: &[i64],
+) -> Result<Vec<Comment>, Fault> {
+    let query = of_ticket!(ticket_comments, tenant, ticket)
+        .filter(ticket_comments::id.eq_any(ids))
+        .order(ticket_comments::id.asc())
+        .select(selection::<CommentRow>());
+    let rows = load!(conn, CommentRow, query)?;
+    let query = of_ticket!(ticket_attachments, tenant, ticket)
+        .filter(ticket_attachments::comment_id.eq_any(ids))
+        .order((ticket_attachments::comment_id.asc(), ticket_attachments::place.asc()))
+        .select(selection::<AttachmentRow>());
+    let files = load!(conn, AttachmentRow, query)?;
+    rows.into_iter().map(|row| row.into_comment(&files)).collect()
+}
+
+pub(super) fn whole(count: i64) -> Result<u64, Fault> {
+    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative count".to_owned()))
+}
+
+#[async_trait]
+impl TicketReads for Store {
+    async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable> {
+        let id = id.as_str().to_owned();
+        let found = self
+            .inner
+            .engine
+            .read(move |conn: &mut Connection| Box::pin(async move { ticket(conn, tenant, &id).await }));
+        Ok(found.await?)
+    }
+
+    async fn tickets(
+        &self,
+        tenant: Tenant,
+        filter: &TicketFilter,
+        sort: TicketSort,
+        page: Page,
+    ) -> Result<(Vec<TicketSummary>, u64), StoreUnavailable> {
+        let filter = filter.clone();
+        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page).await })
+        });
+        Ok(listed.await?)
+    }
+
+    async fn comments(
+        &self,
+        tenant: Tenant,
+        ticket: &TicketId,
+        page: Page,
+    ) -> Result<(Vec<Comment>, u64), StoreUnavailable> {
+        let ticket = ticket.as_str().to_owned();
+        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                conn.begin_snapshot().await?;
+                let query = of_ticket!(ticket_comments, tenant, &ticket).select(count_star());
+                let total = first!(conn, i64, query)?.unwrap_or(0);
+                let query = of_ticket!(ticket_comments, tenant, &ticket)
+                    .order(ticket_comments::id.asc())
+                    .limit(page.limit().into())
+                    .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+                    .select(ticket_comments::id);
+                let ids: Vec<i64> = load!(conn, i64, query)?;
+                let comments = comments_of(conn, tenant, &ticket, &ids).await?;
+                conn.commit().await?;
+                Ok::<_, Fault>((comments, whole(total)?))
+            })
+        });
+        Ok(listed.await?)
+    }
+
+    async fn has_comment(
+        &self,
+        tenant: Tenant,
+        ticket: &TicketId,
+        comment: CommentId,
+    ) -> Result<bool, StoreUnavailable> {
+        let ticket = ticket.as_str().to_owned();
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = of_ticket!(ticket_comments, tenant, &ticket)
+                    .filter(ticket_comments::id.eq(comment.0))
+                    .select(ticket_comments::id);
+                Ok::<_, Fault>(first!(conn, i64, query)?.is_some())
+            })
+        });
+        Ok(found.await?)
+    }
+
+    async fn attachment(
+        &self,
+        tenant: Tenant,
+        id: &AttachmentId,
+    ) -> Result<Option<StoredAttachment>, StoreUnavailable> {
+        let id = id.as_str().to_owned();
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let key = (tenant.merchant().0, tenant.environment().as_str(), id.as_str());
+                let query = ticket_attachments::table.find(key).select(selection::<AttachmentRow>());
+                let Some(row) = first!(conn, AttachmentRow, query)? else { return Ok(None) };
+                let query = ticket_thumbnails::table
+                    .find(key)
+                    .select((ticket_thumbnails::object, ticket_thumbnails::content_type));
+                let thumbnail = first!(conn, (String, String), query)?;
+                row.into_stored(tenant, thumbnail).map(Some)
+            })
+        });
+        Ok(found.await?)
+    }
+
+    async fn has_payment(&self, tenant: Tenant, id: &PaymentId) -> Result<bool, StoreUnavailable> {
+        let id = id.as_str().to_owned();
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let key = (tenant.merchant().0, tenant.environment().as_str(), id.as_str());
+                let query = payments::table.find(key).select(payments::revision);
+                Ok::<_, Fault>(first!(conn, i64, query)?.is_some())
+            })
+        });
+        Ok(found.await?)
+    }
+
+    async fn upload(&self, tenant: Tenant, id: &AttachmentId) -> Result<Option<Upload>, StoreUnavailable> {
+        let id = id.as_str().to_owned();
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let key = (tenant.merchant().0, tenant.environment().as_str(), id.as_str());
+                let query = ticket_uploads::table.find(key).select(selection::<UploadRow>());
+                let row = first!(conn, UploadRow, query)?;
+                row.map(|row| row.into_upload(tenant)).transpose()
+            })
+        });
+        Ok(found.await?)
+    }
+}

@@ -1,0 +1,159 @@
+//! What happened to one payment.
+
+use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_kernel::{Amount, Tenant, Timestamp};
+use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Refund, Timeline};
+
+use super::receipts;
+use crate::{
+    connection::{Connection, first, load},
+    error::Fault,
+    schema::{alerts, audit_log, callbacks, entries, events, refunds},
+    stored::{from_json, parsed},
+};
+
+type EventColumns = (String, String, Option<String>, Option<String>, Option<i32>, i64);
+type EntryColumns = (String, String, String, i64, String, i64);
+type CallbackColumns = (String, String, String, String, i64);
+type AuditColumns = (i64, String, String, String);
+type RefundColumns = (String, String, i64, Option<String>, Option<String>, i64);
+
+/// Everything, of one state of the database, each list in the order of time.
+pub(crate) async fn of(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Timeline, Fault> {
+    conn.begin_snapshot().await?;
+    let timeline = Timeline {
+        events: told(conn, tenant, id).await?,
+        entries: moved(conn, tenant, id).await?,
+        callbacks: heard(conn, tenant, id).await?,
+        receipts: receipts::of_payment(conn, tenant, id).await?,
+        refunds: refunds(conn, tenant, id).await?,
+        audit: done(conn, id).await?,
+        alerted_at: alerted(conn, tenant, id).await?,
+    };
+    conn.commit().await?;
+    Ok(timeline)
+}
+
+async fn told(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<EventLine>, Fault> {
+    let query = events::table
+        .filter(events::merchant_id.eq(tenant.merchant().0))
+        .filter(events::environment.eq(tenant.environment().as_str()))
+        .filter(events::payment_id.eq(id))
+        .order((events::created_at.asc(), events::status_version.asc(), events::id.asc()))
+        .select((
+            events::id,
+            events::kind,
+            events::previous_status,
+            events::status,
+            events::status_version,
+            events::created_at,
+        ));
+    let rows = load!(conn, EventColumns, query)?.into_iter();
+    let line = |(id, kind, previous_status, status, status_version, at): EventColumns| EventLine {
+        id,
+        kind,
+        previous_status,
+        status,
+        status_version,
+        created_at: Timestamp::from_millis(at),
+    };
+    Ok(rows.map(line).collect())
+}
+
+async fn moved(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<EntryLine>, Fault> {
+    let query = entries::table
+        .filter(entries::merchant_id.eq(tenant.merchant().0))
+        .filter(entries::environment.eq(tenant.environment().as_str()))
+        .filter(entries::payment_id.eq(id))
+        .order((entries::created_at.asc(), entries::transaction_id.asc(), entries::line.asc()))
+        .select((
+            entries::transaction_id,
+            entries::reason,
+            entries::account,
+            entries::amount,
+            entries::currency,
+            entries::created_at,
+        ));
+    let rows = load!(conn, EntryColumns, query)?.into_iter();
+    let line = |(transaction_id, reason, account, amount, currency, at): EntryColumns| EntryLine {
+        transaction_id,
+        reason,
+        account,
+        amount,
+        currency,
+        created_at: Timestamp::from_millis(at),
+    };
+    Ok(rows.map(line).collect())
+}
+
+async fn heard(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<CallbackLine>, Fault> {
+    let query = callbacks::table
+        .filter(callbacks::merchant_id.eq(tenant.merchant().0))
+        .filter(callbacks::environment.eq(tenant.environment().as_str()))
+        .filter(callbacks::payment_id.eq(id))
+        .order((callbacks::received_at.asc(), callbacks::id.asc()))
+        .select((
+            callbacks::rail,
+            callbacks::event_id,
+            callbacks::kind,
+            callbacks::outcome,
+            callbacks::received_at,
+        ));
+    let rows = load!(conn, CallbackColumns, query)?.into_iter();
+    let line = |(rail, event_id, kind, outcome, at): CallbackColumns| CallbackLine {
+        rail,
+        event_id,
+        kind,
+        outcome,
+        received_at: Timestamp::from_millis(at),
+    };
+    Ok(rows.map(line).collect())
+}
+
+async fn done(conn: &mut Connection, id: &str) -> Result<Vec<AuditLine>, Fault> {
+    let query = audit_log::table
+        .filter(audit_log::subject.eq(format!("payment/{id}")))
+        .order((audit_log::at.asc(), audit_log::id.asc()))
+        .select((audit_log::at, audit_log::actor_name, audit_log::action, audit_log::after));
+    let rows = load!(conn, AuditColumns, query)?.into_iter();
+    let line = |(at, actor, action, after): AuditColumns| {
+        let after = from_json("an audit line", &after)?;
+        Ok(AuditLine { at: Timestamp::from_millis(at), actor, action, after })
+    };
+    rows.map(line).collect()
+}
+
+async fn alerted(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Option<Timestamp>, Fault> {
+    let key = (tenant.merchant().0, tenant.environment().as_str(), id);
+    let query = alerts::table.find(key).select(alerts::alerted_at);
+    Ok(first!(conn, i64, query)?.map(Timestamp::from_millis))
+}
+
+/// The refunds of a payment.
+pub(crate) async fn refunds(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<Refund>, Fault> {
+    let query = refunds::table
+        .filter(refunds::merchant_id.eq(tenant.merchant().0))
+        .filter(refunds::environment.eq(tenant.environment().as_str()))
+        .filter(refunds::payment_id.eq(id))
+        .order(refunds::id.asc())
+        .select((
+            refunds::id,
+            refunds::payment_id,
+            refunds::amount,
+            refunds::reason,
+            refunds::ticket_id,
+            refunds::created_at,
+        ));
+    let rows = load!(conn, RefundColumns, query)?.into_iter();
+    let refund = |(refund_id, payment_id, amount, reason, ticket_id, at): RefundColumns| {
+        Ok(Refund {
+            refund_id,
+            payment_id: parsed("a payment", &payment_id)?,
+            amount: Amount::new(amount).map_err(|error| Fault::Corrupt(format!("a refund: {error}")))?,
+            reason,
+            ticket_id,
+            created_at: Timestamp::from_millis(at),
+        })
+    };
+    rows.map(refund).collect()
+}

@@ -1,0 +1,197 @@
+//! Reading from a server, on tasks of the runtime that the store was given.
+
+use std::sync::Arc;
+
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, oneshot},
+    time::{Instant, sleep_until, timeout},
+};
+
+use tokio_postgres::Config;
+
+use crate::{
+    commit::standing::Standing,
+    connection::Connection,
+    engine::{Query, Reading},
+    error::{Fault, OpenError, Trouble},
+    lease::{Lease, Origin},
+    pool::{Health, Pool, Purpose},
+    session,
+    settings::StoreSettings,
+    transaction::{in_transaction, on_lease},
+};
+
+/// How many queries of one kind may wait.
+const QUEUE: usize = 4096;
+/// How many look-ups by key may be under way.
+const POINTS: usize = 4;
+/// How many changes may wait for locks side by side.
+const ASIDES: usize = 6;
+/// How many checks may be under way.
+const CHECKS: usize = 2;
+
+/// The connections to a server, by what they are for, so that a long query holds up no short one.
+pub(crate) struct Server {
+    pub(crate) lanes: Origin,
+    pub(crate) asides: Origin,
+    points: Origin,
+    short: Origin,
+    pages: Origin,
+    whole: Origin,
+    places: Arc<Semaphore>,
+    config: Config,
+    runtime: Handle,
+}
+
+impl Server {
+    /// Knows where to connect; the first use of each connection makes it.
+    pub(crate) fn new(settings: &StoreSettings, runtime: &Handle) -> Result<Self, OpenError> {
+        let health = Arc::new(Health::default());
+        let pool = |purpose, size| -> Result<Origin, OpenError> {
+            Ok(Origin::Postgres(Pool::new(settings, &health, purpose, size)?))
+        };
+        Ok(Self {
+            lanes: pool(Purpose::Lanes, settings.lanes.max(1))?,
+            asides: pool(Purpose::Asides, ASIDES)?,
+            points: pool(Purpose::Points, POINTS)?,
+            short: pool(Purpose::Queries, settings.readers.max(1))?,
+            pages: pool(Purpose::Lists, (settings.readers / 2).max(1))?,
+            whole: pool(Purpose::Checks, CHECKS)?,
+            places: Arc::new(Semaphore::new(QUEUE)),
+            config: session::configured(&settings.url, settings.times().connect, settings.call)
+                .map_err(|fault| OpenError::Unreachable(fault.to_string()))?,
+            runtime: runtime.clone(),
+        })
+    }
+
+    /// Where to listen to other nodes.
+    pub(crate) fn listening(&self) -> Config {
+        self.config.clone()
+    }
+
+    /// Where to tell them something.
+    pub(crate) const fn hints(&self) -> &Origin {
+        &self.short
+    }
+
+    /// Has a query run, unless too many do. It is stopped when its time is over, and a long one as soon as nobody waits for it
+    /// any more.
+    pub(crate) fn ask<T, E>(
+        &self,
+        reading: Reading,
+        query: impl Query<T, E>,
+        reply: oneshot::Sender<Result<T, E>>,
+        deadline: Option<Instant>,
+    ) -> Result<(), Fault>
+    where
+        T: Send + 'static,
+        E: From<Fault> + Trouble + Send + 'static,
+    {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
+        let origin = match reading {
+            Reading::Short => &self.short,
+            Reading::Page => &self.pages,
+            Reading::Whole => &self.whole,
+        };
+        let origin = origin.clone();
+        self.runtime.spawn(async move {
+            let _place = place;
+            run(origin, reading, query, reply, deadline).await;
+        });
+        Ok(())
+    }
+
+    /// Has a query run that writes, unless too many do. It is begun if its caller still waits by then.
+    pub(crate) fn write<T, E>(
+        &self,
+        query: impl Query<T, E>,
+        standing: Arc<Standing>,
+        reply: oneshot::Sender<Result<T, E>>,
+    ) -> Result<(), Fault>
+    where
+        T: Send + 'static,
+        E: From<Fault> + Trouble + Send + 'static,
+    {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
+        let origin = self.short.clone();
+        self.runtime.spawn(async move {
+            let _place = place;
+            if standing.begin() {
+                let _gone = reply.send(in_transaction(&mut Lease::none(), &origin, query).await);
+            }
+        });
+        Ok(())
+    }
+
+    /// Has a look-up by keys run that answers whom it serves by itself, once there is one of `places` for it.
+    pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) {
+        let (origin, places) = (self.points.clone(), Arc::clone(places));
+        self.runtime.spawn(async move {
+            let _place = places.acquire_owned().await;
+            let mut lease = Lease::none();
+            let found = timeout(origin.times().attempt, on_lease(&mut lease, &origin, query)).await;
+            if found.is_err() {
+                lease.discard(&Fault::Silent);
+            }
+        });
+    }
+}
+
+async fn run<T, E>(
+    origin: Origin,
+    reading: Reading,
+    query: impl Query<T, E>,
+    mut reply: oneshot::Sender<Result<T, E>>,
+    deadline: Option<Instant>,
+) where
+    E: From<Fault> + Trouble,
+{
+    let mut lease = Lease::none();
+    let conn = tokio::select! {
+        conn = lease.connection(&origin) => conn,
+        () = unwanted(reading, &mut reply, deadline) => return,
+    };
+    let conn = match conn {
+        Ok(conn) => conn,
+        Err(fault) => {
+            let _gone = reply.send(Err(fault.into()));
+            return;
+        }
+    };
+    let stopper = match &*conn {
+        Connection::Postgres(session) => Some(session.stopper()),
+        Connection::Sqlite(_) => None,
+    };
+    let outcome = tokio::select! {
+        outcome = query(conn) => Some(outcome),
+        () = unwanted(reading, &mut reply, deadline) => None,
+    };
+    let Some(outcome) = outcome else {
+        let in_time = deadline.is_none_or(|deadline| Instant::now() < deadline);
+        lease.discard(if in_time { &Fault::Abandoned } else { &Fault::Silent });
+        if let Some(stopper) = stopper {
+            stopper.stop().await;
+        }
+        return;
+    };
+    match &outcome {
+        Ok(_) => lease.done(),
+        Err(error) => lease.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
+    }
+    let _gone = reply.send(outcome);
+}
+
+/// Completes when the query is to be stopped. A short one is rather finished than stopped, as long as it has time.
+async fn unwanted<T>(reading: Reading, reply: &mut oneshot::Sender<T>, deadline: Option<Instant>) {
+    let over = async {
+        match deadline {
+            Some(deadline) => sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = reply.closed(), if reading != Reading::Short => {}
+        () = over => {}
+    }
+}

@@ -1,0 +1,175 @@
+//! One session on a server: a connection, and what has to be remembered of where it leads.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::Weak,
+    time::Duration,
+};
+
+use diesel::{
+    QueryableByName, sql_query,
+    sql_types::{BigInt, Integer, Nullable, Text},
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio_postgres::{Config, NoTls, config::TargetSessionAttrs};
+
+use crate::{error::Fault, pool::Pool};
+
+/// How long a server may take to stop what nobody waits for any more.
+const CANCEL: Duration = Duration::from_secs(2);
+
+/// Which server answers, and on which line of its history. The number of a transaction means something on one of these
+/// only: where a standby took over, the number may have been given to another.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+pub(crate) struct Server {
+    #[diesel(sql_type = Text)]
+    system: String,
+    #[diesel(sql_type = Text)]
+    timeline: String,
+    #[diesel(sql_type = Text)]
+    started: String,
+}
+
+/// A process of the server. Its number alone may be given to another one later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
+pub(crate) struct Process {
+    #[diesel(sql_type = Integer)]
+    pub(crate) pid: i32,
+    /// Microseconds since 1970.
+    #[diesel(sql_type = BigInt)]
+    pub(crate) since: i64,
+}
+
+/// A session. Dropped, it is closed; [`Pool::put_back`] keeps it for the next who needs one.
+pub(crate) struct Session {
+    conn: AsyncPgConnection,
+    /// Nothing if the server would not say.
+    pub(crate) server: Option<Server>,
+    pub(crate) process: Option<Process>,
+    /// How often it was handed out.
+    pub(crate) uses: u32,
+    /// The age of the pool in which it was made.
+    pub(crate) age: u64,
+    /// The pool it belongs to.
+    pub(crate) home: Weak<Pool>,
+    /// The place it takes while it is handed out.
+    pub(crate) place: Option<OwnedSemaphorePermit>,
+}
+
+impl Deref for Session {
+    type Target = AsyncPgConnection;
+
+    fn deref(&self) -> &AsyncPgConnection {
+        &self.conn
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut AsyncPgConnection {
+        &mut self.conn
+    }
+}
+
+/// What stops a query whose answer nobody waits for any more.
+pub(crate) struct Stopper(tokio_postgres::CancelToken);
+
+impl Stopper {
+    /// Asks the server to stop. It may not hear of it, and stops all the same when its own time is over.
+    pub(crate) async fn stop(self) {
+        let _asked = timeout(CANCEL, self.0.cancel_query(NoTls)).await;
+    }
+}
+
+/// The address as the driver reads it, with what makes a dead connection show itself. What the address says of these is
+/// left as it is.
+pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Result<Config, Fault> {
+    let mut config: Config = url.parse().map_err(|error| Fault::Unconnected(format!("{error}")))?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(connect);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(silence);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(3));
+        config.keepalives_retries(3);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("quipu");
+    }
+    // After a failover the address may lead to a server that has become a standby.
+    if config.get_target_session_attrs() == TargetSessionAttrs::Any {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    Ok(config)
+}
+
+impl Session {
+    /// A new session that has run `beginning`.
+    pub(crate) async fn begin(config: &Config, beginning: &str) -> Result<Self, Fault> {
+        let unconnected = |error: &dyn std::fmt::Display| Fault::Unconnected(error.to_string());
+        let (client, connection) = config.connect(NoTls).await.map_err(|error| unconnected(&error))?;
+        let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
+        let mut conn = conn.map_err(|error| unconnected(&error))?;
+        conn.batch_execute(beginning).await.map_err(|error| unconnected(&error))?;
+        let server = server_of(&mut conn).await.ok();
+        let process = process_of(&mut conn).await.ok();
+        Ok(Self { conn, server, process, uses: 0, age: 0, home: Weak::new(), place: None })
+    }
+
+    /// What stops the query that runs here.
+    pub(crate) fn stopper(&self) -> Stopper {
+        Stopper(self.conn.cancel_token())
+    }
+
+    /// Whether the connection is known to be of no use.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        use diesel_async::pooled_connection::PoolableConnection;
+        self.conn.is_broken()
+    }
+}
+
+/// The line of history is read from the name of the file that is being written; the control file learns of it later. Not
+/// every server lets its number be read.
+async fn server_of(conn: &mut AsyncPgConnection) -> Result<Server, diesel::result::Error> {
+    let known = "CAST(pg_postmaster_start_time() AS TEXT) AS started,
+        LEFT(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline";
+    let named = "CAST(system_identifier AS TEXT) AS system FROM pg_control_system()";
+    match sql_query(format!("SELECT {known}, {named}")).get_result(conn).await {
+        Ok(server) => Ok(server),
+        Err(_) => sql_query(format!("SELECT {known}, '' AS system")).get_result(conn).await,
+    }
+}
+
+async fn process_of(conn: &mut AsyncPgConnection) -> Result<Process, diesel::result::Error> {
+    let query = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) * 1000000 AS BIGINT) AS since
+        FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+    sql_query(query).get_result(conn).await
+}
+
+#[derive(QueryableByName)]
+struct Ended {
+    #[diesel(sql_type = Nullable<BigInt>)]
+    ended: Option<i64>,
+}
+
+/// Ends sessions of this node that it gave up in the middle of something, so that nothing they hold is waited for.
+pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> Result<(), Fault> {
+    if abandoned.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> =
+        abandoned.iter().map(|process| format!("({}, {})", process.pid, process.since)).collect();
+    let query = format!(
+        "SELECT COUNT(pg_terminate_backend(running.pid)) AS ended FROM pg_stat_activity AS running
+            JOIN (VALUES {}) AS abandoned (pid, since) ON running.pid = abandoned.pid
+            AND CAST(EXTRACT(EPOCH FROM running.backend_start) * 1000000 AS BIGINT) = abandoned.since",
+        rows.join(", ")
+    );
+    let found: Ended = sql_query(query).get_result(conn).await?;
+    if found.ended.unwrap_or(0) > 0 {
+        tracing::warn!(sessions = found.ended, "sessions that no longer answered were ended on the server");
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Deliveries: what is owed as it comes to be, and what an attempt made of it.
+
+use std::{any::TypeId, collections::BTreeMap};
+
+use diesel::{
+    QueryResult, RunQueryDsl as _, SqliteConnection,
+    pg::Pg,
+    sql_types::{Array, BigInt, Integer, Nullable, Text},
+    sqlite::Sqlite,
+};
+use diesel_async::AsyncPgConnection;
+use futures_util::future::BoxFuture;
+use quipu_commit::Record;
+use quipu_kernel::{EventId, Tenant};
+use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Next, Outcome, Owed};
+
+use super::{Line, Table, columns::columns};
+use crate::statement::statement;
+
+/// A status as its column has it.
+pub(crate) const fn code(status: DeliveryStatus) -> i32 {
+    match status {
+        DeliveryStatus::Pending => 0,
+        DeliveryStatus::Delivered => 1,
+        DeliveryStatus::Failed => 2,
+    }
+}
+
+/// The name of the counters of deliveries: by endpoint, how many there ever were (`all`), and how many of them are `delivered`
+/// or `failed` now.
+///
+/// Those of an endpoint are written in this order by everybody: `all` by the commits that owe, the others by those that record.
+pub(crate) const COUNTER: &str = "deliveries";
+
+/// A new delivery.
+pub(crate) struct DeliveryLine<'a> {
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) event_id: &'a EventId,
+    pub(crate) due_at: i64,
+    pub(crate) node: Option<&'a str>,
+}
+
+impl<'a> DeliveryLine<'a> {
+    pub(crate) fn of(owed: &'a Owed, node: Option<&'a str>) -> Self {
+        Self { endpoint: &owed.endpoint, event_id: &owed.event_id, due_at: owed.due_at.millis(), node }
+    }
+}
+
+columns! {
+    in "deliveries" from (line: DeliveryLine<'a>) {
+        merchant_id: i64 as BigInt = line.endpoint.tenant.merchant().0;
+        environment: &'a str as Text = line.endpoint.tenant.environment().as_str();
+        endpoint_id: &'a str as Text = line.endpoint.id.as_str();
+        event_id: &'a str as Text = line.event_id.as_str();
+        status: i32 as Integer = 0;
+        due_at: i64 as BigInt = line.due_at;
+        node: Option<&'a str> as Nullable<Text> = line.node;
+        step: i32 as Integer = 0;
+    }
+}
+
+/// Outcomes of deliveries that a node has in hand. As a record they share a commit with whatever else waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub(crate) node: String,
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Record for Told {}
+
+/// What one outcome writes.
+struct Row<'a> {
+    tenant: Tenant,
+    node: &'a str,
+    outcome: &'a Outcome,
+    due_at: Option<i64>,
+    attempts: String,
+}
+
+impl<'a> Row<'a> {
+    fn all_of(line: &Line<'a>) -> Vec<Self> {
+        let told: &'a Told = line.record();
+        let row = |outcome: &'a Outcome| Self {
+            tenant: line.tenant,
+            node: &told.node,
+            outcome,
+            due_at: if let Next::RetryAt(at) = outcome.next { Some(at.millis()) } else { None },
+            attempts: serde_json::to_string(&outcome.attempts)
+                .unwrap_or_else(|_| unreachable!("texts and numbers are always JSON")),
+        };
+        told.outcomes.iter().map(row).collect()
+    }
+
+    fn step(&self) -> i32 {
+        i32::try_from(self.outcome.step).unwrap_or(i32::MAX)
+    }
+}
+
+statement! { TellOne on Sqlite {
+    "UPDATE deliveries SET status = " => status: i32 as Integer, ", due_at = " => due_at: Option<i64> as Nullable<BigInt>,
+    ", node = NULL, step = " => step: i32 as Integer, ", attempts = " => attempts: &'a str as Text,
+    " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
+    " AND endpoint_id = " => endpoint: &'a str as Text, " AND event_id = " => event: &'a str as Text,
+    " AND node = " => node: &'a str as Text ; " AND status = 0"
+} }
+
+statement! { CountOne on Sqlite {
+    "INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count) VALUES ("
+    => merchant: i64 as BigInt, ", " => environment: &'a str as Text, ", 'deliveries', " => endpoint: &'a str as Text,
+    ", " => word: &'a str as Text, ", '', '', " => by: i64 as BigInt ;
+    ") ON CONFLICT (merchant_id, environment, name, key1, key2, key3, key4)
+        DO UPDATE SET count = counters.count + excluded.count"
+} }
+
+statement! { TellMany on Pg {
+    "WITH told AS (UPDATE deliveries AS old SET status = new.status, due_at = new.due_at, node = NULL, step = new.step,
+        attempts = new.attempts FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
+    ", " => events: Vec<&'a str> as Array<Text>, ", " => nodes: Vec<&'a str> as Array<Text>,
+    ", " => statuses: Vec<i32> as Array<Integer>, ", " => dues: Vec<Option<i64>> as Array<Nullable<BigInt>>,
+    ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text> ;
+    ") AS new (merchant_id, environment, endpoint_id, event_id, node, status, due_at, step, attempts)
+        WHERE old.merchant_id = new.merchant_id AND old.environment = new.environment
+            AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id AND old.node = new.node
+            AND old.status = 0
+        RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status)
+     INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count)
+        SELECT merchant_id, environment, 'deliveries', endpoint_id,
+            CASE status WHEN 1 THEN 'delivered' ELSE 'failed' END AS word, '', '', COUNT(*) FROM told WHERE status <> 0
+        GROUP BY merchant_id, environment, endpoint_id, status ORDER BY merchant_id, environment, endpoint_id, word
+     ON CONFLICT (merchant_id, environment, name, key1, key2, key3, key4)
+        DO UPDATE SET count = counters.count + excluded.count"
+} }
+
+/// Changes a counter of an endpoint's deliveries in an embedded database.
+pub(crate) fn count_in_file(
+    conn: &mut SqliteConnection,
+    tenant: Tenant,
+    endpoint: &EndpointId,
+    word: &str,
+    by: i64,
+) -> QueryResult<()> {
+    let (merchant, environment) = (tenant.merchant().0, tenant.environment().as_str());
+    let count = CountOne { merchant, environment, endpoint: endpoint.as_str(), word, by };
+    count.execute(conn).map(drop)
+}
+
+/// Outcomes.
+pub(crate) struct Outcomes;
+
+impl Table for Outcomes {
+    fn keeps(&self) -> TypeId {
+        TypeId::of::<Told>()
+    }
+
+    fn insert_sqlite(&self, conn: &mut SqliteConnection, line: &Line<'_>) -> QueryResult<()> {
+        let mut counts: BTreeMap<(&EndpointId, &str), i64> = BTreeMap::new();
+        let rows = Row::all_of(line);
+        for row in &rows {
+            let status = row.outcome.status();
+            let tell = TellOne {
+                status: code(status),
+                due_at: row.due_at,
+                step: row.step(),
+                attempts: &row.attempts,
+                merchant: row.tenant.merchant().0,
+                environment: row.tenant.environment().as_str(),
+                endpoint: row.outcome.endpoint.as_str(),
+                event: row.outcome.event_id.as_str(),
+                node: row.node,
+            };
+            // What is no longer in hand was settled by somebody else.
+            if tell.execute(conn)? == 1 && status != DeliveryStatus::Pending {
+                *counts.entry((&row.outcome.endpoint, status.as_str())).or_default() += 1;
+            }
+        }
+        for ((endpoint, word), by) in counts {
+            count_in_file(conn, line.tenant, endpoint, word, by)?;
+        }
+        Ok(())
+    }
+
+    fn insert_postgres<'c>(
+        &self,
+        conn: &'c AsyncPgConnection,
+        lines: &'c [Line<'c>],
+    ) -> BoxFuture<'c, QueryResult<()>> {
+        Box::pin(async move {
+            let rows: Vec<_> = lines.iter().flat_map(Row::all_of).collect();
+            let tell = TellMany {
+                merchants: rows.iter().map(|row| row.tenant.merchant().0).collect(),
+                environments: rows.iter().map(|row| row.tenant.environment().as_str()).collect(),
+                endpoints: rows.iter().map(|row| row.outcome.endpoint.as_str()).collect(),
+                events: rows.iter().map(|row| row.outcome.event_id.as_str()).collect(),
+                nodes: rows.iter().map(|row| row.node).collect(),
+                statuses: rows.iter().map(|row| code(row.outcome.status())).collect(),
+                dues: rows.iter().map(|row| row.due_at).collect(),
+                steps: rows.iter().map(Row::step).collect(),
+                attempts: rows.iter().map(|row| row.attempts.as_str()).collect(),
+            };
+            diesel_async::RunQueryDsl::execute(tell, &mut &*conn).await.map(drop)
+        })
+    }
+}

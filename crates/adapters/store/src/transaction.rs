@@ -1,0 +1,113 @@
+//! Work on a connection, whole or not at all.
+
+use diesel_async::RunQueryDsl as _;
+use tokio::time::timeout;
+
+use crate::{
+    commit::mark::{self, Mark},
+    connection::Connection,
+    engine::Query,
+    error::{Fault, Trouble, says_undone},
+    lease::{Lease, Origin},
+};
+
+/// Runs a query that reads.
+pub(crate) async fn on_lease<T, E>(
+    lease: &mut Lease,
+    origin: &Origin,
+    query: impl Query<T, E>,
+) -> Result<T, E>
+where
+    E: From<Fault> + Trouble,
+{
+    let outcome = query(lease.connection(origin).await?).await;
+    settle(lease, &outcome).await;
+    outcome
+}
+
+/// Runs a query that writes in a transaction of its own, which an error undoes.
+pub(crate) async fn in_transaction<T, E>(
+    lease: &mut Lease,
+    origin: &Origin,
+    query: impl Query<T, E>,
+) -> Result<T, E>
+where
+    E: From<Fault> + Trouble,
+{
+    let conn = lease.connection(origin).await?;
+    let work = async {
+        let mark = begin(conn).await?;
+        Ok::<_, E>((query(conn).await?, mark))
+    };
+    let Ok(outcome) = timeout(origin.times().attempt, work).await else {
+        lease.discard(&Fault::Silent);
+        return Err(Fault::Silent.into());
+    };
+    match outcome {
+        Ok((value, mark)) => {
+            commit(lease, origin, mark).await?;
+            Ok(value)
+        }
+        Err(error) => {
+            lease.undo(error.fault().unwrap_or(&Fault::Overtaken)).await;
+            Err(error)
+        }
+    }
+}
+
+/// What becomes of the connection after work that is done or failed.
+async fn settle<T, E: Trouble>(lease: &mut Lease, outcome: &Result<T, E>) {
+    match outcome {
+        Ok(_) => lease.done(),
+        Err(error) => lease.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
+    }
+}
+
+/// Begins, and learns by what the transaction can be asked for.
+async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
+    match conn {
+        Connection::Sqlite(_) => {
+            conn.begin_writing().await?;
+            Ok(None)
+        }
+        Connection::Postgres(session) => {
+            let shared: &diesel_async::AsyncPgConnection = session;
+            let (begun, number) = tokio::join!(
+                biased;
+                async { diesel_async::SimpleAsyncConnection::batch_execute(&mut &*shared, "BEGIN").await },
+                mark::TransactionNumber.get_result::<String>(&mut &*shared),
+            );
+            begun?;
+            Ok(Some(Mark { number: Some(number?), server: session.server.clone(), witness: None }))
+        }
+    }
+}
+
+/// Commits what the lease's connection has begun. `Ok` and `Undone` are certain, whatever became of the connection; only
+/// where neither can be learnt in time is the outcome unknown.
+pub(crate) async fn commit(lease: &mut Lease, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
+    let times = origin.times();
+    let Some(conn) = lease.taken() else { return Err(Fault::Abandoned) };
+    let said = match timeout(times.commit, conn.commit()).await {
+        Ok(Ok(())) => {
+            lease.done();
+            return Ok(());
+        }
+        Ok(Err(error)) if says_undone(&error) => {
+            let fault = Fault::Database(error);
+            lease.undo(&fault).await;
+            return Err(fault);
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "no answer in time".to_owned(),
+    };
+    tracing::warn!(said, "a commit was not answered; its outcome is asked for");
+    metrics::counter!("quipu_commit_unanswered_total").increment(1);
+    lease.give_up();
+    let learnt = timeout(times.learn, mark::learn(origin, mark.as_ref())).await.unwrap_or(None);
+    match learnt {
+        Some(true) => Ok(()),
+        Some(false) => Err(Fault::Undone(said)),
+        None => Err(Fault::OutcomeUnknown(said)),
+    }
+}

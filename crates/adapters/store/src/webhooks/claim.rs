@@ -1,0 +1,181 @@
+//! Taking deliveries into the hands of this node, and giving them back.
+
+use std::{collections::HashMap, sync::Arc};
+
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    pg::Pg,
+    sql_types::{Array, BigInt, Integer, Nullable, Text},
+    sqlite::Sqlite,
+};
+use quipu_kernel::{EventId, Timestamp};
+use quipu_webhooks::{Attempt, Owed, Wanted};
+
+use super::{
+    row::EndpointRow,
+    settle::{Whose, fail_pending},
+};
+use crate::{
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::{deliveries, events, webhook_endpoints as endpoints},
+    statement::statement,
+    stored::from_json,
+};
+
+/// Deliveries that are settled together with a claim because their endpoint is disabled.
+const SETTLED_AT_ONCE: i64 = 2_000;
+
+type DueRow = (String, i64, i32, Option<String>);
+
+statement! { TakeOne on Sqlite {
+    "UPDATE deliveries SET node = " => node: &'a str as Text, " WHERE merchant_id = " => merchant: i64 as BigInt,
+    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " AND event_id = " => event: &'a str as Text ; ""
+} }
+
+statement! { TakeMany on Pg => (Text, BigInt, Integer, Nullable<Text>) {
+    "WITH due AS (SELECT merchant_id, environment, endpoint_id, event_id FROM deliveries WHERE endpoint_id = "
+    => endpoint: &'a str as Text, " AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
+    " ORDER BY due_at LIMIT " => limit: i64 as BigInt,
+    " FOR UPDATE SKIP LOCKED) UPDATE deliveries SET node = " => node: &'a str as Text ;
+    " FROM due WHERE deliveries.merchant_id = due.merchant_id AND deliveries.environment = due.environment
+        AND deliveries.endpoint_id = due.endpoint_id AND deliveries.event_id = due.event_id
+     RETURNING deliveries.event_id, deliveries.due_at, deliveries.step, deliveries.attempts"
+} }
+
+statement! { GiveBackOne on Sqlite {
+    "UPDATE deliveries SET node = NULL WHERE merchant_id = " => merchant: i64 as BigInt,
+    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " AND event_id = " => event: &'a str as Text, " AND node = " => node: &'a str as Text ; ""
+} }
+
+statement! { GiveBackMany on Pg {
+    "UPDATE deliveries AS old SET node = NULL FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
+    ", " => events: Vec<&'a str> as Array<Text>,
+    ") AS back (merchant_id, environment, endpoint_id, event_id) WHERE old.merchant_id = back.merchant_id
+        AND old.environment = back.environment AND old.endpoint_id = back.endpoint_id
+        AND old.event_id = back.event_id AND old.node = " => node: &'a str as Text ; ""
+} }
+
+/// Takes what is due to one endpoint.
+pub(super) async fn take(
+    conn: &mut Connection,
+    wanted: &Wanted,
+    now: Timestamp,
+    node: &str,
+) -> Result<Vec<Owed>, Fault> {
+    let found = endpoints::table.filter(endpoints::id.eq(wanted.endpoint.as_str()));
+    let row = first!(conn, EndpointRow, found)?;
+    let removed = row.as_ref().is_none_or(|row| row.removed_at.is_some());
+    let whose = Whose { tenant: wanted.tenant, endpoint: wanted.endpoint.clone() };
+    let endpoint = row.map(EndpointRow::into_endpoint).transpose()?;
+    let Some(endpoint) = endpoint.filter(|_| !removed) else {
+        drop_pending(conn, &whose).await?;
+        return Ok(Vec::new());
+    };
+    if !endpoint.is_enabled() {
+        fail_pending(conn, &whose, SETTLED_AT_ONCE).await?;
+        return Ok(Vec::new());
+    }
+    let due = take_due(conn, wanted, now, node).await?;
+    let ids: Vec<&str> = due.iter().map(|row| row.0.as_str()).collect();
+    let payloads = events::table
+        .filter(events::merchant_id.eq(wanted.tenant.merchant().0))
+        .filter(events::environment.eq(wanted.tenant.environment().as_str()))
+        .filter(events::id.eq_any(ids))
+        .select((events::id, events::payload));
+    let mut payloads: HashMap<String, String> =
+        load!(conn, (String, String), payloads)?.into_iter().collect();
+    let endpoint = Arc::new(endpoint);
+    let mut taken = Vec::with_capacity(due.len());
+    for (id, due_at, step, attempts) in due {
+        let payload = payloads.remove(&id).ok_or_else(|| Fault::Corrupt(format!("the event {id}")))?;
+        let attempts: Vec<Attempt> = attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?;
+        taken.push(Owed {
+            endpoint: Arc::clone(&endpoint),
+            event_id: EventId::restore(id),
+            payload: payload.into(),
+            attempts,
+            step: u32::try_from(step).unwrap_or(0),
+            due_at: Timestamp::from_millis(due_at),
+        });
+    }
+    taken.sort_by_key(|owed| owed.due_at);
+    Ok(taken)
+}
+
+async fn take_due(
+    conn: &mut Connection,
+    wanted: &Wanted,
+    now: Timestamp,
+    node: &str,
+) -> Result<Vec<DueRow>, Fault> {
+    let (endpoint, limit) = (wanted.endpoint.as_str(), i64::from(wanted.most));
+    match conn {
+        Connection::Sqlite(conn) => {
+            use diesel::RunQueryDsl as _;
+            let due = deliveries::table
+                .filter(deliveries::endpoint_id.eq(endpoint))
+                .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"))
+                .filter(deliveries::due_at.le(now.millis()))
+                .order(deliveries::due_at.asc())
+                .limit(limit)
+                .select((
+                    deliveries::event_id,
+                    diesel::NullableExpressionMethods::assume_not_null(deliveries::due_at),
+                    deliveries::step,
+                    deliveries::attempts,
+                ));
+            let due: Vec<DueRow> = due.load(conn)?;
+            let (merchant, environment) = (wanted.tenant.merchant().0, wanted.tenant.environment().as_str());
+            for (event, ..) in &due {
+                TakeOne { node, merchant, environment, endpoint, event }.execute(conn)?;
+            }
+            Ok(due)
+        }
+        Connection::Postgres(conn) => {
+            let take = TakeMany { endpoint, now: now.millis(), limit, node };
+            Ok(diesel_async::RunQueryDsl::load(take, &mut ***conn).await?)
+        }
+    }
+}
+
+pub(super) async fn give_back(conn: &mut Connection, deliveries: &[Owed], node: &str) -> Result<(), Fault> {
+    match conn {
+        Connection::Sqlite(conn) => {
+            for owed in deliveries {
+                let tenant = owed.tenant();
+                let back = GiveBackOne {
+                    merchant: tenant.merchant().0,
+                    environment: tenant.environment().as_str(),
+                    endpoint: owed.endpoint.id.as_str(),
+                    event: owed.event_id.as_str(),
+                    node,
+                };
+                diesel::RunQueryDsl::execute(back, conn)?;
+            }
+        }
+        Connection::Postgres(conn) => {
+            let back = GiveBackMany {
+                merchants: deliveries.iter().map(|owed| owed.tenant().merchant().0).collect(),
+                environments: deliveries.iter().map(|owed| owed.tenant().environment().as_str()).collect(),
+                endpoints: deliveries.iter().map(|owed| owed.endpoint.id.as_str()).collect(),
+                events: deliveries.iter().map(|owed| owed.event_id.as_str()).collect(),
+                node,
+            };
+            diesel_async::RunQueryDsl::execute(back, &mut ***conn).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Drops what waits for an endpoint that is gone; the pruner takes the rest.
+async fn drop_pending(conn: &mut Connection, whose: &Whose) -> Result<(), Fault> {
+    let waiting = deliveries::table
+        .filter(deliveries::endpoint_id.eq(whose.endpoint.as_str()))
+        .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"));
+    execute!(conn, diesel::delete(waiting))?;
+    Ok(())
+}

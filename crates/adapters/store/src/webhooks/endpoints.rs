@@ -1,0 +1,229 @@
+//! The endpoints of merchants.
+
+use async_trait::async_trait;
+use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_kernel::{Page, Tenant, Timestamp};
+use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
+
+use super::{
+    row::{EndpointRow, disabled_reason, events_text},
+    settle::{Whose, fail_pending},
+};
+use crate::{
+    connection::{Connection, execute, first, load},
+    directory,
+    error::{Fault, Trouble},
+    schema::{counters, webhook_endpoints as endpoints},
+    store::Store,
+    tables::{deliveries::COUNTER, endpoints as new_endpoints},
+};
+
+/// Pending deliveries that fail in one commit when their endpoint is disabled; the rest follows in others.
+const FAILED_AT_ONCE: i64 = 2_000;
+
+/// The endpoints of a tenant that were not removed.
+macro_rules! of_tenant {
+    ($tenant:expr) => {
+        endpoints::table
+            .filter(endpoints::merchant_id.eq($tenant.merchant().0))
+            .filter(endpoints::environment.eq($tenant.environment().as_str()))
+            .filter(endpoints::removed_at.is_null())
+    };
+}
+
+/// What a fault means here.
+struct Refused(EndpointError);
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self(EndpointError::Store(fault.into()))
+    }
+}
+
+impl From<StoreUnavailable> for Refused {
+    fn from(error: StoreUnavailable) -> Self {
+        Self(EndpointError::Store(error))
+    }
+}
+
+impl Trouble for Refused {
+    fn fault(&self) -> Option<&Fault> {
+        match self.0 {
+            // What exactly it was is not known any more, so the worst is assumed.
+            EndpointError::Store(_) => Some(&Fault::Silent),
+            _ => None,
+        }
+    }
+}
+
+impl From<diesel::result::Error> for Refused {
+    fn from(error: diesel::result::Error) -> Self {
+        Fault::from(error).into()
+    }
+}
+
+#[async_trait]
+impl Endpoints for Store {
+    async fn add(&self, endpoint: Endpoint, audit: Option<AuditRecord>) -> Result<(), EndpointError> {
+        let added = self
+            .inner
+            .engine
+            .write(move |conn: &mut Connection| Box::pin(async move { add(conn, &endpoint, audit).await }));
+        added.await.map_err(|refused: Refused| refused.0)
+    }
+
+    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreUnavailable> {
+        let id = id.clone();
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = of_tenant!(tenant).filter(endpoints::id.eq(id.as_str()));
+                first!(conn, EndpointRow, query)?.map(EndpointRow::into_endpoint).transpose()
+            })
+        });
+        found.await.map_err(|fault: Fault| fault.into())
+    }
+
+    async fn endpoints(
+        &self,
+        tenant: Tenant,
+        source: Source,
+        page: Page,
+    ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
+        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                conn.begin_snapshot().await?;
+                let count = of_tenant!(tenant).filter(endpoints::source.eq(source.as_str())).count();
+                let total = first!(conn, i64, count)?.unwrap_or(0);
+                let query = of_tenant!(tenant)
+                    .filter(endpoints::source.eq(source.as_str()))
+                    .order((endpoints::created_at.desc(), endpoints::id.desc()))
+                    .limit(page.limit().into())
+                    .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX));
+                let rows = load!(conn, EndpointRow, query)?;
+                conn.commit().await?;
+                let listed =
+                    rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, _>>()?;
+                Ok::<_, Fault>((listed, u64::try_from(total).unwrap_or(0)))
+            })
+        });
+        Ok(listed.await?)
+    }
+
+    async fn change(
+        &self,
+        tenant: Tenant,
+        id: &EndpointId,
+        change: EndpointChange,
+        at: Timestamp,
+    ) -> Result<Endpoint, EndpointError> {
+        let wanted = id.clone();
+        let changed = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let mut endpoint =
+                    lock(conn, tenant, &wanted).await?.ok_or(Refused(EndpointError::NotFound))?;
+                endpoint.apply(change, at).map_err(Refused)?;
+                save(conn, &endpoint).await?;
+                Ok::<_, Refused>(endpoint)
+            })
+        });
+        let endpoint = changed.await.map_err(|refused| refused.0)?;
+        if !endpoint.is_enabled() {
+            self.fail_what_is_owed(&endpoint).await?;
+        }
+        Ok(endpoint)
+    }
+
+    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
+        let id = id.clone();
+        let removed = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let endpoint = lock(conn, tenant, &id).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
+                let removal =
+                    (endpoints::removed_at.eq(endpoint.updated_at.millis()), endpoints::enabled.eq(false));
+                execute!(conn, diesel::update(row).set(removal))?;
+                let counted = counters::table
+                    .filter(counters::merchant_id.eq(tenant.merchant().0))
+                    .filter(counters::environment.eq(tenant.environment().as_str()))
+                    .filter(counters::name.eq(COUNTER))
+                    .filter(counters::key1.eq(endpoint.id.as_str()));
+                execute!(conn, diesel::delete(counted))?;
+                Ok::<_, Refused>(())
+            })
+        });
+        removed.await.map_err(|refused| refused.0)
+    }
+}
+
+impl Store {
+    /// Lets what is owed to a disabled endpoint fail, some at a time.
+    pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
+        loop {
+            let whose = Whose::of(endpoint);
+            let failed = self.inner.engine.write(move |conn: &mut Connection| {
+                Box::pin(async move { fail_pending(conn, &whose, FAILED_AT_ONCE).await })
+            });
+            if failed.await? < FAILED_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+}
+
+async fn add(conn: &mut Connection, endpoint: &Endpoint, audit: Option<AuditRecord>) -> Result<(), Refused> {
+    // Whoever adds to the same merchant waits here, so that the count holds.
+    directory::merchants::lock(conn, endpoint.tenant.merchant()).await.map_err(|error| match error {
+        quipu_merchants::DirectoryError::Store(store) => Refused(store.into()),
+        _ => Refused(EndpointError::NotFound),
+    })?;
+    let count = of_tenant!(endpoint.tenant).filter(endpoints::source.eq(Source::Admin.as_str())).count();
+    if first!(conn, i64, count)?.unwrap_or(0) >= Endpoint::MOST.into() {
+        return Err(Refused(EndpointError::LimitReached));
+    }
+    match conn {
+        Connection::Sqlite(conn) => {
+            diesel::RunQueryDsl::execute(new_endpoints::rows::One::of(endpoint), conn)?;
+        }
+        Connection::Postgres(conn) => {
+            let row = new_endpoints::rows::Many::of(std::iter::once(endpoint));
+            diesel_async::RunQueryDsl::execute(row, &mut ***conn).await?;
+        }
+    }
+    if let Some(audit) = audit {
+        directory::audit::write(conn, &audit).await?;
+    }
+    Ok(())
+}
+
+/// The endpoint, which nobody else changes until the transaction ends.
+pub(super) async fn lock(
+    conn: &mut Connection,
+    tenant: Tenant,
+    id: &EndpointId,
+) -> Result<Option<Endpoint>, Fault> {
+    let query = of_tenant!(tenant).filter(endpoints::id.eq(id.as_str()));
+    let rows: Vec<EndpointRow> = match conn {
+        Connection::Sqlite(conn) => diesel::RunQueryDsl::load(query, conn)?,
+        Connection::Postgres(conn) => {
+            diesel_async::RunQueryDsl::load(query.for_update(), &mut ***conn).await?
+        }
+    };
+    rows.into_iter().next().map(EndpointRow::into_endpoint).transpose()
+}
+
+/// Writes what may change of an endpoint.
+pub(super) async fn save(conn: &mut Connection, endpoint: &Endpoint) -> Result<(), Fault> {
+    let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
+    let update = diesel::update(row).set((
+        endpoints::url.eq(endpoint.url.as_str()),
+        endpoints::events.eq(events_text(&endpoint.events)),
+        endpoints::description.eq(endpoint.description.as_deref()),
+        endpoints::enabled.eq(endpoint.is_enabled()),
+        endpoints::disabled_reason.eq(disabled_reason(endpoint)),
+        endpoints::failing_since.eq(endpoint.failing_since.map(Timestamp::millis)),
+        endpoints::updated_at.eq(endpoint.updated_at.millis()),
+    ));
+    execute!(conn, update)?;
+    Ok(())
+}

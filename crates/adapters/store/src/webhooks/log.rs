@@ -1,0 +1,257 @@
+//! The log of what an endpoint was told.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    sql_types::{Bool, Text},
+};
+use quipu_kernel::{EventId, Page, Tenant, Timestamp};
+use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::{
+    Attempt, DeliveryLog, DeliveryStatus, EndpointId, LogFilter, LoggedEvent, RetrySelection,
+};
+
+use super::settle::{Whose, count};
+use crate::{
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::{counters, deliveries, events},
+    store::Store,
+    stored::{from_json, parsed},
+    tables::deliveries::{COUNTER, code},
+};
+
+/// How many failed deliveries begin a new round in one commit.
+const RETRIED_AT_ONCE: i64 = 2_000;
+
+/// Narrows a boxed query over `deliveries` to an endpoint and a filter. Identifiers of events begin with the time they
+/// happened at, so that a period is a range of the key. What is pending is found in one of two small indexes.
+macro_rules! narrowed {
+    ($query:expr, $tenant:expr, $endpoint:expr, $status:expr, $created:expr) => {{
+        let mut query = $query
+            .filter(deliveries::merchant_id.eq($tenant.merchant().0))
+            .filter(deliveries::environment.eq($tenant.environment().as_str()))
+            .filter(deliveries::endpoint_id.eq($endpoint.as_str()));
+        match $status {
+            Some(DeliveryStatus::Pending) => {
+                let pending = diesel::dsl::sql::<Bool>("event_id IN (SELECT event_id FROM deliveries WHERE endpoint_id = ")
+                    .bind::<Text, _>($endpoint.as_str().to_owned())
+                    .sql(" AND status = 0 AND node IS NULL UNION ALL SELECT event_id FROM deliveries WHERE endpoint_id = ")
+                    .bind::<Text, _>($endpoint.as_str().to_owned())
+                    .sql(" AND node IS NOT NULL)");
+                query = query.filter(pending);
+            }
+            // Said in the words of the index.
+            Some(DeliveryStatus::Failed) => query = query.filter(diesel::dsl::sql::<Bool>("status = 2")),
+            Some(status) => query = query.filter(deliveries::status.eq(code(status))),
+            None => {}
+        }
+        if let Some(from) = $created.from {
+            query = query.filter(deliveries::event_id.ge(EventId::lower_bound(from)));
+        }
+        if let Some(to) = $created.to {
+            let after = Timestamp::from_millis(to.millis().saturating_add(1));
+            query = query.filter(deliveries::event_id.lt(EventId::lower_bound(after)));
+        }
+        query
+    }};
+}
+
+type DeliveryRow = (String, i32, Option<i64>, Option<String>, Option<String>);
+
+#[async_trait]
+impl DeliveryLog for Store {
+    async fn logged(
+        &self,
+        tenant: Tenant,
+        endpoint: &EndpointId,
+        filter: LogFilter,
+        page: Page,
+    ) -> Result<(Vec<LoggedEvent>, u64), StoreUnavailable> {
+        let endpoint = endpoint.clone();
+        let listed = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                conn.begin_snapshot().await?;
+                let listed = list(conn, tenant, &endpoint, filter, page).await?;
+                conn.commit().await?;
+                Ok::<_, Fault>(listed)
+            })
+        });
+        Ok(listed.await?)
+    }
+
+    async fn retry(
+        &self,
+        tenant: Tenant,
+        endpoint: &EndpointId,
+        selection: RetrySelection,
+        at: Timestamp,
+    ) -> Result<u64, StoreUnavailable> {
+        let mut retried = 0;
+        loop {
+            let whose = Whose { tenant, endpoint: endpoint.clone() };
+            let selection = selection.clone();
+            let some = self.inner.engine.write(move |conn: &mut Connection| {
+                Box::pin(async move { retry_some(conn, &whose, &selection, at).await })
+            });
+            let some: i64 = some.await?;
+            retried += u64::try_from(some).unwrap_or(0);
+            if some < RETRIED_AT_ONCE {
+                return Ok(retried);
+            }
+        }
+    }
+}
+
+async fn list(
+    conn: &mut Connection,
+    tenant: Tenant,
+    endpoint: &EndpointId,
+    filter: LogFilter,
+    page: Page,
+) -> Result<(Vec<LoggedEvent>, u64), Fault> {
+    let counted = filter.created.from.is_none() && filter.created.to.is_none();
+    let total = if counted {
+        counted_total(conn, tenant, endpoint, filter.status).await?
+    } else {
+        let count = first!(
+            conn,
+            i64,
+            narrowed!(
+                deliveries::table.count().into_boxed(),
+                tenant,
+                endpoint,
+                filter.status,
+                filter.created
+            )
+        );
+        count?.unwrap_or(0)
+    };
+    macro_rules! keys {
+        () => {
+            narrowed!(
+                deliveries::table.select(deliveries::event_id).into_boxed(),
+                tenant,
+                endpoint,
+                filter.status,
+                filter.created
+            )
+            .order(deliveries::event_id.desc())
+            .limit(page.limit().into())
+            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+        };
+    }
+    let keys: Vec<String> = load!(conn, String, keys!())?;
+    let of_endpoint = deliveries::table
+        .filter(deliveries::merchant_id.eq(tenant.merchant().0))
+        .filter(deliveries::environment.eq(tenant.environment().as_str()))
+        .filter(deliveries::endpoint_id.eq(endpoint.as_str()))
+        .filter(deliveries::event_id.eq_any(&keys))
+        .order(deliveries::event_id.desc())
+        .select((
+            deliveries::event_id,
+            deliveries::status,
+            deliveries::due_at,
+            deliveries::attempts,
+            deliveries::error,
+        ));
+    let rows = load!(conn, DeliveryRow, of_endpoint)?;
+    let told_of = events::table
+        .filter(events::merchant_id.eq(tenant.merchant().0))
+        .filter(events::environment.eq(tenant.environment().as_str()))
+        .filter(events::id.eq_any(&keys))
+        .select((events::id, events::kind, events::created_at));
+    let mut told_of: HashMap<String, (String, i64)> = load!(conn, (String, String, i64), told_of)?
+        .into_iter()
+        .map(|(id, kind, at)| (id, (kind, at)))
+        .collect();
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        // An event is never dropped while a delivery refers to it.
+        let (kind, at) =
+            told_of.remove(&row.0).ok_or_else(|| Fault::Corrupt(format!("the event {}", row.0)))?;
+        listed.push(logged(row, &kind, at)?);
+    }
+    Ok((listed, u64::try_from(total).unwrap_or(0)))
+}
+
+fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {
+    let (id, status, due_at, attempts, error) = row;
+    let attempts: Vec<Attempt> = attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?;
+    let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == status);
+    let status = status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))?;
+    Ok(LoggedEvent {
+        id: EventId::restore(id),
+        name: parsed("an event", kind)?,
+        created_at: Timestamp::from_millis(at),
+        status,
+        error,
+        next_attempt_at: due_at.map(Timestamp::from_millis),
+        attempts,
+    })
+}
+
+/// From the counters that commits keep: those that are settled are counted, the rest is pending.
+async fn counted_total(
+    conn: &mut Connection,
+    tenant: Tenant,
+    endpoint: &EndpointId,
+    status: Option<DeliveryStatus>,
+) -> Result<i64, Fault> {
+    let query = counters::table
+        .filter(counters::merchant_id.eq(tenant.merchant().0))
+        .filter(counters::environment.eq(tenant.environment().as_str()))
+        .filter(counters::name.eq(COUNTER))
+        .filter(counters::key1.eq(endpoint.as_str()))
+        .select((counters::key2, counters::count));
+    let counts: HashMap<String, i64> = load!(conn, (String, i64), query)?.into_iter().collect();
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    let (delivered, failed) = (DeliveryStatus::Delivered.as_str(), DeliveryStatus::Failed.as_str());
+    Ok(match status {
+        None => count("all"),
+        Some(DeliveryStatus::Pending) => count("all") - count(delivered) - count(failed),
+        Some(settled) => count(settled.as_str()),
+    })
+}
+
+/// A new round for some failed deliveries.
+async fn retry_some(
+    conn: &mut Connection,
+    whose: &Whose,
+    selection: &RetrySelection,
+    at: Timestamp,
+) -> Result<i64, Fault> {
+    let ids: Option<Vec<&str>> =
+        selection.events.as_ref().map(|events| events.iter().map(EventId::as_str).collect());
+    let failed = Some(DeliveryStatus::Failed);
+    macro_rules! chosen {
+        () => {{
+            let all = deliveries::table.select(deliveries::event_id).into_boxed();
+            let query = narrowed!(all, whose.tenant, whose.endpoint, failed, selection.created);
+            match &ids {
+                Some(ids) => query.filter(deliveries::event_id.eq_any(ids)),
+                None => query,
+            }
+            .order(deliveries::event_id.asc())
+            .limit(RETRIED_AT_ONCE)
+        }};
+    }
+    let chosen: Vec<String> = load!(conn, String, chosen!())?;
+    let rows = deliveries::table
+        .filter(deliveries::merchant_id.eq(whose.merchant().0))
+        .filter(deliveries::environment.eq(whose.tenant.environment().as_str()))
+        .filter(deliveries::endpoint_id.eq(whose.endpoint.as_str()))
+        .filter(deliveries::status.eq(code(DeliveryStatus::Failed)))
+        .filter(deliveries::event_id.eq_any(&chosen));
+    let again = diesel::update(rows).set((
+        deliveries::status.eq(code(DeliveryStatus::Pending)),
+        deliveries::due_at.eq(at.millis()),
+        deliveries::step.eq(0),
+        deliveries::error.eq(None::<String>),
+    ));
+    let retried = i64::try_from(execute!(conn, again)?).unwrap_or(i64::MAX);
+    count(conn, whose, DeliveryStatus::Failed, -retried).await?;
+    Ok(retried)
+}

@@ -1,0 +1,282 @@
+//! The queue of what is owed.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    dsl::min,
+    pg::Pg,
+    sql_types::{BigInt, Text},
+    sqlite::Sqlite,
+};
+use futures_util::future::try_join_all;
+use quipu_commit::{Changes, Commit as _, CommitError};
+use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Wanted};
+
+use super::{
+    claim::{give_back, take},
+    endpoints::{lock, save},
+    prune::prune,
+    row::EndpointRow,
+};
+use crate::{
+    connection::{Connection, execute, first, load},
+    error::Fault,
+    schema::{deliveries, webhook_endpoints as endpoints},
+    statement::statement,
+    store::Store,
+    stored::parsed,
+    tables::deliveries::Told,
+};
+
+/// Endpoints in one answer about who waits.
+const ENDPOINTS: i64 = 1_000;
+
+/// From endpoint to endpoint through the index of what waits, however much waits for each.
+macro_rules! waiting {
+    ($backend:ty, $name:ident) => {
+        statement! { $name on $backend => (BigInt, Text, Text) {
+            "WITH RECURSIVE found (id) AS (SELECT MIN(endpoint_id) FROM deliveries
+                WHERE status = 0 AND node IS NULL AND endpoint_id > " => after: &'a str as Text,
+            " UNION ALL SELECT (SELECT MIN(endpoint_id) FROM deliveries
+                WHERE status = 0 AND node IS NULL AND endpoint_id > found.id) FROM found WHERE found.id IS NOT NULL)
+             SELECT merchant_id, environment, webhook_endpoints.id FROM found
+             JOIN webhook_endpoints ON webhook_endpoints.id = found.id
+             WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.endpoint_id = found.id
+                AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
+            ") ORDER BY webhook_endpoints.id LIMIT " => limit: &'a i64 as BigInt ; ""
+        } }
+    };
+}
+
+waiting!(Sqlite, WaitingInFile);
+waiting!(Pg, WaitingOnServer);
+
+/// What is in the hands of nodes that are known no more.
+macro_rules! abandoned {
+    ($node:expr) => {
+        deliveries::table
+            .filter(deliveries::node.is_not_null())
+            .filter(deliveries::node.ne($node))
+            .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("node NOT IN (SELECT node FROM nodes)"))
+    };
+}
+
+#[async_trait]
+impl DeliveryQueue for Store {
+    async fn waiting(
+        &self,
+        now: Timestamp,
+        after: Option<&EndpointId>,
+    ) -> Result<Vec<(Tenant, EndpointId)>, StoreUnavailable> {
+        let (now, after) = (now.millis(), after.map_or_else(String::new, |id| id.as_str().to_owned()));
+        let waiting = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let (after, limit) = (after.as_str(), &ENDPOINTS);
+                let rows: Vec<(i64, String, String)> = match conn {
+                    Connection::Sqlite(conn) => {
+                        diesel::RunQueryDsl::load(WaitingInFile { after, now, limit }, conn)?
+                    }
+                    Connection::Postgres(conn) => {
+                        let waiting = WaitingOnServer { after, now, limit };
+                        diesel_async::RunQueryDsl::load(waiting, &mut ***conn).await?
+                    }
+                };
+                let endpoint = |(merchant, environment, id): (i64, String, String)| {
+                    let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+                    Ok::<_, Fault>((tenant, EndpointId::restore(id)))
+                };
+                rows.into_iter().map(endpoint).collect()
+            })
+        });
+        waiting.await.map_err(|fault: Fault| fault.into())
+    }
+
+    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
+        let node = self.inner.hub.node().to_owned();
+        let claimed = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let mut claimed = Vec::new();
+                for one in &wanted {
+                    claimed.append(&mut take(conn, one, now, &node).await?);
+                }
+                Ok::<_, Fault>(claimed)
+            })
+        });
+        Ok(claimed.await?)
+    }
+
+    async fn record(
+        &self,
+        outcomes: Vec<Outcome>,
+        policy: &RetryPolicy,
+    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        let mut of_endpoint: HashMap<(Tenant, EndpointId), Vec<Outcome>> = HashMap::new();
+        let mut of_tenant: HashMap<Tenant, Vec<Outcome>> = HashMap::new();
+        for outcome in outcomes {
+            if outcome.failed_at.is_some() || outcome.was_failing {
+                let key = (outcome.tenant, outcome.endpoint.clone());
+                of_endpoint.entry(key).or_default().push(outcome.clone());
+            }
+            of_tenant.entry(outcome.tenant).or_default().push(outcome);
+        }
+        let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.tell(tenant, outcomes));
+        try_join_all(told).await?;
+        let mut changed = Vec::new();
+        for ((tenant, id), outcomes) in of_endpoint {
+            changed.extend(self.note(tenant, id, outcomes, policy).await?);
+        }
+        Ok(changed)
+    }
+
+    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {
+        let node = self.inner.hub.node().to_owned();
+        let given = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move { give_back(conn, &deliveries, &node).await })
+        });
+        Ok(given.await?)
+    }
+
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable> {
+        let due = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = deliveries::table
+                    .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"))
+                    .filter(deliveries::due_at.gt(now.millis()))
+                    .select(min(deliveries::due_at));
+                let due = first!(conn, Option<i64>, query)?.flatten();
+                Ok::<_, Fault>(due.map(Timestamp::from_millis))
+            })
+        });
+        Ok(due.await?)
+    }
+
+    async fn free_abandoned(&self) -> Result<u64, StoreUnavailable> {
+        let node = self.inner.hub.node().to_owned();
+        let looking = node.clone();
+        // Looked for first, since a look costs no turn in the writer's queue.
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = abandoned!(looking).select(deliveries::endpoint_id).limit(1);
+                Ok::<_, Fault>(first!(conn, String, query)?.is_some())
+            })
+        });
+        if !found.await? {
+            return Ok(0);
+        }
+        let freed = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let free = diesel::update(abandoned!(node)).set(deliveries::node.eq(None::<String>));
+                Ok::<_, Fault>(execute!(conn, free)?)
+            })
+        });
+        Ok(freed.await? as u64)
+    }
+
+    async fn disable_failing(
+        &self,
+        now: Timestamp,
+        policy: &RetryPolicy,
+    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        let before = now.minus(policy.disable_after).millis();
+        let failing = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = endpoints::table
+                    .filter(endpoints::failing_since.le(before))
+                    .filter(endpoints::enabled.eq(true))
+                    .filter(endpoints::removed_at.is_null());
+                let rows = load!(conn, EndpointRow, query)?;
+                rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, Fault>>()
+            })
+        });
+        let mut disabled = Vec::new();
+        for endpoint in failing.await? {
+            let policy = policy.clone();
+            let decide = move |endpoint: &mut Endpoint| endpoint.disable_if_failing(now, &policy);
+            disabled.extend(self.revise(endpoint.tenant, endpoint.id, decide).await?);
+        }
+        Ok(disabled)
+    }
+
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+        let pruned = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move { prune(conn, before, limit.into()).await })
+        });
+        Ok(pruned.await?)
+    }
+
+    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+        let backlog = self.inner.engine.read(|conn: &mut Connection| {
+            Box::pin(async move {
+                let waiting = deliveries::table
+                    .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"))
+                    .select((diesel::dsl::count_star(), min(deliveries::due_at)));
+                let in_hand = deliveries::table
+                    .filter(deliveries::node.is_not_null())
+                    .select((diesel::dsl::count_star(), min(deliveries::due_at)));
+                let waiting = first!(conn, (i64, Option<i64>), waiting)?.unwrap_or_default();
+                let in_hand = first!(conn, (i64, Option<i64>), in_hand)?.unwrap_or_default();
+                let oldest = [waiting.1, in_hand.1].into_iter().flatten().min().map(Timestamp::from_millis);
+                Ok::<_, Fault>((u64::try_from(waiting.0 + in_hand.0).unwrap_or(0), oldest))
+            })
+        });
+        Ok(backlog.await?)
+    }
+}
+
+impl Store {
+    /// Outcomes of one tenant travel with its other changes, so that they share a flush to disk.
+    async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreUnavailable> {
+        let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);
+        let mut changes = Changes::new(tenant, at);
+        changes.add(Told { node: self.inner.hub.node().to_owned(), outcomes });
+        match self.commit(changes).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Store(error)) => Err(error),
+            Err(CommitError::Refused(refusal)) => Err(StoreUnavailable::Failed(refusal.to_string())),
+        }
+    }
+
+    /// What outcomes mean for their endpoint, in a commit after theirs: if it is lost, the next outcome says the same.
+    async fn note(
+        &self,
+        tenant: Tenant,
+        id: EndpointId,
+        outcomes: Vec<Outcome>,
+        policy: &RetryPolicy,
+    ) -> Result<Option<Endpoint>, StoreUnavailable> {
+        let policy = policy.clone();
+        let decide = move |endpoint: &mut Endpoint| {
+            outcomes.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
+        };
+        self.revise(tenant, id, decide).await
+    }
+
+    /// Changes an endpoint if `decide` changes it; what was owed to it fails if it is disabled by that.
+    async fn revise(
+        &self,
+        tenant: Tenant,
+        id: EndpointId,
+        decide: impl FnOnce(&mut Endpoint) -> bool + Send + 'static,
+    ) -> Result<Option<Endpoint>, StoreUnavailable> {
+        let revised = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let Some(mut endpoint) = lock(conn, tenant, &id).await? else { return Ok(None) };
+                let was_enabled = endpoint.is_enabled();
+                if !decide(&mut endpoint) {
+                    return Ok(None);
+                }
+                save(conn, &endpoint).await?;
+                Ok::<_, Fault>(Some((was_enabled, endpoint)))
+            })
+        });
+        let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
+        if was_enabled && !endpoint.is_enabled() {
+            self.fail_what_is_owed(&endpoint).await?;
+        }
+        Ok(Some(endpoint))
+    }
+}

@@ -1,0 +1,118 @@
+//! Deliveries that are settled without an attempt: what was owed to an endpoint that is disabled, or gone.
+
+use diesel::{
+    pg::Pg,
+    sql_types::{BigInt, Text},
+    sqlite::Sqlite,
+};
+use quipu_kernel::{MerchantId, Tenant};
+use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId};
+
+use crate::{
+    connection::Connection,
+    error::Fault,
+    statement::statement,
+    tables::{
+        counters::{self, CounterLine},
+        deliveries::{COUNTER, count_in_file},
+    },
+};
+
+/// Which endpoint, and whose it is.
+#[derive(Debug, Clone)]
+pub(super) struct Whose {
+    pub(super) tenant: Tenant,
+    pub(super) endpoint: EndpointId,
+}
+
+impl Whose {
+    pub(super) fn of(endpoint: &Endpoint) -> Self {
+        Self { tenant: endpoint.tenant, endpoint: endpoint.id.clone() }
+    }
+
+    pub(super) fn merchant(&self) -> MerchantId {
+        self.tenant.merchant()
+    }
+}
+
+statement! { FailSome on Sqlite {
+    "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
+    " WHERE rowid IN (SELECT rowid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
+    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " AND status = 0 AND node IS NULL LIMIT " => limit: &'a i64 as BigInt ; ")"
+} }
+
+statement! { FailHeld on Sqlite {
+    "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
+    " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
+    " AND endpoint_id = " => endpoint: &'a str as Text ; " AND node IS NOT NULL"
+} }
+
+statement! { FailSomeOnServer on Pg {
+    "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
+    " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
+    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " AND status = 0 AND node IS NULL LIMIT " => limit: &'a i64 as BigInt ; " FOR UPDATE))"
+} }
+
+statement! { FailHeldOnServer on Pg {
+    "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
+    " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
+    " AND endpoint_id = " => endpoint: &'a str as Text ; " AND node IS NOT NULL"
+} }
+
+/// Lets up to `limit` of what waits for a disabled endpoint fail, and all that is in hand; answers how many there were.
+pub(super) async fn fail_pending(conn: &mut Connection, whose: &Whose, limit: i64) -> Result<i64, Fault> {
+    let (merchant, environment) = (whose.merchant().0, whose.tenant.environment().as_str());
+    let (endpoint, error, limit) = (whose.endpoint.as_str(), ENDPOINT_DISABLED, &limit);
+    let failed = match conn {
+        Connection::Sqlite(conn) => {
+            use diesel::RunQueryDsl as _;
+            FailHeld { error, merchant, environment, endpoint }.execute(conn)?
+                + FailSome { error, merchant, environment, endpoint, limit }.execute(conn)?
+        }
+        Connection::Postgres(conn) => {
+            use diesel_async::RunQueryDsl as _;
+            let held =
+                FailHeldOnServer { error, merchant, environment, endpoint }.execute(&mut ***conn).await?;
+            held + FailSomeOnServer { error, merchant, environment, endpoint, limit }
+                .execute(&mut ***conn)
+                .await?
+        }
+    };
+    let failed = i64::try_from(failed).unwrap_or(i64::MAX);
+    count(conn, whose, DeliveryStatus::Failed, failed).await?;
+    Ok(failed)
+}
+
+/// Changes the counter of an endpoint's deliveries that stand so.
+pub(super) async fn count(
+    conn: &mut Connection,
+    whose: &Whose,
+    status: DeliveryStatus,
+    by: i64,
+) -> Result<(), Fault> {
+    count_as(conn, whose, status.as_str(), by).await
+}
+
+/// Changes the counter of all deliveries of an endpoint.
+pub(super) async fn count_all(conn: &mut Connection, whose: &Whose, by: i64) -> Result<(), Fault> {
+    count_as(conn, whose, "all", by).await
+}
+
+async fn count_as(conn: &mut Connection, whose: &Whose, word: &'static str, by: i64) -> Result<(), Fault> {
+    if by == 0 {
+        return Ok(());
+    }
+    match conn {
+        Connection::Sqlite(conn) => count_in_file(conn, whose.tenant, &whose.endpoint, word, by)?,
+        Connection::Postgres(conn) => {
+            let endpoint = whose.endpoint.as_str().to_owned();
+            let keys = [endpoint.into(), word.into(), "".into(), "".into()];
+            let line = CounterLine { tenant: whose.tenant, name: COUNTER, keys: &keys, by };
+            let count = counters::rows::Many::of(std::iter::once(&line));
+            diesel_async::RunQueryDsl::execute(count, &mut ***conn).await?;
+        }
+    }
+    Ok(())
+}

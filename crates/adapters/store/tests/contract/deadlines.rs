@@ -1,0 +1,192 @@
+//! Whatever the server does, callers are answered in time, and nobody waits for what concerns somebody else.
+
+use std::time::Duration;
+
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
+use futures_util::{FutureExt, future::join_all};
+use quipu_commit::{Commit as _, CommitError};
+use quipu_kernel::Page;
+use quipu_ledger::LedgerReads as _;
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::{Payment, PaymentFilter, PaymentReads as _};
+use quipu_store::{Store, StoreSettings};
+use tokio::time::timeout;
+
+use crate::{
+    fixture::{self, Engine, Fixture, until},
+    proxy::{Action, Blow, Point, Proxy, Side},
+    sample::{MXN, Sample, funding, payment_of, tenant},
+};
+
+macro_rules! on_a_server {
+    ($($case:ident),+ $(,)?) => {
+        mod on_postgres {
+            $(#[test] fn $case() { crate::fixture::run(super::Engine::Postgres, super::$case); })+
+        }
+    };
+}
+
+on_a_server! {
+    a_stopped_server_is_answered_for_in_time_and_used_again,
+    connections_that_lead_nowhere_are_replaced,
+    a_server_that_is_gone_is_found_again,
+    a_locked_balance_holds_up_its_merchant_alone,
+    checks_hold_up_nobody_and_end_when_nobody_waits,
+    the_session_of_a_lost_transaction_is_ended,
+}
+
+/// Longer than any call may take.
+const ANSWERED: Duration = Duration::from_secs(15);
+/// Until when there must be a first success.
+const BACK: Duration = Duration::from_secs(20);
+
+async fn open(url: &str, call: Duration, lock: Duration) -> Store {
+    let mut settings = StoreSettings::new(url);
+    (settings.readers, settings.lanes) = (2, 1);
+    (settings.call, settings.lock) = (call, lock);
+    Store::open(settings, fixture::handle()).await.expect("the store opens")
+}
+
+/// A store behind a proxy that has its connections, and the reads and writes that a caller may ask for.
+async fn warm(fixture: &Fixture) -> (Proxy, Store) {
+    let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
+    let store = open(&proxy.url, Duration::from_secs(4), Duration::from_secs(1)).await;
+    store.commit(funding(tenant(1), 1_000)).await.expect("funded");
+    store.balance(tenant(1), MXN).await.expect("read");
+    (proxy, store)
+}
+
+/// Asks for one thing of every kind; each must be answered in time. How many could be done.
+async fn ask_everything(store: &Store) -> usize {
+    let stranger = Sample::withdrawal(tenant(1), 10).payment();
+    let (commits, filter) = ([1, 2, 3], PaymentFilter::default());
+    let commits = commits.map(|merchant| {
+        let change = Sample::deposit(tenant(merchant), 10).create();
+        async { store.commit(change).await.is_ok() }
+    });
+    let reads = [
+        async { store.balance(tenant(1), MXN).await.is_ok() }.boxed(),
+        async { store.balances(tenant(1)).await.is_ok() }.boxed(),
+        async { store.payment(tenant(1), stranger.id()).await.is_ok() }.boxed(),
+        async { store.payments(tenant(1), &filter, Page::default()).await.is_ok() }.boxed(),
+        async { store.check().await.is_ok() }.boxed(),
+        async { store.ping().await.is_ok() }.boxed(),
+    ];
+    let all = commits.into_iter().map(FutureExt::boxed).chain(reads);
+    let answers = timeout(ANSWERED, join_all(all)).await.expect("every call is answered in time");
+    answers.into_iter().filter(|done| *done).count()
+}
+
+async fn works_again(store: &Store) {
+    let works = async {
+        while store.commit(Sample::deposit(tenant(1), 10).create()).await.is_err() {}
+        while store.balance(tenant(1), MXN).await.is_err() {}
+    };
+    timeout(BACK, works).await.expect("there is a first success in time");
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+async fn a_stopped_server_is_answered_for_in_time_and_used_again(fixture: Fixture) {
+    let (proxy, store) = warm(&fixture).await;
+    proxy.freeze(true);
+    assert_eq!(ask_everything(&store).await, 0);
+    let late = Sample::deposit(tenant(1), 10).create();
+    let id = payment_of(&late).id().clone();
+    let told = timeout(ANSWERED, store.commit(late)).await.expect("answered in time");
+    assert!(matches!(told, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))), "{told:?}");
+    proxy.freeze(false);
+    works_again(&store).await;
+    assert_eq!(store.payment(tenant(1), &id).await.expect("read"), None);
+}
+
+async fn connections_that_lead_nowhere_are_replaced(fixture: Fixture) {
+    let (proxy, store) = warm(&fixture).await;
+    proxy.forget();
+    works_again(&store).await;
+}
+
+async fn a_server_that_is_gone_is_found_again(fixture: Fixture) {
+    let (proxy, store) = warm(&fixture).await;
+    proxy.vanish(true);
+    proxy.forget();
+    assert_eq!(ask_everything(&store).await, 0);
+    proxy.vanish(false);
+    works_again(&store).await;
+}
+
+async fn session(fixture: &Fixture, statements: &str) -> AsyncPgConnection {
+    let mut session = AsyncPgConnection::establish(&fixture.url).await.expect("a session");
+    session.batch_execute(statements).await.expect("executed");
+    session
+}
+
+async fn a_locked_balance_holds_up_its_merchant_alone(fixture: Fixture) {
+    let store = open(&fixture.url, Duration::from_mins(1), Duration::from_secs(10)).await;
+    for merchant in 1..=8 {
+        store.commit(funding(tenant(merchant), 1_000)).await.expect("funded");
+    }
+    let lock = "BEGIN; SELECT 1 FROM balances WHERE merchant_id = 1 FOR UPDATE";
+    let mut locking = session(&fixture, lock).await;
+    let mut locked: Vec<_> =
+        (0..3).map(|_| store.commit(Sample::withdrawal(tenant(1), 10).create()).boxed()).collect();
+    for round in 0..20 {
+        let others = (2..=8).map(|merchant| store.commit(Sample::withdrawal(tenant(merchant), 10).create()));
+        let (mine, others) = (join_all(&mut locked).now_or_never(), join_all(others).await);
+        assert!(mine.is_none(), "the locked ones are answered while they wait, in round {round}");
+        for outcome in others {
+            outcome.expect("nobody else waits");
+        }
+    }
+    locking.batch_execute("ROLLBACK").await.expect("unlocked");
+    for outcome in join_all(locked).await {
+        outcome.expect("the lock was waited for");
+    }
+    // With a lock that outlasts its patience the merchant is told that nothing happened.
+    let brief = open(&fixture.url, Duration::from_secs(10), Duration::from_millis(200)).await;
+    let mut locking = session(&fixture, lock).await;
+    let told = brief.commit(Sample::withdrawal(tenant(1), 10).create()).await;
+    assert!(matches!(told, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))), "{told:?}");
+    locking.batch_execute("ROLLBACK").await.expect("unlocked");
+    brief.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("free again");
+    assert_eq!(brief.balance(tenant(1), MXN).await.expect("read").frozen.get(), 40);
+    assert!(brief.check().await.expect("checked").is_clean());
+}
+
+async fn checks_hold_up_nobody_and_end_when_nobody_waits(fixture: Fixture) {
+    let store = open(&fixture.url, Duration::from_secs(30), Duration::from_mins(1)).await;
+    let made = store.commit(Sample::deposit(tenant(1), 10).create()).await.expect("committed");
+    let payment = made.into_saved::<Payment>().expect("a payment");
+    let mut locking = session(&fixture, "BEGIN; LOCK TABLE entries IN ACCESS EXCLUSIVE MODE").await;
+    let mut checks: Vec<_> = (0..4).map(|_| store.check().boxed()).collect();
+    assert!(join_all(&mut checks).now_or_never().is_none());
+    let waiting =
+        "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock') = 2; END $$";
+    until(async || fixture.sql(waiting).await.is_ok()).await;
+    for _ in 0..20 {
+        store.ping().await.expect("ready");
+        store.payment(tenant(1), payment.id()).await.expect("read").expect("a payment");
+        store.balance(tenant(1), MXN).await.expect("read");
+        store.payments(tenant(1), &PaymentFilter::default(), Page::default()).await.expect("listed");
+    }
+    drop(checks);
+    let nobody = waiting.replace("= 2", "= 0");
+    until(async || fixture.sql(&nobody).await.is_ok()).await;
+    locking.batch_execute("ROLLBACK").await.expect("unlocked");
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+/// What a lost connection began must not lock the merchant's rows until the server notices.
+async fn the_session_of_a_lost_transaction_is_ended(fixture: Fixture) {
+    let (proxy, store) = warm(&fixture).await;
+    let (side, at, action) = (Side::Client, Point::Commit, Action::Swallow);
+    proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::ZERO }));
+    store
+        .commit(Sample::withdrawal(tenant(1), 10).create())
+        .await
+        .expect("tried again on another connection");
+    let open = "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND state LIKE 'idle in transaction%') = 0; END $$";
+    until(async || fixture.sql(open).await.is_ok()).await;
+    assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
+}

@@ -1,0 +1,187 @@
+//! `quipu bank`: files for a bank and from it.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
+use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
+use quipu_merchants::{Actor, AuditRecord, Direction, Directory, Method, Route, RouteKey};
+use quipu_payments::{BankExport, BankReads, ExportRoute, Payment};
+use serde_json::json;
+
+use super::{bank_import, session, values};
+use crate::{config::Settings, wire::Foundation};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Write the submitted withdrawals of a route that are in no file yet as ISO 20022 pain.001.001.09
+    Export(Wanted),
+    /// Write a file that was made before once more
+    Rewrite {
+        /// The file's identifier
+        id: String,
+        /// Where to; IDENTIFIER.xml in the working folder unless given
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Apply the booked entries of a statement, ISO 20022 camt.053 or camt.054; reading a file twice changes nothing
+    Import {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Wanted {
+    /// The merchant's number
+    #[arg(long, value_parser = values::merchant)]
+    merchant: MerchantId,
+    /// test or live
+    #[arg(long)]
+    environment: Environment,
+    /// The route's currency
+    #[arg(long)]
+    currency: Currency,
+    /// The route's method
+    #[arg(long)]
+    method: Method,
+    /// The route of partner destinations
+    #[arg(long)]
+    partner: bool,
+    /// Where to; IDENTIFIER.xml in the working folder unless given
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl Command {
+    pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
+        session::run(settings, async |foundation| match self {
+            Self::Export(wanted) => export(foundation, wanted).await,
+            Self::Rewrite { id, out } => rewrite(foundation, &id, out).await,
+            Self::Import { file } => bank_import::import(foundation, &file).await,
+        })
+    }
+}
+
+async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
+    let Wanted { merchant, environment, currency, method, partner, out } = wanted;
+    session::existing(foundation, merchant).await?;
+    let route = ExportRoute { tenant: Tenant::new(merchant, environment), currency, method, partner };
+    // Before anything is taken into a file, so that nothing is in a file that cannot be written.
+    let debtor = debtor(foundation, &route).await?;
+    let audit = |export: &BankExport, payments: &[Payment]| {
+        let ids: Vec<_> = payments.iter().map(|payment| payment.id().as_str()).collect();
+        let (entropy, at) = (&*foundation.entropy, export.created_at);
+        AuditRecord::new(entropy, at, Actor::shell(), "bank.export", merchant)
+            .about(format!("bank_export/{}", export.export_id))
+            .changing(json!(null), json!({ "payments": ids }))
+    };
+    if let Some((export, payments)) = foundation.export().run(&route, &audit).await? {
+        return write(&export, &payments, &debtor, out);
+    }
+    let earlier = foundation.store.latest_bank_export(&route).await?;
+    session::print(&json!({
+        "export_id": null,
+        "payments": 0,
+        "earlier_export_id": earlier.as_ref().map(|export| &export.export_id),
+        "earlier_created_at": earlier.as_ref().map(|export| export.created_at),
+    }))
+}
+
+async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Result<()> {
+    let found = foundation.store.bank_export(id).await?;
+    let (tenant, export, payments) = found.context("there is no such file")?;
+    let BankExport { currency, method, partner, .. } = export;
+    let debtor = debtor(foundation, &ExportRoute { tenant, currency, method, partner }).await?;
+    write(&export, &payments, &debtor, out)
+}
+
+/// Who pays: what the route's `instructions` say.
+async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> {
+    let ExportRoute { tenant, currency, method, partner } = route;
+    let key = RouteKey {
+        environment: tenant.environment(),
+        currency: *currency,
+        method: *method,
+        direction: Direction::Withdrawal,
+        partner: *partner,
+    };
+    let routes = foundation.store.routes(tenant.merchant()).await?;
+    let found = routes.iter().find(|route| route.key() == key).context("the merchant has no such route")?;
+    let text = |name: &str| member(found, name);
+    match (text("account_holder"), text("account_number")) {
+        (Some(name), Some(number)) => {
+            let account = BankAccount { number, swift: text("swift_code"), clearing_code: text("bsb") };
+            Ok(Debtor { name, account })
+        }
+        _ => bail!(
+            "the route's instructions must have account_holder and account_number, which name the debtor"
+        ),
+    }
+}
+
+fn member(route: &Route, name: &str) -> Option<String> {
+    route.instructions.get(name)?.as_str().map(str::to_owned)
+}
+
+/// The file is whole under its name or not there: it is written beside it first.
+fn write(export: &BankExport, payments: &[Payment], debtor: &Debtor, out: Option<PathBuf>) -> Result<()> {
+    let path = out.unwrap_or_else(|| Path::new(&export.export_id).with_extension("xml"));
+    let transfers: Vec<_> = payments.iter().map(transfer).collect();
+    let partial = path.with_extension("partial");
+    let mut file = BufWriter::new(
+        File::create(&partial).with_context(|| format!("{} cannot be written", partial.display()))?,
+    );
+    let contents = Transfers {
+        message_id: &export.export_id,
+        created_at: export.created_at,
+        currency: export.currency,
+        debtor,
+        transfers: &transfers,
+    };
+    write_transfers(&mut file, &contents)?;
+    file.flush()?;
+    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+    std::fs::rename(&partial, &path).with_context(|| format!("{} cannot be written", path.display()))?;
+    session::print(&json!({
+        "export_id": export.export_id,
+        "file": path.display().to_string(),
+        "payments": payments.len(),
+        "created_at": export.created_at,
+    }))
+}
+
+fn transfer(payment: &Payment) -> Transfer {
+    let terms = payment.terms();
+    let payout = payment.state().payout.clone().unwrap_or_default();
+    let destination = payout.partner_destination.as_ref();
+    let bank = destination.and_then(|destination| destination.bank());
+    let named = payout.recipient_name.clone().or_else(|| terms.customer.name.clone());
+    let (account, recipient, address, reference) = if let Some(bank) = bank {
+        (
+            BankAccount { number: bank.iban.clone(), swift: bank.swift.clone(), clearing_code: None },
+            Some(bank.beneficiary_name.clone()),
+            bank.address.clone(),
+            bank.reference.clone(),
+        )
+    } else {
+        let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
+        let number = payout.bank_account.or(payout.payid).or(wallet).unwrap_or_default();
+        let account = BankAccount { number, swift: None, clearing_code: payout.bsb.or(payout.bank_code) };
+        (account, named, None, None)
+    };
+    Transfer {
+        end_to_end_id: terms.id.as_str().to_owned(),
+        amount: terms.amount,
+        recipient: recipient.unwrap_or_else(|| "NOTPROVIDED".to_owned()),
+        address,
+        account,
+        remittance: reference.or_else(|| Some(terms.merchant_reference.clone())),
+    }
+}

@@ -1,0 +1,68 @@
+//! Applying a bank's statement.
+//!
+//! The file is read twice: once to know that it is whole and well-formed, and once to apply it, entry by entry. Every entry
+//! is heard like the callback of a provider, once for ever, so that the same file, or another that tells of the same entries,
+//! changes nothing.
+
+use std::{fs::File, io::BufReader, path::Path};
+
+use anyhow::{Context, Result};
+use quipu_bankfiles::{Entry, read_statement};
+use quipu_payments::{BankEntry, Heard, MoneyReads};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::session;
+use crate::wire::Foundation;
+
+/// The rail of people, whose payments statements tell of.
+const RAIL: &str = "manual";
+/// Entries that may wait between reading and applying.
+const AHEAD: usize = 64;
+
+/// Applies the statement in `file`; one that is malformed changes nothing.
+pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
+    let mut entries = 0_u64;
+    read_statement(opened(file)?, |_| entries += 1)
+        .with_context(|| format!("{} is not applied", file.display()))?;
+    let (sender, mut receiver) = mpsc::channel(AHEAD);
+    let reader = opened(file)?;
+    let reading = tokio::task::spawn_blocking(move || {
+        read_statement(reader, |entry| {
+            // A receiver that is gone has failed, and tells why.
+            let _ = sender.blocking_send(entry);
+        })
+    });
+    let (mut applied, mut known, mut parked) = (0_u64, 0_u64, 0_u64);
+    while let Some(entry) = receiver.recv().await {
+        match apply(foundation, entry).await? {
+            Heard::Applied => applied += 1,
+            Heard::Known => known += 1,
+            Heard::Parked(_) => parked += 1,
+        }
+    }
+    reading.await?.context("the file has changed while it was read")?;
+    session::print(&json!({
+        "file": file.display().to_string(),
+        "entries": entries,
+        "applied": applied,
+        "known": known,
+        "parked": parked,
+    }))
+}
+
+fn opened(file: &Path) -> Result<BufReader<File>> {
+    let opened = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    Ok(BufReader::new(opened))
+}
+
+async fn apply(foundation: &Foundation, entry: Entry) -> Result<Heard> {
+    let Entry { id, is_credit, is_return, amount, currency, texts, return_reason } = entry;
+    let entry = BankEntry { id, is_credit, is_return, amount, currency, texts, return_reason };
+    let named = match entry.names() {
+        Some(id) => foundation.store.find_payment(&id).await?,
+        None => None,
+    };
+    let event = entry.event(named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
+    Ok(foundation.hear().run(RAIL, &event).await?)
+}

@@ -1,0 +1,182 @@
+//! `quipu payment`: what staff do with payments, from the shell.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use quipu_kernel::{Amount, Currency, Environment, MerchantId, Page, PaymentId};
+use quipu_merchants::Method;
+use quipu_payments::{
+    ManualDecision, MoneyReads, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter, Status,
+    operator_record,
+};
+use serde_json::json;
+
+use super::{
+    once::{Key, Once},
+    session, values,
+};
+use crate::{config::Settings, wire::Foundation};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List payments of every merchant, newest first
+    List(Filter),
+    /// Show one payment and everything that happened to it
+    Show {
+        /// The payment's identifier
+        id: PaymentId,
+    },
+    /// Say that a withdrawal was handed to the bank
+    Submit(Decision),
+    /// Say that the money arrived, late money included
+    Complete(Decision),
+    /// Say that the money will not arrive
+    Fail(Decision),
+    /// Say that the bank sent a payout back
+    Return(Decision),
+    /// Pay a deposit back, wholly or in part
+    Refund {
+        /// The payment's identifier
+        id: PaymentId,
+        /// How much, in minor units
+        #[arg(long, value_parser = amount)]
+        amount: Amount,
+        /// Why
+        #[arg(long, value_parser = values::reason)]
+        reason: Option<String>,
+        /// The ticket that asked for it
+        #[arg(long)]
+        ticket: Option<String>,
+        #[command(flatten)]
+        key: Key,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Filter {
+    /// Of this merchant
+    #[arg(long, value_parser = values::merchant)]
+    merchant: Option<MerchantId>,
+    /// test or live
+    #[arg(long)]
+    environment: Option<Environment>,
+    /// In this status
+    #[arg(long)]
+    status: Option<Status>,
+    /// Of this type
+    #[arg(long = "type")]
+    kind: Option<PaymentType>,
+    /// By this method
+    #[arg(long)]
+    method: Option<Method>,
+    /// In this currency
+    #[arg(long)]
+    currency: Option<Currency>,
+    /// With this merchant's reference
+    #[arg(long)]
+    reference: Option<String>,
+    /// How many at most, 1 to 100
+    #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
+    limit: u32,
+    /// After how many others
+    #[arg(long, default_value_t = 0)]
+    offset: u64,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Decision {
+    /// The payment's identifier
+    id: PaymentId,
+    /// Why
+    #[arg(long, value_parser = values::reason)]
+    reason: Option<String>,
+    /// The bank's or provider's own reference
+    #[arg(long)]
+    rail_reference: Option<String>,
+    #[command(flatten)]
+    key: Key,
+}
+
+fn amount(text: &str) -> Result<Amount, String> {
+    let amount = text.parse().ok().and_then(|units| Amount::new(units).ok());
+    amount.ok_or_else(|| "must be a whole number from 1 to 2^53 - 1".to_owned())
+}
+
+impl Command {
+    pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
+        session::run(settings, async |foundation| match self {
+            Self::List(filter) => list(foundation, filter).await,
+            Self::Show { id } => show(foundation, &id).await,
+            Self::Submit(decision) => decide(foundation, ManualDecision::Submit, decision).await,
+            Self::Complete(decision) => decide(foundation, ManualDecision::Complete, decision).await,
+            Self::Fail(decision) => decide(foundation, ManualDecision::Fail, decision).await,
+            Self::Return(decision) => decide(foundation, ManualDecision::Return, decision).await,
+            Self::Refund { id, amount, reason, ticket, key } => {
+                let order = RefundOrder { amount, reason, ticket_id: ticket };
+                refund(foundation, &id, order, &key).await
+            }
+        })
+    }
+}
+
+async fn found(foundation: &Foundation, id: &PaymentId) -> Result<Payment> {
+    foundation.store.find_payment(id).await?.context("there is no such payment")
+}
+
+async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
+    let page = Page::new(filter.limit, filter.offset).context("--limit must be from 1 to 100")?;
+    let filter = SearchFilter {
+        merchant: filter.merchant,
+        environment: filter.environment,
+        rail: None,
+        payment: PaymentFilter {
+            status: filter.status,
+            kind: filter.kind,
+            method: filter.method,
+            currency: filter.currency,
+            merchant_reference: filter.reference,
+            ..PaymentFilter::default()
+        },
+    };
+    let (payments, total) = foundation.store.search_payments(&filter, page).await?;
+    let rows: Vec<_> = payments.iter().map(operator_record).collect();
+    session::print(&json!({ "data": rows, "total": total }))
+}
+
+async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
+    let payment = found(foundation, id).await?;
+    let timeline = foundation.store.timeline(payment.terms().tenant, id).await?;
+    let mut shown = operator_record(&payment);
+    shown["timeline"] = serde_json::to_value(&timeline)?;
+    session::print(&shown)
+}
+
+async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decision) -> Result<()> {
+    let Decision { id, reason, rail_reference, key } = asked;
+    let payment = found(foundation, &id).await?;
+    let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
+    let once = Once::begin(foundation, payment.terms().tenant, &key, &words)?;
+    let (reason, rail_reference) = (reason.as_deref(), rail_reference.as_deref());
+    let decided = {
+        let record = |before: &_, after: &_| {
+            let audit = once.doing.decided(decision, before, after, reason, rail_reference);
+            (audit, Some(once.keeps(&operator_record(after))))
+        };
+        foundation.decide().run(&id, decision, reason, &record).await
+    };
+    once.end(decided.map(|payment| operator_record(&payment))).await
+}
+
+async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key: &Key) -> Result<()> {
+    let payment = found(foundation, id).await?;
+    let words = format!("payment refund {id} {order:?}");
+    let once = Once::begin(foundation, payment.terms().tenant, key, &words)?;
+    let decided = {
+        let record = |before: &_, after: &_, refund: &_| {
+            (once.doing.refunded(before, after, refund), Some(once.keeps(&json!(refund))))
+        };
+        foundation.refund().run(id, &order, &record).await
+    };
+    once.end(decided.map(|(_, refund)| json!(refund))).await
+}

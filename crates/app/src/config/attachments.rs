@@ -1,0 +1,114 @@
+//! Where attachments are kept, and for how long links to them live.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use quipu_attachments::S3Settings;
+use quipu_kernel::Secret;
+
+use super::{
+    reader::Reader,
+    values::{self, Expected},
+};
+
+/// A place for files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FilesAt {
+    /// A folder of this machine.
+    Folder(PathBuf),
+    /// A bucket, and what its keys begin with.
+    Bucket { bucket: String, prefix: String },
+}
+
+/// The keys `attachments_url` and `attachments.*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attachments {
+    pub(crate) at: FilesAt,
+    pub(crate) upload_expires_in: Duration,
+    pub(crate) download_expires_in: Duration,
+    endpoint: Option<String>,
+    region: String,
+    credentials: Option<(String, Secret)>,
+}
+
+impl Attachments {
+    pub(super) fn read(from: &mut Reader, data_dir: &Path) -> Self {
+        let in_data_dir = || FilesAt::Folder(data_dir.join("attachments"));
+        let mut link = |key, usual| from.take(key, link_lifetime).unwrap_or(usual);
+        let upload_expires_in = link("attachments.upload_expires_in", Duration::from_mins(10));
+        let download_expires_in = link("attachments.download_expires_in", Duration::from_mins(5));
+        let id = from.take("attachments.s3.access_key_id", word);
+        let secret = from.take("attachments.s3.secret_access_key", |text| word(text).map(Secret::new));
+        Self {
+            at: from.take("attachments_url", place).unwrap_or_else(in_data_dir),
+            upload_expires_in,
+            download_expires_in,
+            endpoint: from.take("attachments.s3.endpoint", values::web_url),
+            region: from.take("attachments.s3.region", word).unwrap_or_else(|| "us-east-1".to_owned()),
+            credentials: id.zip(secret),
+        }
+    }
+
+    /// What is needed to reach a bucket.
+    pub(crate) fn s3(&self, bucket: &str, prefix: &str) -> S3Settings {
+        S3Settings {
+            bucket: bucket.to_owned(),
+            prefix: prefix.to_owned(),
+            endpoint: self.endpoint.clone(),
+            region: self.region.clone(),
+            credentials: self.credentials.clone(),
+        }
+    }
+}
+
+fn word(text: &str) -> Result<String, Expected> {
+    if text.is_empty() { Err("a text that is not empty") } else { Ok(text.to_owned()) }
+}
+
+/// What has arrived and is not used is deleted before a day is over, so that no link to send it may live as long.
+fn link_lifetime(text: &str) -> Result<Duration, Expected> {
+    let day = Duration::from_hours(24);
+    let fits = |lifetime: &Duration| *lifetime >= Duration::from_secs(1) && *lifetime < day;
+    values::duration(text).ok().filter(fits).ok_or("a duration from 1s to less than 24h")
+}
+
+fn place(text: &str) -> Result<FilesAt, Expected> {
+    const EXPECTED: Expected = "file://PATH or s3://BUCKET/PREFIX";
+    if let Some(path) = text.strip_prefix("file://").filter(|path| !path.is_empty()) {
+        return Ok(FilesAt::Folder(path.into()));
+    }
+    let rest = text.strip_prefix("s3://").ok_or(EXPECTED)?;
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    if bucket.is_empty() {
+        return Err(EXPECTED);
+    }
+    Ok(FilesAt::Bucket { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_folder_or_a_bucket() {
+        assert_eq!(place("file:///var/quipu"), Ok(FilesAt::Folder("/var/quipu".into())));
+        let bucket = |prefix: &str| FilesAt::Bucket { bucket: "b".to_owned(), prefix: prefix.to_owned() };
+        assert_eq!(place("s3://b"), Ok(bucket("")));
+        assert_eq!(place("s3://b/a/c/"), Ok(bucket("a/c")));
+        for text in ["", "file://", "s3://", "s3:///x", "/var/quipu", "https://b"] {
+            assert!(place(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_lives_a_second_at_least_and_less_than_a_day() {
+        for text in ["1s", "10m", "23h"] {
+            assert!(link_lifetime(text).is_ok(), "{text}");
+        }
+        for text in ["0s", "300ms", "24h", "7d", "soon"] {
+            assert!(link_lifetime(text).is_err(), "{text}");
+        }
+    }
+}

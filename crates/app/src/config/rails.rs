@@ -1,0 +1,111 @@
+//! External providers: `rails.http.<name>.url` and `.secret`.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use quipu_kernel::Secret;
+
+use super::{reader::Reader, values};
+
+/// An external provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Provider {
+    /// By which routes (as `http:<name>`) and callbacks name it.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) url: String,
+    /// What signs both ways.
+    pub(crate) secret: Secret,
+}
+
+/// When an unknown outcome is asked again, unless it is configured.
+const QUESTIONS: [Duration; 4] =
+    [Duration::from_mins(1), Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
+
+/// The gaps between questions about an open outcome.
+pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
+    from.take("rails.status_schedule", values::schedule).unwrap_or_else(|| QUESTIONS.to_vec())
+}
+
+/// The providers, in the order of their names. One that lacks its address or its secret is a problem.
+pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
+    let mut found: BTreeMap<String, (Option<String>, Option<Secret>)> = BTreeMap::new();
+    for (key, text) in from.take_below("rails.http.") {
+        let Some((name, member)) = key.split_once('.') else {
+            from.problem(format!("rails.http.{key} must be a table with url and secret"));
+            continue;
+        };
+        if !is_name(name) {
+            from.problem(format!("rails.http.{name} must be named by 1 to 40 of a-z, 0-9, - and _"));
+            continue;
+        }
+        let entry = found.entry(name.to_owned()).or_default();
+        match member {
+            "url" => match values::web_url(&text) {
+                Ok(url) => entry.0 = Some(url),
+                Err(expected) => from.problem(format!("rails.http.{name}.url must be {expected}")),
+            },
+            "secret" => match quipu_signing::WebhookSecret::parse(&text) {
+                Ok(secret) => entry.1 = Some(secret.secret().clone()),
+                Err(wrong) => from.problem(format!("rails.http.{name}.secret must be {wrong}")),
+            },
+            _ => from.problem(format!("rails.http.{name}.{member} is not a key")),
+        }
+    }
+    let mut providers = Vec::new();
+    for (name, (url, secret)) in found {
+        match (url, secret) {
+            (Some(url), Some(secret)) => providers.push(Provider { name, url, secret }),
+            _ => from.problem(format!("rails.http.{name} must have a valid url and a valid secret")),
+        }
+    }
+    providers
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    (1..=40).contains(&name.len()) && name.bytes().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+    fn read(file: &str, environment: &[(&str, &str)]) -> Result<Vec<Provider>, String> {
+        let mut reader = Reader::of_texts(file, environment).expect("TOML");
+        let providers = providers(&mut reader);
+        reader.finish().map(|()| providers).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn providers_come_from_the_file_and_the_environment() {
+        let file =
+            format!("[rails.http.acme]\nurl = 'https://api.acme.example/quipu/'\nsecret = '{SECRET}'\n");
+        let variables = [
+            ("QUIPU__RAILS__HTTP__BANK__URL", "http://127.0.0.1:9000"),
+            ("QUIPU__RAILS__HTTP__BANK__SECRET", SECRET),
+        ];
+        let providers = read(&file, &variables).expect("valid");
+        let names: Vec<_> = providers.iter().map(|provider| provider.name.as_str()).collect();
+        assert_eq!(names, ["acme", "bank"]);
+        assert_eq!(providers[1].secret.expose(), SECRET);
+    }
+
+    #[test]
+    fn half_a_provider_is_a_problem_and_no_problem_shows_a_secret() {
+        for (file, problem) in [
+            ("[rails.http.acme]\nurl = 'https://a.example'", "rails.http.acme must have"),
+            ("[rails.http.acme]\nurl = 'ftp://a.example'\nsecret = 'x'", "rails.http.acme.url must be"),
+            ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.secret must be"),
+            ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a key"),
+            ("[rails.http]\nurl = 'x'", "rails.http.url must be a table"),
+            ("[rails.http.'A B']\nurl = 'x'", "must be named by"),
+        ] {
+            let told = read(file, &[]).expect_err("refused");
+            assert!(told.contains(problem), "{told}");
+            assert!(!told.contains("c2VjcmV0"), "{told}");
+        }
+    }
+}

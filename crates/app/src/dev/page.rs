@@ -1,0 +1,31 @@
+//! The hosted page of the demo: a payment that waits until somebody pays it on the simulated scheme's page.
+
+use anyhow::{Context, Result};
+use quipu_http::FrontLink;
+use quipu_kernel::{Environment, MerchantId, Tenant};
+use quipu_merchants::ReturnUrls;
+use quipu_payments::{Creation, Draft};
+use serde_json::json;
+
+use super::Credentials;
+use crate::wire::UseCases;
+
+/// Creates the payment, of the merchant whose lists nobody tries first, and answers the address of its page.
+pub(crate) async fn page(use_cases: &UseCases, demo: &Credentials) -> Result<String> {
+    let tenant = Tenant::new(MerchantId(demo.v2.merchant_id), Environment::Test);
+    let reference = uuid::Uuid::new_v4();
+    let draft = Draft::parse(&json!({
+        "amount": 250_000, "currency": "LKR", "method": "redirectpay", "type": "deposit_pp",
+        "merchant_reference": format!("demo-page-{reference}"), "description": "A payment to try out",
+        "customer": { "name": "Ana Perez", "email": "stay@simulator.test" },
+    }));
+    let creation = Creation { tenant, draft, default_return_urls: ReturnUrls::default(), nonce: None };
+    let payment = use_cases.create.run(creation).await.context("the demo's page cannot be made")?;
+    let url = use_cases.pages.links.url_of(&payment).context("the demo's payment has no page")?;
+    Ok(url.expose().to_owned())
+}
+
+/// The page as the front page links to it.
+pub(crate) fn front_link(url: &str) -> FrontLink {
+    FrontLink { what: "A hosted page of the demo", href: url.to_owned(), text: "Pay 2,500.00 LKR".to_owned() }
+}

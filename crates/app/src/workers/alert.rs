@@ -1,0 +1,79 @@
+//! Raises alerts about `redirectpay` deposits that stay unresolved: a warning in the log, and a count.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_commit::{Queue, WorkQueue};
+use quipu_kernel::Clock;
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::RaiseAlert;
+
+use super::{StopSignal, back_off};
+
+/// How long a claimed look belongs to this node.
+const LEASE: Duration = Duration::from_mins(1);
+/// Looks claimed at once.
+const AT_ONCE: u32 = 64;
+/// How long to sleep if nothing wakes the worker.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+/// How long to wait where something is due that somebody else has claimed.
+const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
+/// How many alerts were raised.
+const ALERTS: &str = "quipu_redirectpay_alerts_total";
+
+/// The worker that alerts.
+pub(crate) struct Alert {
+    pub(crate) queue: Arc<dyn WorkQueue>,
+    pub(crate) use_case: Arc<RaiseAlert>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Alert {
+    /// Works until it is told to stop.
+    pub(crate) async fn run(self, mut stop: StopSignal) {
+        metrics::describe_counter!(ALERTS, "Payments by redirectpay that stayed unresolved for too long");
+        let mut failures = 0;
+        while !stop.is_given() {
+            let pause = match self.round().await {
+                Ok(pause) => {
+                    failures = 0;
+                    pause
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "due alerts could not be looked at");
+                    failures += 1;
+                    back_off(failures)
+                }
+            };
+            tokio::select! {
+                () = stop.given() => {}
+                () = self.queue.woken(Queue::REDIRECTPAY_ALERT) => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn round(&self) -> Result<Duration, StoreUnavailable> {
+        let now = self.clock.now();
+        let Some(next) = self.queue.next_due(Queue::REDIRECTPAY_ALERT).await? else {
+            return Ok(LONGEST_SLEEP);
+        };
+        if next > now {
+            return Ok(next.since(now).min(LONGEST_SLEEP));
+        }
+        let until = now.plus(LEASE);
+        let claimed = self.queue.claim(Queue::REDIRECTPAY_ALERT, now, until, AT_ONCE).await?;
+        if claimed.is_empty() {
+            return Ok(CLAIMED_ELSEWHERE);
+        }
+        for work in claimed {
+            if let Some(alert) = self.use_case.attend(&work).await? {
+                metrics::counter!(ALERTS).increment(1);
+                tracing::warn!(
+                    payment = %alert.payment_id,
+                    "a payment by redirectpay is still unresolved; it will be cancelled if it stays so"
+                );
+            }
+        }
+        Ok(Duration::ZERO)
+    }
+}

@@ -1,0 +1,26 @@
+//! Hands what is committed to those who watch a hosted page.
+
+use std::sync::Arc;
+
+use quipu_commit::NewsDesk;
+use quipu_http::Viewers;
+use quipu_payments::PaymentReads;
+
+use super::StopSignal;
+
+/// The worker that follows the news for watchers.
+pub(crate) struct Watched {
+    pub(crate) viewers: Arc<Viewers>,
+    pub(crate) news: Arc<dyn NewsDesk>,
+    pub(crate) payments: Arc<dyn PaymentReads>,
+}
+
+impl Watched {
+    /// Works until it is told to stop. Nothing is left half done: the streams end by themselves.
+    pub(crate) async fn run(self, mut stop: StopSignal) {
+        tokio::select! {
+            () = self.viewers.follow(&*self.news, &*self.payments) => stop.given().await,
+            () = stop.given() => {}
+        }
+    }
+}

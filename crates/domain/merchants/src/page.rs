@@ -1,0 +1,129 @@
+//! What hosted pages show of a merchant, and where pages are kept.
+
+use std::str::FromStr;
+
+use async_trait::async_trait;
+use quipu_kernel::{MerchantId, PaymentId, Tenant, Unrecognised};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    audit::{Actor, AuditRecord},
+    error::{DirectoryError, StoreUnavailable},
+    onboarding::Onboarding,
+};
+
+/// A colour, written `#rrggbb`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Accent([u8; 3]);
+
+impl Accent {
+    /// The colour of these parts of red, green and blue.
+    pub const fn new(parts: [u8; 3]) -> Self {
+        Self(parts)
+    }
+
+    /// Red, green and blue.
+    pub const fn parts(self) -> [u8; 3] {
+        self.0
+    }
+
+    /// Six hexadecimal digits.
+    pub fn hex(self) -> String {
+        let [red, green, blue] = self.0;
+        format!("{red:02x}{green:02x}{blue:02x}")
+    }
+
+    /// Reads six hexadecimal digits.
+    pub fn of_hex(digits: &str) -> Option<Self> {
+        let is_hex = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let part = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+        is_hex.then(|| Some(Self([part(0)?, part(2)?, part(4)?])))?
+    }
+}
+
+impl FromStr for Accent {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let digits = text.strip_prefix('#');
+        digits.and_then(Self::of_hex).ok_or(Unrecognised { expected: "a colour written #rrggbb" })
+    }
+}
+
+impl TryFrom<String> for Accent {
+    type Error = Unrecognised;
+
+    fn try_from(text: String) -> Result<Self, Unrecognised> {
+        text.parse()
+    }
+}
+
+impl From<Accent> for String {
+    fn from(accent: Accent) -> Self {
+        format!("#{}", accent.hex())
+    }
+}
+
+/// What the operator set for a merchant's pages; what is not set is the gateway's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MerchantPage {
+    /// The name that payers know, instead of the merchant's own.
+    pub name: Option<String>,
+    /// Its colour.
+    pub accent: Option<Accent>,
+    /// Its logo: hex of SHA-256 over the picture's bytes, under which it is found.
+    pub logo: Option<String>,
+}
+
+/// Where pages are kept.
+#[async_trait]
+pub trait PageStore: Send + Sync {
+    /// The payment whose page has an address with this hash.
+    async fn payment_of(&self, hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreUnavailable>;
+
+    /// What was set for a merchant's pages.
+    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable>;
+
+    /// Sets what a merchant's pages show, with the picture that a new logo names, or unsets it; with its audit line, both or
+    /// neither. `NotFound` if there is no such merchant.
+    async fn set_merchant_page(
+        &self,
+        merchant: MerchantId,
+        page: Option<(MerchantPage, Option<Vec<u8>>)>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError>;
+
+    /// The picture with this hash, as PNG.
+    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreUnavailable>;
+
+    /// The sealed page key of the installation. The first that is offered is kept, and everybody gets that one.
+    async fn page_key(&self, offered: &str) -> Result<String, StoreUnavailable>;
+}
+
+impl Onboarding {
+    /// The line of the audit log that tells what a merchant's pages showed and show.
+    pub fn audit_of_page(
+        &self,
+        merchant: MerchantId,
+        (before, after): (Value, Value),
+        actor: Actor,
+    ) -> AuditRecord {
+        let audit = self.audit(self.clock.now(), actor, "merchant.page", merchant);
+        audit.about(format!("merchant/{merchant}/page")).changing(before, after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_six_hexadecimal_digits_after_a_hash_are_a_colour() {
+        assert_eq!("#0F5c63".parse(), Ok(Accent::new([0x0f, 0x5c, 0x63])));
+        for text in ["", "#", "0f5c63", "#0f5c6", "#0f5c633", "#0f5c6g", "#+f5c63", "#ääa", "red"] {
+            assert!(text.parse::<Accent>().is_err(), "{text:?}");
+        }
+    }
+}

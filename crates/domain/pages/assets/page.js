@@ -1,0 +1,112 @@
+// Keeps the page true while it is open: the time left, the payment's status, the copy buttons. The page works without it.
+(() => {
+  'use strict';
+  const main = document.getElementById('main');
+  const find = (id) => document.getElementById(id);
+  const parts = ['head', 'state', 'clock', 'next', 'todo'];
+  const language = document.documentElement.lang;
+
+  // The server's time, however wrong this device's clock is: what the server said, and what has passed since.
+  let said = Number(main.dataset.now);
+  let heard = performance.now();
+  const now = () => said + performance.now() - heard;
+
+  const two = (number) => String(number).padStart(2, '0');
+  const spell = (millis) => {
+    const seconds = Math.max(0, Math.ceil(millis / 1000));
+    const days = Math.floor(seconds / 86400);
+    const rest = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60].map(two).join(':');
+    return days ? main.dataset.days.replace('#', days) + ' ' + rest : rest;
+  };
+  const tick = () => {
+    const left = document.querySelector('[data-until]');
+    if (!left) return;
+    const millis = Number(left.dataset.until) - now();
+    left.textContent = spell(millis);
+    find('clock').classList.toggle('soon', millis < 300000);
+    find('clock').classList.toggle('over', millis <= 0);
+  };
+  const localise = () => {
+    // Where a browser does not speak the language, figures say it: 2026-11-22 21:40.
+    const known = Intl.DateTimeFormat.supportedLocalesOf([language, 'sv']);
+    const form = new Intl.DateTimeFormat(known[0], known[0] === language ? { dateStyle: 'medium', timeStyle: 'short' } : { dateStyle: 'short', timeStyle: 'short' });
+    for (const time of document.querySelectorAll('time[data-local]')) time.textContent = form.format(new Date(time.dateTime));
+  };
+  const dress = () => {
+    for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
+    localise();
+    tick();
+  };
+
+  document.addEventListener('click', async (event) => {
+    const button = event.target.closest('[data-copy]');
+    if (!button) return;
+    await navigator.clipboard.writeText(button.dataset.copy);
+    const face = button.querySelector('.face');
+    const word = face.dataset.word || face.textContent;
+    face.dataset.word = word;
+    face.textContent = main.dataset.copied;
+    button.classList.add('done');
+    find('say').textContent = main.dataset.copied;
+    setTimeout(() => { face.textContent = word; button.classList.remove('done'); find('say').textContent = ''; }, 2000);
+  });
+
+  // The server writes the page and nobody else: on a change its parts are taken from there anew.
+  const renew = async () => {
+    const answer = await fetch(main.dataset.page, { headers: { accept: 'text/html' }, cache: 'no-store' });
+    if (!answer.ok) throw new Error(answer.status);
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const source = fresh.getElementById('main');
+    for (const id of parts) {
+      const [old, next] = [find(id), fresh.getElementById(id)];
+      if (old.innerHTML !== next.innerHTML) old.innerHTML = next.innerHTML;
+      old.className = next.className;
+      old.hidden = next.hidden;
+    }
+    main.className = source.className;
+    Object.assign(main.dataset, source.dataset);
+    document.title = fresh.title;
+    dress();
+  };
+
+  let stream, failures = 0, timer;
+  const is_open = () => main.dataset.live === 'true';
+  const take = async (snapshot) => {
+    said = Date.parse(snapshot.server_time);
+    heard = performance.now();
+    if (String(snapshot.revision) !== main.dataset.revision) await renew();
+    if (!is_open()) stop();
+  };
+  const stop = () => { if (stream) stream.close(); stream = undefined; clearTimeout(timer); };
+  const well = () => { failures = 0; find('lost').hidden = true; };
+  const again = () => {
+    stop();
+    if (!is_open()) return;
+    failures += 1;
+    if (failures > 2) find('lost').hidden = false;
+    timer = setTimeout(follow, Math.min(1000 * 2 ** (failures - 1), 15000) * (0.8 + 0.4 * Math.random()));
+  };
+  // Asks once, then listens. Whatever goes wrong it begins anew a little later, so that where nothing lets a stream
+  // through the page still learns by asking.
+  const follow = async () => {
+    stop();
+    try {
+      const answer = await fetch(main.dataset.details, { cache: 'no-store' });
+      if (!answer.ok) throw new Error(answer.status);
+      await take(await answer.json());
+      if (failures < 3) find('lost').hidden = true;
+    } catch { again(); return; }
+    if (!is_open()) { well(); return; }
+    stream = new EventSource(main.dataset.events);
+    stream.onmessage = (event) => { well(); take(JSON.parse(event.data)).catch(again); };
+    stream.onerror = again;
+  };
+
+  dress();
+  setInterval(tick, 1000);
+  if (is_open()) {
+    addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
+    document.addEventListener('visibilitychange', () => { if (!document.hidden && is_open() && !stream) follow(); });
+    follow();
+  }
+})();

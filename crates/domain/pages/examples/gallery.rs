@@ -1,0 +1,206 @@
+//! Writes every page in every state into a folder, to be looked at: `gallery FOLDER`, then any server of files over it.
+
+use std::{fs, path::Path};
+
+use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Minor, Tenant, Timestamp};
+use quipu_merchants::{Accent, Method, ReturnUrls};
+use quipu_pages::{
+    Brand, Filled, Language, Notice, PaymentPage, SchemeView, View, Words, asset, front, scheme_page,
+};
+use quipu_payments::{
+    BankDetails, CryptoDetails, Customer, Instructions, PayIdDetails, Payment, PaymentType, Payout, State,
+    Status, Terms, VoucherDetails,
+};
+
+const ID: &str = "pay_1763683200000_abcdefghjkmn";
+const MADE: Timestamp = Timestamp::from_millis(1_763_683_200_000);
+
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "gallery".to_owned());
+    let folder = Path::new(&folder);
+    fs::create_dir_all(folder.join("assets"))?;
+    let mut names = Vec::new();
+    for language in Language::ALL {
+        for (name, html) in pages(Words::of(language)) {
+            let file = format!("{name}.{}.html", language.code());
+            write_assets(folder, &html)?;
+            fs::write(folder.join(&file), html)?;
+            names.push(file);
+        }
+    }
+    fs::write(folder.join("list.txt"), names.join("\n"))
+}
+
+/// Writes the files that a page names.
+fn write_assets(folder: &Path, html: &str) -> std::io::Result<()> {
+    for rest in html.split("\"/assets/").skip(1) {
+        let name = rest.split('"').next().unwrap_or_default();
+        if let Some(asset) = asset(name) {
+            fs::write(folder.join("assets").join(name), asset.body)?;
+        }
+    }
+    Ok(())
+}
+
+fn pages(words: Words) -> Vec<(String, String)> {
+    let mut brand = Brand::plain("Café Aurora");
+    brand.accent = Accent::new([0xb4, 0x23, 0x2f]);
+    let plain = Brand::plain("Demo merchant");
+    let mut pages = Vec::new();
+    for (index, method) in Method::ALL.into_iter().enumerate() {
+        let brand = if index % 2 == 0 { &plain } else { &brand };
+        let payment = deposit(method, Status::Processing);
+        pages.push((format!("pay-{}", method.as_str()), page(&payment, brand, words, None)));
+    }
+    for status in Status::ALL.into_iter().skip(2) {
+        pages.push((
+            format!("deposit-{}", status.as_str()),
+            page(&deposit(Method::Spei, status), &plain, words, None),
+        ));
+    }
+    for status in Status::ALL.into_iter().take(7) {
+        pages.push((
+            format!("withdrawal-{}", status.as_str()),
+            page(&withdrawal(status, true), &plain, words, None),
+        ));
+    }
+    let empty = withdrawal(Status::Pending, false);
+    pages.push(("form".to_owned(), page(&empty, &brand, words, None)));
+    let filled = Filled {
+        values: [("bsb".to_owned(), "1234".to_owned())].into(),
+        problems: vec![
+            "payout.bsb must be 6 digits".to_owned(),
+            "payout.bank_account is required".to_owned(),
+        ],
+    };
+    pages.push(("form-wrong".to_owned(), page(&empty, &brand, words, Some(&filled))));
+    let payment = deposit(Method::RedirectPay, Status::Processing);
+    let scheme = SchemeView {
+        payment: &payment,
+        brand: &plain,
+        words,
+        root: "",
+        path: "/simulated-scheme/x",
+        back: Some("https://shop.example/done"),
+        answer: None,
+    };
+    pages.push(("scheme".to_owned(), scheme_page(scheme)));
+    pages.push(("notice".to_owned(), Notice::NoPage.html(words, "")));
+    pages.push(("front".to_owned(), front(&[], "")));
+    pages
+}
+
+fn page(payment: &Payment, brand: &Brand, words: Words, filled: Option<&Filled>) -> String {
+    let members = ["recipient_name", "bsb", "bank_account"].map(str::to_owned);
+    let now = MADE.plus(std::time::Duration::from_secs(19));
+    let token = "w3Jv9Qx2b7Lk0TzR5mN8cYpFhUe";
+    PaymentPage::new(View { payment, brand, words, now, root: "", token, members: &members, filled }).html()
+}
+
+fn terms(kind: PaymentType, method: Method, currency: Currency) -> Terms {
+    let lives = method != Method::RedirectPay;
+    Terms {
+        id: ID.parse().unwrap_or_else(|_| unreachable!("an identifier")),
+        tenant: Tenant::new(MerchantId(1), Environment::Test),
+        kind,
+        method,
+        currency,
+        amount: Amount::new(12_345_600).unwrap_or_else(|_| unreachable!("in range")),
+        merchant_reference: "order-20431".to_owned(),
+        customer: Customer {
+            id: CustomerId(1),
+            email: Some("ana@example.com".to_owned()),
+            phone: None,
+            name: None,
+        },
+        rail: "simulator".to_owned(),
+        created_at: MADE,
+        expires_at: lives.then(|| MADE.plus(std::time::Duration::from_hours(72))),
+        description: Some("Two tickets, row 7".to_owned()),
+        note: None,
+        external_id: None,
+        traffic_type: None,
+        webhook: None,
+        return_urls: ReturnUrls {
+            success_url: Some("https://shop.example/done".to_owned()),
+            cancel_url: Some("https://shop.example/cart".to_owned()),
+        },
+        redirect_scheme: None,
+    }
+}
+
+fn deposit(method: Method, status: Status) -> Payment {
+    let currency = match method {
+        Method::BankTransfer | Method::PayId => Currency::AUD,
+        Method::Spei => Currency::MXN,
+        Method::CashStore => Currency::UYU,
+        Method::Card => Currency::TRY,
+        Method::Cash => Currency::ARS,
+        Method::Crypto => Currency::GEL,
+        Method::RedirectPay => Currency::LKR,
+    };
+    let terms = terms(PaymentType::DepositPp, method, currency);
+    let mut state = State { status, ..State::first(terms.kind, MADE) };
+    state.instructions = instructions(method, currency);
+    state.refunded_amount = Minor::new(2_500_000).unwrap_or_default();
+    state.late = status == Status::Completed;
+    Payment::restore(terms, state)
+}
+
+fn withdrawal(status: Status, known: bool) -> Payment {
+    let terms = terms(PaymentType::WithdrawalPp, Method::BankTransfer, Currency::AUD);
+    let payout = known.then(|| Payout {
+        recipient_name: Some("Ana Perez".to_owned()),
+        bsb: Some("062000".to_owned()),
+        bank_account: Some("123456789".to_owned()),
+        ..Payout::default()
+    });
+    let state = State { status, payout, ..State::first(terms.kind, MADE) };
+    Payment::restore(terms, state)
+}
+
+fn instructions(method: Method, currency: Currency) -> Instructions {
+    let mut shown = Instructions::default();
+    match method {
+        Method::BankTransfer | Method::Spei => {
+            let clabe = method == Method::Spei;
+            shown.bank_details = Some(BankDetails {
+                amount: "12345600".to_owned(),
+                purpose: ID.to_owned(),
+                currency,
+                bank_name: "Simulated Bank".to_owned(),
+                swift_code: (!clabe).then(|| "SIMUAU2S".to_owned()),
+                account_holder: "Quipu Simulator".to_owned(),
+                account_number: if clabe { "646180110400000007" } else { "123456789" }.to_owned(),
+                bsb: (!clabe).then(|| "999999".to_owned()),
+            });
+        }
+        Method::PayId => {
+            shown.payid_details = Some(PayIdDetails {
+                payid: "pay-001234567890@simulator.test".to_owned(),
+                payid_type: "email".to_owned(),
+                payid_name: "Quipu Simulator".to_owned(),
+                reference: ID.to_owned(),
+            });
+        }
+        Method::Cash | Method::CashStore => {
+            shown.voucher_details = Some(VoucherDetails {
+                reference: "004512345678".to_owned(),
+                barcode: "999004512345678".to_owned(),
+                expires_at: None,
+            });
+        }
+        Method::Crypto => {
+            shown.crypto_details = Some(CryptoDetails {
+                asset: "USDT".to_owned(),
+                network: "tron".to_owned(),
+                address: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8".to_owned(),
+                uri: "tron:TJRabPrwbZy45sbavfcjinPJC18kjpRTv8?amount=123456".to_owned(),
+            });
+        }
+        Method::Card | Method::RedirectPay => {
+            shown.redirect_url = Some("https://scheme.example/pay".to_owned());
+        }
+    }
+    shown
+}

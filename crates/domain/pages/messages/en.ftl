@@ -1,0 +1,175 @@
+# What payers and recipients read. One file a language; every file has the same messages and the same variables.
+# Plain words: what to do now, how long there is, what happened, where to go next.
+
+## The frame
+
+title-of = { $what } · { $merchant }
+test-mark = Test
+test-notice = This is a test payment. No real money moves.
+pay-merchant = Pay { $merchant }
+payment-to = Payment to { $merchant }
+payout-from = Payout from { $merchant }
+reference = Reference
+payment-number = Payment number
+languages = Language
+lost = The connection was lost. We keep trying.
+refreshes = This page refreshes by itself every 15 seconds.
+
+## Time
+
+time-left = Time left
+pay-by = Pay by { $moment }
+answer-by = Answer by { $moment }
+days = { $count } d
+time-over = Time is up
+time-over-text = We are checking whether your payment arrived.
+
+## Copying
+
+copy = Copy
+copied = Copied
+copy-what = Copy: { $what }
+
+## Where to go next
+
+return-to = Return to { $merchant }
+leave-for = Go back to { $merchant } without paying
+leave-form-for = Go back to { $merchant }
+pay-now = Continue to payment
+open-wallet = Open in wallet
+
+## What happened: deposits
+
+deposit-transfer = Waiting for your transfer
+deposit-transfer-text = Send it from your bank as shown. We tell you here when it arrives.
+deposit-voucher = Waiting for your payment
+deposit-voucher-text = Pay in cash at the counter. We tell you here when it arrives.
+deposit-crypto = Waiting for your payment
+deposit-crypto-text = Send it from your wallet as shown. We tell you here when it arrives.
+deposit-redirect = Ready to pay
+deposit-redirect-text = You pay on the secure page of the payment scheme. We tell you here when it is done.
+deposit-waiting = Your payment is being prepared
+deposit-waiting-text = The details for paying appear here in a moment.
+deposit-completed = Payment received
+deposit-completed-text = { $merchant } has your payment. There is nothing more to do.
+deposit-late = Your payment arrived after all
+deposit-late-text = It came after the time was up and was accepted. There is nothing more to do.
+deposit-failed = The payment did not succeed
+deposit-failed-text = You can go back to { $merchant } and try again. If money has left your account, give them the payment number below.
+deposit-expired = The time to pay is over
+deposit-expired-text = Please send nothing more for this payment. If you have already paid, the money is credited when it arrives.
+deposit-cancelled = The payment was cancelled
+deposit-cancelled-text = Please send nothing more for this payment. To pay, go back to { $merchant } and start again.
+deposit-refunded = Your money was sent back
+deposit-refunded-text = { $merchant } has returned { $refunded } to you. Your bank may need a few days to show it.
+deposit-part-refunded = Part of your money was sent back
+deposit-part-refunded-text = { $merchant } has returned { $refunded } to you. Your bank may need a few days to show it.
+received-instead = { $received } arrived and was accepted.
+
+## What happened: withdrawals
+
+withdrawal-form = Where should the money go?
+withdrawal-form-text = Enter your own account. Check it well: once you confirm, it cannot be changed.
+withdrawal-pending = Your payout is being prepared
+withdrawal-pending-text = It goes to the account shown here. There is nothing more to do.
+withdrawal-processing = Your payout is on its way
+withdrawal-processing-text = It goes to the account shown here. Your bank may need some time to show it.
+withdrawal-completed = Your payout was sent
+withdrawal-completed-text = It went to the account shown here. There is nothing more to do.
+withdrawal-failed = The payout did not succeed
+withdrawal-failed-text = The money is still with { $merchant }. Please ask them what to do.
+withdrawal-cancelled = The payout was cancelled
+withdrawal-cancelled-text = The money is still with { $merchant }. Please ask them if you expected it.
+withdrawal-expired = The time to enter an account is over
+withdrawal-expired-text = The money is still with { $merchant }. Please ask them for a new page.
+withdrawal-returned = The bank sent the payout back
+withdrawal-returned-text = The account did not take it. The money is with { $merchant } again; please ask them what to do.
+
+## How to pay
+
+how-to-pay = How to pay
+transfer-1 = Open your bank’s app or website and start a transfer.
+spei-1 = Open your bank’s app or website and start a SPEI transfer.
+transfer-2 = Copy the details below exactly. Without the reference we cannot match your payment.
+transfer-3 = Send exactly the amount shown.
+payid-1 = Open your bank’s app and choose to pay a PayID.
+payid-2 = Enter the PayID. Your bank should show the name { $name }.
+payid-3 = Enter the reference and send exactly the amount shown.
+cashstore-1 = Go to a participating shop before the time is up.
+cash-1 = Go to a payment counter before the time is up.
+voucher-2 = Show the barcode, or tell the number below it.
+voucher-3 = Pay in cash and keep the receipt.
+crypto-1 = Open your wallet and choose { $asset } on the network { $network }.
+crypto-2 = Scan the code or copy the address.
+crypto-3 = Send only { $asset } on this network. Anything else is lost.
+redirect-1 = Choose the button below to continue to the payment scheme.
+redirect-2 = Confirm the payment there.
+redirect-3 = Come back here if you are not brought back by yourself.
+card-1 = Choose the button below. You enter your card on the scheme’s own page, never here.
+qr-of = QR code of the payment address
+barcode-of = Barcode { $number }
+
+## Fields
+
+field-amount = Amount
+field-account-holder = Account holder
+field-account-number = Account number
+field-clabe = CLABE
+field-bsb = BSB
+field-bank = Bank
+field-swift = SWIFT / BIC
+field-purpose = Reference
+field-payid = PayID
+field-payid-name = PayID name
+field-voucher = Payment number for the counter
+field-asset = Currency
+field-network = Network
+field-address = Address
+field-recipient = Recipient’s name
+field-bank-account = Account number
+field-cbu = CBU, CVU or alias
+field-bank-code = Bank code
+field-account-type = Account type
+field-tax-id = Tax number
+field-payid-type = Kind of PayID
+field-destination = Destination
+
+## The recipient’s form
+
+your-account = Your account
+confirm-account = Confirm account
+goes-to = Goes to
+payid-email = E-mail address
+payid-phone = Telephone number
+payid-abn = ABN
+hint-clabe = 18 digits
+hint-bsb = 6 digits
+hint-cbu = 22 digits, or an alias
+hint-payid = As registered with your bank
+please-correct = Please correct what is marked.
+problem-required = Please fill this in.
+problem-clabe = A CLABE has 18 digits.
+problem-bsb = A BSB has 6 digits.
+problem-account = Letters, digits, dots and hyphens only. Please check for typing errors.
+problem-payid = This does not fit the kind of PayID you chose.
+problem-other = Please check this.
+already-given = The account was already entered. It cannot be changed.
+
+## The simulated scheme (test environment)
+
+scheme-title = Simulated payment scheme
+scheme-text = This page stands in for a scheme’s own page in the test environment. No money moves.
+scheme-approve = Approve
+scheme-decline = Decline
+scheme-leave = Leave open
+scheme-left-open = The payment was left open.
+scheme-over = This payment is decided.
+
+## Notices
+
+no-page = This page does not exist
+no-page-text = Please check the link, or ask whoever sent it to you for a new one.
+too-many = Too many requests
+too-many-text = Please wait a minute, then load the page again.
+unavailable = The page is not available at the moment
+unavailable-text = Please load it again in a minute. Your payment is not affected.

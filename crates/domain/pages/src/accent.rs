@@ -1,0 +1,86 @@
+//! Shades of a merchant's colour that stay readable.
+
+use quipu_merchants::Accent;
+
+/// The least contrast of text with its ground (WCAG 2.2, success criterion 1.4.3).
+const READABLE: f64 = 4.6;
+/// The page's grounds, light and dark: the least and the most luminous that text in the accent stands on.
+const LIGHT_GROUND: Accent = Accent::new([0xf1, 0xef, 0xea]);
+const DARK_GROUND: Accent = Accent::new([0x29, 0x28, 0x26]);
+const WHITE: Accent = Accent::new([0xff; 3]);
+const BLACK: Accent = Accent::new([0x10; 3]);
+
+/// The colour of pages whose merchant gave none.
+pub(crate) const OWN_ACCENT: Accent = Accent::new([0x0f, 0x5c, 0x63]);
+
+/// The style sheet that gives a page this colour. Whatever the colour is, text in it and on it can be read, on light
+/// ground and on dark: it is made darker or lighter until it can.
+pub(crate) fn style_sheet(accent: Accent) -> String {
+    let (light, dark) = (readable_on(accent, LIGHT_GROUND, BLACK), readable_on(accent, DARK_GROUND, WHITE));
+    let rules = |accent: Accent| format!("--accent:#{};--on-accent:#{}", accent.hex(), text_on(accent).hex());
+    format!(":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n", rules(light), rules(dark))
+}
+
+/// The first shade on the way towards `end` that can be read on `ground`.
+fn readable_on(accent: Accent, ground: Accent, end: Accent) -> Accent {
+    let shades = (0..=20).map(|step| towards(accent, end, step));
+    shades.into_iter().find(|shade| contrast(*shade, ground) >= READABLE).unwrap_or(end)
+}
+
+fn text_on(accent: Accent) -> Accent {
+    if contrast(accent, WHITE) >= contrast(accent, BLACK) { WHITE } else { BLACK }
+}
+
+/// This colour, `step` twentieths of the way to another.
+fn towards(accent: Accent, end: Accent, step: u16) -> Accent {
+    let mix = |from: u8, to: u8| {
+        let sum = u16::from(from) * (20 - step) + u16::from(to) * step;
+        u8::try_from(sum / 20).unwrap_or(to)
+    };
+    let mut mixed = accent.parts();
+    for (part, to) in mixed.iter_mut().zip(end.parts()) {
+        *part = mix(*part, to);
+    }
+    Accent::new(mixed)
+}
+
+/// The ratio of luminances, 1 to 21 (WCAG 2.2, "contrast ratio").
+fn contrast(one: Accent, other: Accent) -> f64 {
+    let (one, two) = (luminance(one), luminance(other));
+    (one.max(two) + 0.05) / (one.min(two) + 0.05)
+}
+
+fn luminance(accent: Accent) -> f64 {
+    let linear = |part: u8| {
+        let part = f64::from(part) / 255.0;
+        if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+    };
+    let [red, green, blue] = accent.parts().map(linear);
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_colour_stays_readable_on_both_grounds() {
+        let steps = [0_u8, 51, 102, 153, 204, 255];
+        for (red, (green, blue)) in steps
+            .into_iter()
+            .flat_map(|red| steps.into_iter().flat_map(move |green| steps.map(|blue| (red, (green, blue)))))
+        {
+            let accent = Accent::new([red, green, blue]);
+            for (ground, end) in [(LIGHT_GROUND, BLACK), (DARK_GROUND, WHITE)] {
+                let shade = readable_on(accent, ground, end);
+                assert!(contrast(shade, ground) >= 4.5, "{accent:?} on {ground:?}");
+                assert!(contrast(shade, text_on(shade)) >= 4.5, "text on {accent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_colour_that_reads_well_stays_as_it_is() {
+        assert!(style_sheet(OWN_ACCENT).starts_with(":root{--accent:#0f5c63;--on-accent:#ffffff}"));
+    }
+}

@@ -1,0 +1,79 @@
+//! How long there is.
+
+use quipu_kernel::Timestamp;
+
+use crate::words::Words;
+
+/// A moment that ends something, and how far it is away.
+pub(crate) struct Clock {
+    /// Milliseconds since 1970, for the script.
+    pub(crate) until: i64,
+    /// The time left, in the script's own form.
+    pub(crate) left: String,
+    /// The moment in ISO 8601.
+    pub(crate) machine: String,
+    /// The moment for a reader whose time zone we do not know.
+    pub(crate) text: String,
+    /// The sentence around the moment.
+    pub(crate) by_before: String,
+    pub(crate) by_after: String,
+}
+
+impl Clock {
+    /// A clock whose sentence is the message `key`.
+    pub(crate) fn new(until: Timestamp, now: Timestamp, key: &str, words: Words) -> Self {
+        const PLACE: char = '\u{1}';
+        let sentence = words.tell(key, &[("moment", &PLACE.to_string())]);
+        let (before, after) = sentence.split_once(PLACE).unwrap_or((&sentence, ""));
+        Self {
+            until: until.millis(),
+            left: left(until, now, words),
+            machine: until.to_string(),
+            text: moment(until),
+            by_before: before.to_owned(),
+            by_after: after.to_owned(),
+        }
+    }
+}
+
+/// `2026-11-22 21:40 UTC`: the same in every language. The script puts it into the reader's own time and form.
+fn moment(at: Timestamp) -> String {
+    let text = at.to_string();
+    let (date, time) = text.split_once('T').unwrap_or((&text, ""));
+    format!("{date} {} UTC", time.get(..5).unwrap_or_default())
+}
+
+/// Hours, minutes and seconds, and days where there are any. A part of a second counts as one, so that zero is the end.
+fn left(until: Timestamp, now: Timestamp, words: Words) -> String {
+    let seconds = until.since(now).as_millis().div_ceil(1000);
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    let rest = format!("{hours:02}:{minutes:02}:{:02}", seconds % 60);
+    if days == 0 { rest } else { format!("{} {rest}", words.tell("days", &[("count", &days.to_string())])) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::Language;
+
+    #[test]
+    fn the_time_left_is_counted_to_the_second() {
+        let words = Words::of(Language::English);
+        let now = Timestamp::from_millis(1_763_683_200_000);
+        let table =
+            [(0, "00:00:00"), (1, "00:00:01"), (3_599_001, "01:00:00"), (259_200_000, "3 d 00:00:00")];
+        for (millis, expected) in table {
+            let until = Timestamp::from_millis(now.millis() + millis);
+            assert_eq!(left(until, now, words), expected);
+        }
+        assert_eq!(left(Timestamp::from_millis(0), now, words), "00:00:00");
+    }
+
+    #[test]
+    fn the_moment_stands_inside_its_sentence() {
+        let at = Timestamp::from_millis(1_763_683_200_000);
+        let clock = Clock::new(at, at, "pay-by", Words::of(Language::Sinhala));
+        assert_eq!((clock.text.as_str(), clock.by_before.as_str()), ("2025-11-21 00:00 UTC", ""));
+        assert!(!clock.by_after.is_empty());
+    }
+}

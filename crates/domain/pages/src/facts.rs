@@ -1,0 +1,177 @@
+//! What has to be copied or checked, one line each.
+
+use quipu_kernel::Currency;
+use quipu_merchants::Method;
+use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Payment, Payout};
+
+use crate::{money, words::Words};
+
+/// One line of a list.
+pub(crate) struct Fact {
+    /// What it is.
+    pub(crate) label: String,
+    /// The value in groups that are read one at a time. Nothing but space stands between them on the page, and no space
+    /// gets into what is copied.
+    pub(crate) groups: Vec<String>,
+    /// What the copy button copies, where there is one.
+    pub(crate) copy: Option<String>,
+}
+
+/// Lines with labels in one language.
+pub(crate) struct Facts {
+    words: Words,
+    lines: Vec<Fact>,
+}
+
+impl Facts {
+    /// What a payer needs to pay; nothing for methods that lead elsewhere.
+    pub(crate) fn of_deposit(payment: &Payment, words: Words) -> Vec<Fact> {
+        let mut facts = Self { words, lines: Vec::new() };
+        let (terms, shown) = (payment.terms(), &payment.state().instructions);
+        if let Some(details) = &shown.bank_details {
+            facts.amount(payment);
+            facts.bank(details, terms.method);
+        } else if let Some(details) = &shown.payid_details {
+            facts.payid(details);
+            facts.amount(payment);
+        } else if let Some(details) = &shown.voucher_details {
+            facts.copied("field-voucher", &details.reference);
+            facts.amount(payment);
+        } else if let Some(details) = &shown.crypto_details {
+            facts.crypto(details);
+        }
+        facts.lines
+    }
+
+    /// Where a payout goes, no more of it than its recipient needs to recognise it: the page is open to whoever has its
+    /// address.
+    pub(crate) fn of_payout(payout: &Payout, payment: &Payment, words: Words) -> Vec<Fact> {
+        let mut facts = Self { words, lines: Vec::new() };
+        if let Some(name) = &payout.recipient_name {
+            facts.plain("field-recipient", name);
+        }
+        if let Some(bsb) = &payout.bsb {
+            facts.plain("field-bsb", &grouped_bsb(bsb));
+        }
+        if let Some(account) = &payout.bank_account {
+            facts.plain(account_label(payment.terms().method, payment.terms().currency), &masked(account));
+        }
+        if let Some(payid) = &payout.payid {
+            facts.plain("field-payid", &masked(payid));
+        }
+        if let Some(destination) = &payout.partner_destination {
+            facts.destination(destination);
+        }
+        facts.lines
+    }
+
+    fn amount(&mut self, payment: &Payment) {
+        let shown = money::shown(payment.terms().amount.get(), payment.terms().currency);
+        self.line("field-amount", vec![shown.with_code()], Some(shown.plain));
+    }
+
+    fn bank(&mut self, details: &BankDetails, method: Method) {
+        self.copied("field-account-holder", &details.account_holder);
+        if let Some(bsb) = &details.bsb {
+            self.line("field-bsb", vec![grouped_bsb(bsb)], Some(bsb.clone()));
+        }
+        let label = if method == Method::Spei { "field-clabe" } else { "field-account-number" };
+        self.line(label, groups(&details.account_number), Some(details.account_number.clone()));
+        self.copied("field-bank", &details.bank_name);
+        if let Some(swift) = &details.swift_code {
+            self.copied("field-swift", swift);
+        }
+        self.copied("field-purpose", &details.purpose);
+    }
+
+    fn payid(&mut self, details: &PayIdDetails) {
+        self.copied("field-payid", &details.payid);
+        self.plain("field-payid-name", &details.payid_name);
+        self.copied("field-purpose", &details.reference);
+    }
+
+    fn crypto(&mut self, details: &CryptoDetails) {
+        self.plain("field-asset", &details.asset);
+        self.plain("field-network", &details.network);
+        self.copied("field-address", &details.address);
+    }
+
+    fn destination(&mut self, destination: &Destination) {
+        if let Some(account) = destination.bank() {
+            self.plain("field-recipient", &account.beneficiary_name);
+        }
+        let number = match destination {
+            Destination::Wallet { value, .. } => Some(value),
+            Destination::Bank { bank, .. } | Destination::Sepa { bank, .. } => {
+                bank.as_ref().map(|bank| &bank.iban)
+            }
+        };
+        if let Some(number) = number {
+            self.plain("field-destination", &masked(number));
+        }
+    }
+
+    fn plain(&mut self, label: &str, value: &str) {
+        self.line(label, vec![value.to_owned()], None);
+    }
+
+    fn copied(&mut self, label: &str, value: &str) {
+        self.line(label, vec![value.to_owned()], Some(value.to_owned()));
+    }
+
+    fn line(&mut self, label: &str, groups: Vec<String>, copy: Option<String>) {
+        self.lines.push(Fact { label: self.words.say(label), groups, copy });
+    }
+}
+
+/// The message that names an account number of this method and currency.
+pub(crate) const fn account_label(method: Method, currency: Currency) -> &'static str {
+    match (method, currency) {
+        (Method::Spei, _) => "field-clabe",
+        (_, Currency::ARS) => "field-cbu",
+        _ => "field-bank-account",
+    }
+}
+
+/// A long number in fours.
+fn groups(number: &str) -> Vec<String> {
+    let is_long_number = number.len() > 6 && number.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_long_number {
+        return vec![number.to_owned()];
+    }
+    let fours = number.as_bytes().chunks(4);
+    fours.map(|four| String::from_utf8_lossy(four).into_owned()).collect()
+}
+
+fn grouped_bsb(bsb: &str) -> String {
+    match bsb.split_at_checked(3) {
+        Some((bank, branch)) if !branch.is_empty() => format!("{bank}-{branch}"),
+        _ => bsb.to_owned(),
+    }
+}
+
+/// The last four characters, or the last of a short text.
+fn masked(text: &str) -> String {
+    let length = text.chars().count();
+    let kept = if length > 8 { 4 } else { length.min(8) / 4 };
+    format!("••••\u{a0}{}", text.chars().skip(length - kept).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_are_read_in_fours_and_other_texts_whole() {
+        assert_eq!(groups("032180000118359719"), ["0321", "8000", "0118", "3597", "19"]);
+        assert_eq!(groups("my.alias.ar"), ["my.alias.ar"]);
+        assert_eq!(grouped_bsb("062000"), "062-000");
+    }
+
+    #[test]
+    fn of_an_account_only_its_end_is_shown() {
+        assert_eq!(masked("032180000118359719"), "••••\u{a0}9719");
+        assert_eq!(masked("12345678"), "••••\u{a0}78");
+        assert_eq!(masked("123"), "••••\u{a0}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The form in which a recipient says where the money goes.
+
+use std::collections::BTreeMap;
+
+use quipu_kernel::Currency;
+use quipu_merchants::Method;
+
+use crate::{facts::account_label, words::Words};
+
+/// A form as it was sent, and what is wrong with it: the messages of the domain, each beginning with its member.
+#[derive(Debug, Clone, Default)]
+pub struct Filled {
+    /// What was entered, by member of `payout`.
+    pub values: BTreeMap<String, String>,
+    /// What is wrong: `payout.bsb must be 6 digits`.
+    pub problems: Vec<String>,
+}
+
+/// A form to be filled in.
+pub(crate) struct Form {
+    pub(crate) fields: Vec<Field>,
+    pub(crate) has_problems: bool,
+}
+
+/// One of its fields.
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) label: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) value: String,
+    pub(crate) required: bool,
+    pub(crate) problem: Option<String>,
+    /// The identifiers of hint and problem, for screen readers.
+    pub(crate) described: Option<String>,
+    pub(crate) complete: &'static str,
+    pub(crate) keyboard: &'static str,
+    /// Values and their words, for a choice.
+    pub(crate) options: Vec<(&'static str, String)>,
+}
+
+impl Form {
+    /// A form with these members of `payout`.
+    pub(crate) fn new(
+        members: &[String],
+        (method, currency): (Method, Currency),
+        filled: &Filled,
+        words: Words,
+    ) -> Self {
+        let field = |member: &String| Field::new(member, (method, currency), filled, words);
+        Self { fields: members.iter().map(field).collect(), has_problems: !filled.problems.is_empty() }
+    }
+}
+
+impl Field {
+    fn new(member: &str, (method, currency): (Method, Currency), filled: &Filled, words: Words) -> Self {
+        let (label, hint) = label_and_hint(member, method, currency);
+        let problem = filled.problems.iter().find_map(|problem| {
+            let rule = problem.strip_prefix("payout.").unwrap_or(problem).strip_prefix(member)?;
+            rule.starts_with(' ').then(|| words.say(problem_key(member, rule, method)))
+        });
+        let ids = [hint.map(|_| "hint"), problem.as_ref().map(|_| "problem")];
+        let ids: Vec<_> = ids.into_iter().flatten().map(|part| format!("{member}-{part}")).collect();
+        let kinds = [("email", "payid-email"), ("phone", "payid-phone"), ("abn", "payid-abn")];
+        let options = if member == "payid_type" { &kinds[..] } else { &[] };
+        let is_number = member == "bsb" || (member == "bank_account" && method == Method::Spei);
+        Self {
+            name: member.to_owned(),
+            label: words.say(label),
+            hint: hint.map(|key| words.say(key)),
+            value: filled.values.get(member).cloned().unwrap_or_default(),
+            required: true,
+            problem,
+            described: (!ids.is_empty()).then(|| ids.join(" ")),
+            complete: if member == "recipient_name" { "name" } else { "off" },
+            keyboard: if is_number { "numeric" } else { "text" },
+            options: options.iter().map(|(value, key)| (*value, words.say(key))).collect(),
+        }
+    }
+}
+
+fn label_and_hint(member: &str, method: Method, currency: Currency) -> (&'static str, Option<&'static str>) {
+    match member {
+        "recipient_name" => ("field-recipient", None),
+        "bank_account" => {
+            let label = account_label(method, currency);
+            let hint = match label {
+                "field-clabe" => Some("hint-clabe"),
+                "field-cbu" => Some("hint-cbu"),
+                _ => None,
+            };
+            (label, hint)
+        }
+        "bank_code" => ("field-bank-code", None),
+        "account_type" => ("field-account-type", None),
+        "beneficiary_tax_id" => ("field-tax-id", None),
+        "payid" => ("field-payid", Some("hint-payid")),
+        "payid_type" => ("field-payid-type", None),
+        "bsb" => ("field-bsb", Some("hint-bsb")),
+        _ => ("field-destination", None),
+    }
+}
+
+/// The domain's rule in the words of the page.
+fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
+    match member {
+        _ if rule == " is required" => "problem-required",
+        "bank_account" if method == Method::Spei => "problem-clabe",
+        "bank_account" => "problem-account",
+        "bsb" => "problem-bsb",
+        "payid" => "problem-payid",
+        _ => "problem-other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::Language;
+
+    #[test]
+    fn a_problem_stands_at_its_field_in_the_readers_language() {
+        let filled = Filled {
+            values: BTreeMap::from([("bsb".to_owned(), "12".to_owned())]),
+            problems: vec![
+                "payout.bsb must be 6 digits".to_owned(),
+                "payout.bank_account is required".to_owned(),
+            ],
+        };
+        let members = ["bsb".to_owned(), "bank_account".to_owned(), "recipient_name".to_owned()];
+        let way = (Method::BankTransfer, Currency::AUD);
+        let form = Form::new(&members, way, &filled, Words::of(Language::Spanish));
+        let problems: Vec<_> = form.fields.iter().map(|field| field.problem.as_deref()).collect();
+        assert_eq!(problems, [Some("Un BSB tiene 6 dígitos."), Some("Complete este campo."), None]);
+        assert_eq!(form.fields[0].value, "12");
+        assert_eq!(form.fields[0].described.as_deref(), Some("bsb-hint bsb-problem"));
+    }
+}

@@ -1,0 +1,67 @@
+//! What stands around every page of a merchant: the brand, the languages, the files.
+
+use crate::{assets, brand::Brand, language::Language, words::Words};
+
+/// Another language of the same page.
+pub(crate) struct Choice {
+    pub(crate) code: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) href: String,
+}
+
+/// The frame of a page.
+pub(crate) struct Frame {
+    pub(crate) words: Words,
+    pub(crate) language: &'static str,
+    pub(crate) title: String,
+    pub(crate) merchant: String,
+    pub(crate) logo: Option<String>,
+    pub(crate) letter: String,
+    pub(crate) test: Option<String>,
+    pub(crate) style: String,
+    pub(crate) colours: String,
+    pub(crate) icon: String,
+    pub(crate) choices: Vec<Choice>,
+}
+
+impl Frame {
+    /// A page about `what`, found in another language where `href` says.
+    pub(crate) fn new(
+        brand: &Brand,
+        words: Words,
+        root: &str,
+        what: &str,
+        href: impl Fn(Language) -> String,
+    ) -> Self {
+        let choice = |language: Language| Choice {
+            code: language.code(),
+            name: language.own_name(),
+            href: href(language),
+        };
+        Self {
+            words,
+            language: words.language().code(),
+            title: words.tell("title-of", &[("what", what), ("merchant", &brand.name)]),
+            merchant: brand.name.clone(),
+            logo: brand.logo_path().map(|path| format!("{root}{path}")),
+            letter: brand
+                .name
+                .chars()
+                .find(|letter| letter.is_alphanumeric())
+                .unwrap_or('•')
+                .to_uppercase()
+                .collect(),
+            test: None,
+            style: assets::style(root),
+            colours: assets::colours(root, brand.accent),
+            icon: assets::icon(root),
+            choices: Language::ALL.into_iter().map(choice).collect(),
+        }
+    }
+
+    /// The same, marked as one of the test environment.
+    pub(crate) fn of_test(mut self, is_test: bool) -> Self {
+        self.test = is_test.then(|| self.words.say("test-mark"));
+        self
+    }
+}

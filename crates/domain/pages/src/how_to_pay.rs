@@ -1,0 +1,121 @@
+//! What a payer does, step by step.
+
+use quipu_merchants::Method;
+use quipu_payments::{CryptoDetails, Payment, VoucherDetails};
+
+use crate::{barcode::code_128, qr::qr, words::Words};
+
+/// The instructions of a method.
+pub(crate) struct HowToPay {
+    pub(crate) steps: Vec<String>,
+    pub(crate) code: Option<Code>,
+    pub(crate) button: Option<Button>,
+}
+
+/// A code to be scanned from the screen.
+pub(crate) struct Code {
+    pub(crate) class: &'static str,
+    pub(crate) view: String,
+    pub(crate) outline: String,
+    pub(crate) stretch: bool,
+    pub(crate) label: String,
+    pub(crate) text: Option<String>,
+}
+
+/// A link that looks like a button.
+pub(crate) struct Button {
+    pub(crate) href: String,
+    pub(crate) text: String,
+}
+
+impl HowToPay {
+    /// How to pay this deposit; none while its rail has not said how.
+    pub(crate) fn of(payment: &Payment, words: Words) -> Option<Self> {
+        let (method, shown) = (payment.terms().method, &payment.state().instructions);
+        let steps = |keys: &[&str]| keys.iter().map(|key| words.say(key)).collect();
+        let plain = |keys: &[&str]| Self { steps: steps(keys), code: None, button: None };
+        if shown.bank_details.is_some() {
+            let first = if method == Method::Spei { "spei-1" } else { "transfer-1" };
+            return Some(plain(&[first, "transfer-2", "transfer-3"]));
+        }
+        if let Some(details) = &shown.payid_details {
+            let second = words.tell("payid-2", &[("name", &details.payid_name)]);
+            let steps = vec![words.say("payid-1"), second, words.say("payid-3")];
+            return Some(Self { steps, code: None, button: None });
+        }
+        if let Some(details) = &shown.voucher_details {
+            let first = if method == Method::CashStore { "cashstore-1" } else { "cash-1" };
+            let code = barcode(details, words);
+            return Some(Self { code, ..plain(&[first, "voucher-2", "voucher-3"]) });
+        }
+        if let Some(details) = &shown.crypto_details {
+            return Some(Self::crypto(details, words));
+        }
+        let url = shown.redirect_url.as_deref().filter(|url| is_web(url))?;
+        let keys: &[&str] = if method == Method::Card {
+            &["card-1", "redirect-3"]
+        } else {
+            &["redirect-1", "redirect-2", "redirect-3"]
+        };
+        let button = Button { href: url.to_owned(), text: words.say("pay-now") };
+        Some(Self { button: Some(button), ..plain(keys) })
+    }
+
+    fn crypto(details: &CryptoDetails, words: Words) -> Self {
+        let values = [("asset", details.asset.as_str()), ("network", details.network.as_str())];
+        let steps = vec![
+            words.tell("crypto-1", &values),
+            words.say("crypto-2"),
+            words.tell("crypto-3", &values[..1]),
+        ];
+        let code = qr(&details.uri).map(|(outline, size)| Code {
+            class: "qr",
+            view: format!("-2 -2 {side} {side}", side = size + 4),
+            outline,
+            stretch: false,
+            label: words.say("qr-of"),
+            text: None,
+        });
+        let button = opens_a_wallet(&details.uri)
+            .then(|| Button { href: details.uri.clone(), text: words.say("open-wallet") });
+        Self { steps, code, button }
+    }
+}
+
+fn barcode(details: &VoucherDetails, words: Words) -> Option<Code> {
+    code_128(&details.barcode).map(|(outline, width)| Code {
+        class: "bars",
+        view: format!("-10 0 {} 1", width + 20),
+        outline,
+        stretch: true,
+        label: words.tell("barcode-of", &[("number", &details.barcode)]),
+        text: Some(details.barcode.clone()),
+    })
+}
+
+/// Whether a link may lead there. A rail's answer is not trusted to hold nothing that runs.
+pub(crate) fn is_web(url: &str) -> bool {
+    let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme));
+    begins("https://") || begins("http://")
+}
+
+/// Whether the scheme of an address is one that wallets register.
+fn opens_a_wallet(uri: &str) -> bool {
+    const SCHEMES: [&str; 8] =
+        ["bitcoin", "bitcoincash", "ethereum", "litecoin", "dogecoin", "solana", "tron", "ton"];
+    uri.split_once(':').is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_link_leads_to_what_runs() {
+        assert!(is_web("https://scheme.example/pay") && is_web("HTTP://scheme.example"));
+        for url in ["javascript:alert(1)", "data:text/html,x", "https", "//scheme.example", "é"] {
+            assert!(!is_web(url) && !opens_a_wallet(url), "{url}");
+        }
+        assert!(opens_a_wallet("bitcoin:bc1q?amount=1"));
+    }
+}

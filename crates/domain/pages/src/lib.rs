@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod accent;
+mod assets;
+mod barcode;
+mod brand;
+mod clock;
+mod details;
+mod facts;
+mod form;
+mod frame;
+mod how_to_pay;
+mod language;
+mod logo;
+mod money;
+mod notice;
+mod payment_page;
+mod place;
+mod qr;
+mod scheme;
+mod story;
+mod words;
+
+pub use assets::{Asset, asset, policy};
+pub use brand::Brand;
+pub use details::PageDetails;
+pub use form::Filled;
+pub use language::Language;
+pub use logo::{LogoProblem, MAX_LOGO_BYTES, redraw};
+pub use notice::{FrontLink, Notice, front};
+pub use payment_page::{PaymentPage, View};
+pub use place::Place;
+pub use scheme::{SchemeAnswer, SchemeView, scheme_page};
+pub use story::is_live;
+pub use words::Words;

@@ -1,0 +1,102 @@
+//! A merchant's logo: read, and drawn again, so that nothing but its picture reaches a payer.
+
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+
+/// The most bytes a logo may have.
+pub const MAX_LOGO_BYTES: usize = 64 * 1024;
+
+/// The longest side of a picture that is read at all: a small file can hold a very large picture.
+const MAX_SIDE: u32 = 2048;
+/// The size it is kept in, three times that in which pages show it.
+const KEPT_WIDTH: u32 = 432;
+const KEPT_HEIGHT: u32 = 108;
+
+/// Why a file is no logo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LogoProblem {
+    /// It is too long.
+    #[error("must be at most 65536 bytes")]
+    TooLong,
+    /// It is neither of the two formats, or broken.
+    #[error("must be a PNG or WebP picture")]
+    NoPicture,
+    /// It is too large a picture.
+    #[error("must be at most 2048 pixels wide and high")]
+    TooLarge,
+}
+
+/// The picture of a PNG or WebP file as a new PNG file, made smaller if it is larger than pages need. Whatever else the file
+/// held is gone.
+pub fn redraw(file: &[u8]) -> Result<Vec<u8>, LogoProblem> {
+    if file.len() > MAX_LOGO_BYTES {
+        return Err(LogoProblem::TooLong);
+    }
+    let format = image::guess_format(file).map_err(|_| LogoProblem::NoPicture)?;
+    if !matches!(format, ImageFormat::Png | ImageFormat::WebP) {
+        return Err(LogoProblem::NoPicture);
+    }
+    let (width, height) = ImageReader::with_format(Cursor::new(file), format)
+        .into_dimensions()
+        .map_err(|_| LogoProblem::NoPicture)?;
+    if width > MAX_SIDE || height > MAX_SIDE {
+        return Err(LogoProblem::TooLarge);
+    }
+    let mut reader = ImageReader::with_format(Cursor::new(file), format);
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_alloc = Some(64 * 1024 * 1024);
+    reader.limits(limits);
+    let picture = reader.decode().map_err(|_| LogoProblem::NoPicture)?;
+    let mut drawn = Cursor::new(Vec::new());
+    let picture = DynamicImage::from(fitted(&picture).to_rgba8());
+    picture.write_to(&mut drawn, ImageFormat::Png).map_err(|_| LogoProblem::NoPicture)?;
+    Ok(drawn.into_inner())
+}
+
+fn fitted(picture: &DynamicImage) -> DynamicImage {
+    if picture.width() <= KEPT_WIDTH && picture.height() <= KEPT_HEIGHT {
+        return picture.clone();
+    }
+    picture.thumbnail(KEPT_WIDTH, KEPT_HEIGHT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut file = Cursor::new(Vec::new());
+        DynamicImage::new_rgba8(width, height).write_to(&mut file, ImageFormat::Png).expect("a picture");
+        file.into_inner()
+    }
+
+    #[test]
+    fn a_logo_is_drawn_again_without_what_was_behind_it() {
+        let mut file = png(40, 30);
+        file.extend_from_slice(b"<script>alert(1)</script>");
+        let drawn = redraw(&file).expect("a logo");
+        assert!(!String::from_utf8_lossy(&drawn).contains("script"));
+        let again = image::load_from_memory(&drawn).expect("a picture");
+        assert_eq!((again.width(), again.height()), (40, 30));
+    }
+
+    #[test]
+    fn a_large_picture_is_made_smaller_and_keeps_its_shape() {
+        let drawn = image::load_from_memory(&redraw(&png(1000, 500)).expect("a logo")).expect("a picture");
+        assert_eq!((drawn.width(), drawn.height()), (216, 108));
+    }
+
+    #[test]
+    fn what_is_no_logo_is_refused() {
+        assert_eq!(redraw(&png(2049, 1)), Err(LogoProblem::TooLarge));
+        assert_eq!(redraw(&vec![0; MAX_LOGO_BYTES + 1]), Err(LogoProblem::TooLong));
+        let svg = b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>".as_slice();
+        let half = &png(40, 30)[..40];
+        for file in [b"".as_slice(), b"GIF89a\x01\x00\x01\x00\x00\x00\x00", svg, half] {
+            assert_eq!(redraw(file), Err(LogoProblem::NoPicture));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Amounts as the people who use a currency write them.
+
+use quipu_kernel::Currency;
+
+/// An amount for a reader, and the same for a machine's field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// With the currency's sign and separators: `$ 1.000,00`.
+    pub(crate) text: String,
+    /// Digits and a decimal point, to be pasted into a bank's form: `1000.00`.
+    pub(crate) plain: String,
+    /// The currency's code.
+    pub(crate) code: String,
+}
+
+impl Shown {
+    /// The amount with its code, for a sentence: `$1,000.00 MXN`.
+    pub(crate) fn with_code(&self) -> String {
+        format!("{}\u{a0}{}", self.text, self.code)
+    }
+}
+
+/// How a currency is written.
+struct Form {
+    before: &'static str,
+    after: &'static str,
+    thousands: &'static str,
+    point: &'static str,
+}
+
+/// Minor units in the currency's own format. The format follows the currency and not the reader's language: a payer in
+/// Buenos Aires reads pesos as the bank there writes them, whatever the browser speaks.
+pub(crate) fn shown(minor: i64, currency: Currency) -> Shown {
+    let form = form(currency);
+    let text = digits(minor, currency, form.thousands, form.point);
+    Shown {
+        text: format!("{}{text}{}", form.before, form.after),
+        plain: digits(minor, currency, "", "."),
+        code: currency.as_str().to_owned(),
+    }
+}
+
+fn form(currency: Currency) -> Form {
+    let (before, after, thousands, point) = match currency {
+        Currency::ARS => ("$\u{a0}", "", ".", ","),
+        Currency::UYU => ("$U\u{a0}", "", ".", ","),
+        Currency::TRY => ("₺", "", ".", ","),
+        Currency::GEL => ("", "\u{a0}₾", "\u{a0}", ","),
+        Currency::LKR => ("Rs\u{a0}", "", ",", "."),
+        Currency::MXN | Currency::AUD => ("$", "", ",", "."),
+        _ => ("", "", ",", "."),
+    };
+    Form { before, after, thousands, point }
+}
+
+/// How many decimals a currency has (ISO 4217): two, but for these.
+fn decimals(currency: Currency) -> usize {
+    match currency.as_str() {
+        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "VND"
+        | "VUV" | "XAF" | "XOF" | "XPF" => 0,
+        "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMN" | "TND" => 3,
+        _ => 2,
+    }
+}
+
+fn digits(minor: i64, currency: Currency, thousands: &str, point: &str) -> String {
+    let decimals = decimals(currency);
+    let digits = format!("{:0>width$}", minor.unsigned_abs(), width = decimals + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - decimals);
+    let mut text = String::with_capacity(digits.len() + 8);
+    if minor < 0 {
+        text.push('−');
+    }
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            text.push_str(thousands);
+        }
+        text.push(digit);
+    }
+    if decimals > 0 {
+        text.push_str(point);
+        text.push_str(fraction);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_currency_is_written_its_own_way() {
+        let table = [
+            (Currency::MXN, "$1,234,567.89"),
+            (Currency::AUD, "$1,234,567.89"),
+            (Currency::ARS, "$\u{a0}1.234.567,89"),
+            (Currency::UYU, "$U\u{a0}1.234.567,89"),
+            (Currency::TRY, "₺1.234.567,89"),
+            (Currency::LKR, "Rs\u{a0}1,234,567.89"),
+            (Currency::GEL, "1\u{a0}234\u{a0}567,89\u{a0}₾"),
+            ("USD".parse().expect("a code"), "1,234,567.89"),
+            ("CLP".parse().expect("a code"), "123,456,789"),
+            ("KWD".parse().expect("a code"), "123,456.789"),
+        ];
+        for (currency, expected) in table {
+            assert_eq!(shown(123_456_789, currency).text, expected);
+        }
+    }
+
+    #[test]
+    fn small_amounts_keep_their_zeros_and_a_form_gets_digits_only() {
+        assert_eq!(shown(1, Currency::MXN).text, "$0.01");
+        assert_eq!(shown(100_000, Currency::ARS).plain, "1000.00");
+        assert_eq!(shown(100_000, Currency::ARS).with_code(), "$\u{a0}1.000,00\u{a0}ARS");
+        assert_eq!(shown(9_007_199_254_740_991, Currency::AUD).plain, "90071992547409.91");
+    }
+}

@@ -1,0 +1,161 @@
+//! The page of one payment.
+
+use askama::Template;
+use quipu_kernel::{Environment, Timestamp};
+use quipu_merchants::Direction;
+use quipu_payments::Payment;
+
+use crate::{
+    assets,
+    brand::Brand,
+    clock::Clock,
+    facts::{Fact, Facts},
+    form::{Filled, Form},
+    frame::Frame,
+    how_to_pay::{HowToPay, is_web},
+    money::{self, Shown},
+    place::Place,
+    story::{self, Story, is_live},
+    words::Words,
+};
+
+/// What a page is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The payment.
+    pub payment: &'a Payment,
+    /// Whose it is.
+    pub brand: &'a Brand,
+    /// In which language.
+    pub words: Words,
+    /// The present instant.
+    pub now: Timestamp,
+    /// The path of the public address, without a slash at its end.
+    pub root: &'a str,
+    /// The token of the page.
+    pub token: &'a str,
+    /// The members of `payout` that the payment's route needs, for a payment that waits for its recipient.
+    pub members: &'a [String],
+    /// What was entered before, if it has to be corrected.
+    pub filled: Option<&'a Filled>,
+}
+
+/// Where to go next.
+struct Next {
+    class: &'static str,
+    href: String,
+    text: String,
+}
+
+/// The page of one payment, ready to be written.
+#[derive(Template)]
+#[template(path = "payment.html")]
+pub struct PaymentPage {
+    frame: Frame,
+    words: Words,
+    place: Place,
+    script: String,
+    live: bool,
+    revision: i64,
+    now: i64,
+    what: String,
+    amount: Shown,
+    about: Option<String>,
+    story: Story,
+    test_notice: Option<String>,
+    clock: Option<Clock>,
+    next: Option<Next>,
+    todo: Option<HowToPay>,
+    form: Option<Form>,
+    facts_title: Option<String>,
+    facts: Vec<Fact>,
+    merchant_reference: String,
+    transaction_id: String,
+}
+
+impl PaymentPage {
+    /// The page of this view.
+    pub fn new(view: View<'_>) -> Self {
+        let View { payment, brand, words, root, .. } = view;
+        let (terms, state) = (payment.terms(), payment.state());
+        let story = story::tell(payment, &brand.name, words);
+        let place = Place::new(root, view.token, words.language());
+        let live = is_live(state.status);
+        let is_deposit = terms.kind.direction() == Direction::Deposit;
+        let is_test = terms.tenant.environment() == Environment::Test;
+        let frame = Frame::new(brand, words, root, &story.headline, |language| place.page_in(language));
+        let form = payment.waits_for_recipient().then(|| {
+            let way = (terms.method, terms.currency);
+            Form::new(view.members, way, view.filled.unwrap_or(&Filled::default()), words)
+        });
+        let todo = (is_deposit && live).then(|| HowToPay::of(payment, words)).flatten();
+        let facts = match &state.payout {
+            _ if is_deposit && live => Facts::of_deposit(payment, words),
+            Some(payout) if !is_deposit => Facts::of_payout(payout, payment, words),
+            _ => Vec::new(),
+        };
+        let label = match (is_deposit, live) {
+            (true, true) => "pay-merchant",
+            (true, false) => "payment-to",
+            (false, _) => "payout-from",
+        };
+        Self {
+            frame: frame.of_test(is_test),
+            words,
+            script: assets::script(root),
+            live,
+            revision: state.revision,
+            now: view.now.millis(),
+            what: words.tell(label, &[("merchant", &brand.name)]),
+            amount: money::shown(terms.amount.get(), terms.currency),
+            about: terms.description.clone(),
+            story,
+            test_notice: (is_test && live).then(|| words.say("test-notice")),
+            clock: view.clock(),
+            next: view.next(),
+            todo,
+            form,
+            facts_title: (!is_deposit && !facts.is_empty()).then(|| words.say("goes-to")),
+            facts,
+            merchant_reference: terms.merchant_reference.clone(),
+            transaction_id: payment.id().to_string(),
+            place,
+        }
+    }
+
+    /// The page as HTML.
+    pub fn html(&self) -> String {
+        // Writing to a string fails only if a value's own Display does, and all of these are texts and numbers.
+        self.render().unwrap_or_default()
+    }
+}
+
+impl View<'_> {
+    /// The countdown, while it means something.
+    fn clock(&self) -> Option<Clock> {
+        let terms = self.payment.terms();
+        let is_form = self.payment.waits_for_recipient();
+        let counts =
+            is_live(self.payment.status()) && (is_form || terms.kind.direction() == Direction::Deposit);
+        let until = terms.expires_at.filter(|_| counts)?;
+        Some(Clock::new(until, self.now, if is_form { "answer-by" } else { "pay-by" }, self.words))
+    }
+
+    /// Where to go next: on to the merchant when it went well, back to it when it did not, out while it is open.
+    fn next(&self) -> Option<Next> {
+        let story = story::tell(self.payment, &self.brand.name, self.words);
+        let urls = &self.payment.terms().return_urls;
+        let (success, cancel) = (urls.success_url.as_ref(), urls.cancel_url.as_ref());
+        let is_deposit = self.payment.terms().kind.direction() == Direction::Deposit;
+        let (url, class, key) = match story.tone {
+            "wait" if is_deposit => (cancel, "quiet", "leave-for"),
+            // What the recipient had to do is done.
+            "wait" if self.payment.state().payout.is_some() => (success, "button second", "return-to"),
+            "wait" => (cancel, "quiet", "leave-form-for"),
+            "good" => (success, "button", "return-to"),
+            _ => (cancel.or(success), "button", "return-to"),
+        };
+        let href = url.filter(|url| is_web(url))?.clone();
+        Some(Next { class, href, text: self.words.tell(key, &[("merchant", &self.brand.name)]) })
+    }
+}

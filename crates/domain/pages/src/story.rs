@@ -1,0 +1,81 @@
+//! What happened to a payment and what its payer should do, in plain words.
+
+use quipu_kernel::Minor;
+use quipu_merchants::{Direction, Method};
+use quipu_payments::{Instructions, Payment, Status};
+
+use crate::{money, words::Words};
+
+/// How a payment stands, told to a person.
+pub(crate) struct Story {
+    /// `wait`, `good`, `bad` or `back`: how it looks.
+    pub(crate) tone: &'static str,
+    /// What happened.
+    pub(crate) headline: String,
+    /// What to do now.
+    pub(crate) text: String,
+    /// What is unusual about it.
+    pub(crate) more: Option<String>,
+}
+
+/// Whether a payment's page still waits for something, so that it listens for changes.
+pub const fn is_live(status: Status) -> bool {
+    matches!(status, Status::Pending | Status::Processing)
+}
+
+pub(crate) fn tell(payment: &Payment, merchant: &str, words: Words) -> Story {
+    let state = payment.state();
+    let (tone, key) = match payment.terms().kind.direction() {
+        Direction::Deposit => deposit(payment),
+        Direction::Withdrawal => withdrawal(payment),
+    };
+    let shown = |minor: Minor| money::shown(minor.get(), payment.terms().currency).with_code();
+    let refunded = shown(state.refunded_amount);
+    let values = [("merchant", merchant), ("refunded", refunded.as_str())];
+    let received = state.received_amount.filter(|received| *received != payment.terms().amount);
+    let received = received.filter(|_| tone == "good").map(|received| shown(received.minor()));
+    Story {
+        tone,
+        headline: words.tell(key, &values),
+        text: words.tell(&format!("{key}-text"), &values),
+        more: received.map(|received| words.tell("received-instead", &[("received", &received)])),
+    }
+}
+
+fn deposit(payment: &Payment) -> (&'static str, &'static str) {
+    match payment.status() {
+        Status::Pending | Status::Processing => ("wait", waiting(payment)),
+        Status::Completed if payment.state().late => ("good", "deposit-late"),
+        Status::Completed => ("good", "deposit-completed"),
+        Status::Failed => ("bad", "deposit-failed"),
+        Status::Cancelled => ("bad", "deposit-cancelled"),
+        Status::Expired => ("bad", "deposit-expired"),
+        Status::Refunded => ("back", "deposit-refunded"),
+        Status::PartialRefund => ("back", "deposit-part-refunded"),
+    }
+}
+
+fn waiting(payment: &Payment) -> &'static str {
+    if payment.state().instructions == Instructions::default() {
+        return "deposit-waiting";
+    }
+    match payment.terms().method {
+        Method::BankTransfer | Method::Spei | Method::PayId => "deposit-transfer",
+        Method::Cash | Method::CashStore => "deposit-voucher",
+        Method::Crypto => "deposit-crypto",
+        Method::Card | Method::RedirectPay => "deposit-redirect",
+    }
+}
+
+fn withdrawal(payment: &Payment) -> (&'static str, &'static str) {
+    match payment.status() {
+        Status::Pending if payment.waits_for_recipient() => ("wait", "withdrawal-form"),
+        Status::Pending => ("wait", "withdrawal-pending"),
+        Status::Processing => ("wait", "withdrawal-processing"),
+        Status::Completed | Status::PartialRefund => ("good", "withdrawal-completed"),
+        Status::Failed => ("bad", "withdrawal-failed"),
+        Status::Cancelled => ("bad", "withdrawal-cancelled"),
+        Status::Expired => ("bad", "withdrawal-expired"),
+        Status::Refunded => ("back", "withdrawal-returned"),
+    }
+}

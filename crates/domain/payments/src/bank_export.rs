@@ -1,0 +1,118 @@
+//! Handing withdrawals of the `manual` rail to a bank by a file, each in one file only.
+
+use std::sync::Arc;
+
+use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Record, Refusal};
+use quipu_kernel::{Clock, Currency, Entropy, PaymentId, Tenant, Timestamp, base32};
+use quipu_merchants::{AuditRecord, Method, StoreUnavailable};
+
+use crate::{payment::Payment, ports::BankReads};
+
+/// Which withdrawals a file is of: those of one route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportRoute {
+    /// Whose.
+    pub tenant: Tenant,
+    /// In which currency.
+    pub currency: Currency,
+    /// By which method.
+    pub method: Method,
+    /// Whether they go to partner destinations.
+    pub partner: bool,
+}
+
+/// A file for the bank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BankExport {
+    /// Its identifier, which the file carries: at most 35 characters.
+    pub export_id: String,
+    /// Its payments' currency.
+    pub currency: Currency,
+    /// Their method.
+    pub method: Method,
+    /// Whether they go to partner destinations.
+    pub partner: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Record for BankExport {}
+
+/// That a withdrawal is in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedPayment {
+    /// The withdrawal.
+    pub payment_id: PaymentId,
+    /// The file.
+    pub export_id: String,
+}
+
+impl Record for ExportedPayment {}
+
+/// Payments in one file, at most. A second call writes the next.
+const MOST: u32 = 5_000;
+
+/// How often a file is made up anew because another took some of its payments.
+const TRIES: u8 = 4;
+
+/// Makes up files for banks.
+pub struct ExportPayouts {
+    commit: Arc<dyn Commit>,
+    reads: Arc<dyn BankReads>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl ExportPayouts {
+    /// The use case over these ports.
+    pub fn new(
+        commit: Arc<dyn Commit>,
+        reads: Arc<dyn BankReads>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self { commit, reads, clock, entropy }
+    }
+
+    /// Takes the submitted withdrawals of a route that are in no file yet into a new one; `None` if there are none. When this
+    /// answers, no other file will ever have them; the same file can be written again at any time. `audit` is given the
+    /// file and its payments.
+    pub async fn run(
+        &self,
+        route: &ExportRoute,
+        audit: &(dyn Fn(&BankExport, &[Payment]) -> AuditRecord + Sync),
+    ) -> Result<Option<(BankExport, Vec<Payment>)>, StoreUnavailable> {
+        for _ in 0..TRIES {
+            let payments = self.reads.exportable(route, MOST).await?;
+            if payments.is_empty() {
+                return Ok(None);
+            }
+            let at = self.clock.now();
+            let export = BankExport {
+                export_id: format!("exp_{:013}_{}", at.millis(), base32(&*self.entropy, 12)),
+                currency: route.currency,
+                method: route.method,
+                partner: route.partner,
+                created_at: at,
+            };
+            let mut changes = Changes::new(route.tenant, at);
+            for payment in &payments {
+                let name = Name::new(Index::BANK_EXPORT, payment.id().as_str());
+                changes.names.push(NameChange::Take(name, Holder::Text(export.export_id.clone())));
+                let (payment_id, export_id) = (payment.id().clone(), export.export_id.clone());
+                changes.add(ExportedPayment { payment_id, export_id });
+            }
+            changes.add(export.clone());
+            changes.add(audit(&export, &payments));
+            match self.commit.commit(changes).await {
+                Ok(_) => return Ok(Some((export, payments))),
+                Err(CommitError::Refused(Refusal::NameTaken { .. })) => {}
+                Err(CommitError::Refused(refusal)) => {
+                    return Err(StoreUnavailable::Failed(refusal.to_string()));
+                }
+                Err(CommitError::Store(error)) => return Err(error),
+            }
+        }
+        Err(StoreUnavailable::Overloaded)
+    }
+}

@@ -1,0 +1,53 @@
+//! What a person of the operator's staff decides about a payment, on every rail.
+
+use quipu_merchants::Direction;
+
+use crate::{
+    payment::Payment,
+    status::{Status, Trigger},
+};
+
+/// A decision of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ManualDecision {
+    /// The withdrawal was handed to the bank.
+    Submit,
+    /// The money arrived, late money included.
+    Complete,
+    /// The money will not arrive.
+    Fail,
+    /// The bank sent the payout back.
+    Return,
+}
+
+impl ManualDecision {
+    /// Every decision.
+    pub const ALL: [Self; 4] = [Self::Submit, Self::Complete, Self::Fail, Self::Return];
+
+    /// The last part of its path, and the verb of its audit line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Submit => "submit",
+            Self::Complete => "complete",
+            Self::Fail => "fail",
+            Self::Return => "return",
+        }
+    }
+
+    /// The triggers that carry it out on this payment, one after the other in one commit. None where the table of moves
+    /// does not know the last of them; whoever repeats a decision is told so.
+    pub fn triggers(self, payment: &Payment) -> &'static [Trigger] {
+        let pending = payment.status() == Status::Pending;
+        let deposit = payment.terms().kind.direction() == Direction::Deposit;
+        match (self, deposit) {
+            (Self::Submit, _) => &[Trigger::Submit],
+            (Self::Complete, true) if matches!(payment.status(), Status::Expired | Status::Cancelled) => {
+                &[Trigger::ArriveLate]
+            }
+            (Self::Complete, false) if pending => &[Trigger::Submit, Trigger::Confirm],
+            (Self::Complete, _) => &[Trigger::Confirm],
+            (Self::Fail, _) => &[Trigger::Fail],
+            (Self::Return, _) => &[Trigger::Return],
+        }
+    }
+}

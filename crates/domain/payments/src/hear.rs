@@ -1,0 +1,245 @@
+//! Hearing what a rail tells: stored once, applied once, in any order.
+//!
+//! The actors: the provider that calls back, the worker that asked, the person who imports a bank's statement. All of them end
+//! here, so that what one of them told is known to the others.
+
+use std::sync::Arc;
+
+use quipu_commit::{
+    Aggregate, Changes, Commit, CommitError, Expect, Holder, Index, Name, NameChange, Record, Refusal,
+};
+use quipu_kernel::{Clock, Entropy, Environment, MerchantId, PaymentId, Tenant, Timestamp, base32};
+use quipu_merchants::StoreUnavailable;
+
+use crate::{
+    error::HearError,
+    moves::{Moves, chain},
+    payment::{Due, Payment},
+    ports::MoneyReads,
+    rail_event::RailEvent,
+    receipt::{ParkReason, Receipt},
+    verdict::Verdict,
+};
+
+/// To whom events belong that name no payment: no merchant has this number.
+pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
+
+/// How often an event is judged anew because its payment moved meanwhile.
+const TRIES: u8 = 8;
+
+/// What came of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It moved its payment.
+    Applied,
+    /// It changed nothing: it had been heard before, or told what was known.
+    Known,
+    /// It waits for a person.
+    Parked(ParkReason),
+}
+
+impl Heard {
+    /// The name in the store and in a payment's timeline.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Known => "known",
+            Self::Parked(_) => "parked",
+        }
+    }
+}
+
+/// An event as it is stored, once for each rail and identifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeardEvent {
+    /// Ours, different for every attempt to store it.
+    pub id: String,
+    /// The rail, by the name that routes use.
+    pub rail: String,
+    /// What it told.
+    pub event: RailEvent,
+    /// The payment that it names.
+    pub payment_id: Option<PaymentId>,
+    /// What came of it.
+    pub outcome: &'static str,
+    /// When it was heard.
+    pub at: Timestamp,
+}
+
+impl HeardEvent {
+    /// The unique name of an event: the rail's and its own.
+    pub fn name_of(rail: &str, event_id: &str) -> String {
+        format!("{rail} {event_id}")
+    }
+}
+
+impl Record for HeardEvent {}
+
+/// Hears what rails tell.
+pub struct HearRail {
+    commit: Arc<dyn Commit>,
+    reads: Arc<dyn MoneyReads>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl HearRail {
+    /// The use case over these ports.
+    pub fn new(
+        commit: Arc<dyn Commit>,
+        reads: Arc<dyn MoneyReads>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self { commit, reads, clock, entropy }
+    }
+
+    /// Stores and applies an event of the rail that routes name `rail`. It must have been verified. However often and in
+    /// whatever order events come, each is applied once.
+    pub async fn run(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
+        if self.reads.has_heard(rail, &event.id).await? {
+            return Ok(Heard::Known);
+        }
+        self.hear(rail, event, None, None, true).await
+    }
+
+    /// The same for whoever asked, and can ask again: what the ledger cannot take is refused and not parked. `due` is
+    /// what is to be done with the payment afterwards.
+    pub(crate) async fn run_then(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+        payment: &Payment,
+        due: Option<Due>,
+    ) -> Result<Heard, HearError> {
+        self.hear(rail, event, Some(payment.clone()), due, false).await
+    }
+
+    async fn hear(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+        mut found: Option<Payment>,
+        due: Option<Due>,
+        parks_unbookable: bool,
+    ) -> Result<Heard, HearError> {
+        let mut unbookable = false;
+        for _ in 0..TRIES {
+            let payment = match found.take() {
+                Some(payment) => Some(payment),
+                None => self.find(rail, event).await?,
+            };
+            let (changes, heard) = self.decide(rail, event, payment, due, unbookable)?;
+            match self.commit.commit(changes).await {
+                Ok(_) => return Ok(heard),
+                Err(CommitError::Refused(Refusal::NameTaken { .. })) => return Ok(Heard::Known),
+                Err(CommitError::Refused(Refusal::Stale)) => {}
+                Err(CommitError::Refused(Refusal::Posting(error))) if !parks_unbookable => {
+                    return Err(HearError::Unbookable(error));
+                }
+                Err(CommitError::Refused(Refusal::Posting(_))) if !unbookable => unbookable = true,
+                Err(CommitError::Refused(refusal)) => return Err(failed(&refusal.to_string())),
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(failed("the payment kept changing"))
+    }
+
+    /// The payment that the event names, if it is one of this rail.
+    async fn find(&self, rail: &str, event: &RailEvent) -> Result<Option<Payment>, HearError> {
+        let Ok(id) = event.rail_reference.parse::<PaymentId>() else { return Ok(None) };
+        let found = self.reads.find_payment(&id).await?;
+        Ok(found.filter(|payment| payment.terms().rail == rail))
+    }
+
+    fn decide(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+        payment: Option<Payment>,
+        due: Option<Due>,
+        unbookable: bool,
+    ) -> Result<(Changes, Heard), HearError> {
+        let at = self.clock.now();
+        let payment_id = payment.as_ref().map(|payment| payment.id().clone());
+        let verdict = match &payment {
+            None => Verdict::Park(ParkReason::UnknownPayment),
+            Some(_) if unbookable => Verdict::Park(ParkReason::Unbookable),
+            Some(payment) => Verdict::of(payment, event),
+        };
+        let (mut changes, heard) = match (verdict, payment) {
+            (Verdict::Move(triggers), Some(payment)) => {
+                let failure = Some(event.failure());
+                let how = Moves { failure, due, ..Moves::new(at, &*self.entropy) };
+                let moved = chain(payment, triggers, &how);
+                (moved.map_err(|error| failed(&error.to_string()))?, Heard::Applied)
+            }
+            (Verdict::Park(reason), payment) => {
+                let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
+                let mut changes = Changes::new(tenant.unwrap_or(UNKNOWN_TENANT), at);
+                changes.saves.push(Receipt::parked(self.receipt(
+                    rail,
+                    event,
+                    tenant,
+                    payment_id.as_ref(),
+                    reason,
+                    at,
+                )));
+                (changes, Heard::Parked(reason))
+            }
+            (_, payment) => {
+                let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
+                let mut changes = Changes::new(tenant, at);
+                // That it is known is true only as the payment stands.
+                changes.expects.extend(payment.map(|payment| Expect {
+                    aggregate: Aggregate::PAYMENT,
+                    id: payment.id().as_str().to_owned(),
+                    revision: payment.state().revision,
+                }));
+                (changes, Heard::Known)
+            }
+        };
+        let name = Name::new(Index::RAIL_EVENT, HeardEvent::name_of(rail, &event.id));
+        let id = format!("hrd_{:013}_{}", at.millis(), base32(&*self.entropy, 16));
+        changes.names.push(NameChange::Take(name, Holder::Text(id.clone())));
+        changes.add(HeardEvent {
+            id,
+            rail: rail.to_owned(),
+            event: event.clone(),
+            payment_id,
+            outcome: heard.as_str(),
+            at,
+        });
+        Ok((changes, heard))
+    }
+
+    fn receipt(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+        tenant: Option<Tenant>,
+        payment_id: Option<&PaymentId>,
+        reason: ParkReason,
+        at: Timestamp,
+    ) -> Receipt {
+        Receipt {
+            receipt_id: format!("rcp_{:013}_{}", at.millis(), base32(&*self.entropy, 16)),
+            tenant,
+            payment_id: payment_id.cloned(),
+            rail: rail.to_owned(),
+            event_id: event.id.clone(),
+            kind: event.kind,
+            rail_reference: event.rail_reference.clone(),
+            amount: event.amount,
+            currency: event.currency,
+            reason,
+            created_at: at,
+            resolution: None,
+            resolved_at: None,
+        }
+    }
+}
+
+fn failed(what: &str) -> HearError {
+    HearError::Store(StoreUnavailable::Failed(what.to_owned()))
+}

@@ -1,0 +1,145 @@
+//! Instructions that are asked for after the payment was committed.
+//!
+//! The payment exists before its rail hears of it, so that nothing the rail does is ever without its payment. The second commit
+//! adds what the rail answered. Where it gave no answer that could be understood, the caller is told that the outcome is
+//! unknown, and a worker goes on asking.
+
+use quipu_commit::{Aggregate, Changes, CommitError, IdempotencyRecord, KeptAnswer, Refusal, Save};
+use quipu_kernel::{Tenant, Timestamp};
+use quipu_merchants::Direction;
+
+use crate::{
+    apply::Happening,
+    changes,
+    create::{Attempt, CreatePayment, broken},
+    error::CreateError,
+    instructions::Instructions,
+    payment::{Due, DueAction, Failure, Payment},
+    rail_answer::Instructed,
+    status::{Status, Trigger},
+    view,
+};
+
+/// How often the second commit is decided anew because a callback was faster.
+const TRIES: u8 = 4;
+
+impl Payment {
+    /// Whether this is a deposit that nobody was told how to pay yet.
+    pub fn awaits_instructions(&self) -> bool {
+        self.terms().kind.direction() == Direction::Deposit
+            && self.status() == Status::Processing
+            && self.state().instructions == Instructions::default()
+    }
+
+    /// The payment with its instructions, which is no change of its status and tells nobody anything.
+    pub(crate) fn with_instructions(
+        self,
+        instructions: Instructions,
+        at: Timestamp,
+        due: Option<Due>,
+    ) -> Changes {
+        let (terms, mut state) = self.into_parts();
+        let from = state.revision;
+        state.instructions = instructions;
+        state.revision += 1;
+        state.updated_at = at;
+        let mut changes = Changes::new(terms.tenant, at);
+        changes.work.push(changes::next_work(&terms.id, due));
+        changes.payment_id = Some(terms.id.clone());
+        changes.saves.push(Save {
+            aggregate: Aggregate::PAYMENT,
+            id: terms.id.as_str().to_owned(),
+            from: Some(from),
+            to: state.revision,
+            record: Box::new(Self::restore(terms, state)),
+        });
+        changes
+    }
+}
+
+/// The end of its time.
+fn expiry_of(payment: &Payment) -> Option<Due> {
+    payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire })
+}
+
+impl CreatePayment {
+    /// Asks the rail of a payment that has just been committed for its instructions, and commits them with the answer that
+    /// is kept under `record`.
+    pub(crate) async fn instruct(&self, payment: Box<Payment>, record: Option<IdempotencyRecord>) -> Attempt {
+        let Some(rail) = self.rails().get(&payment.terms().rail).cloned() else {
+            return Attempt::Refused(broken("a rail is gone"), None);
+        };
+        let (tenant, id) = (payment.terms().tenant, payment.id().clone());
+        let answer = rail.instruct(&payment).await;
+        if answer == Instructed::Unknown {
+            let now = self.clock.now();
+            let gap = rail.questions().first();
+            let asked = gap.map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+            let due = Due::earlier(asked, expiry_of(&payment));
+            // If this fails, the question is due all the same, a little later.
+            let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
+            return Attempt::Refused(CreateError::OutcomeUnknown { id }, None);
+        }
+        let mut payment = payment;
+        for _ in 0..TRIES {
+            let now = self.clock.now();
+            let decided = match &answer {
+                _ if !payment.awaits_instructions() => return self.known(payment, record, tenant).await,
+                Instructed::Given(instructions) => {
+                    let gap = rail.questions().first();
+                    let asked = gap.map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+                    let due = Due::earlier(asked, expiry_of(&payment));
+                    Ok((*payment).clone().with_instructions((**instructions).clone(), now, due))
+                }
+                Instructed::Rejected(failure) => self.rejected(&payment, failure, now),
+                Instructed::Unknown => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
+            };
+            let mut changes = match decided {
+                Ok(changes) => changes,
+                Err(error) => return Attempt::Refused(error, None),
+            };
+            let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| (*payment).clone());
+            let kept = view::creation_answer(&after);
+            changes.idempotency = record
+                .clone()
+                .map(|record| IdempotencyRecord { answer: KeptAnswer::Brought(kept.clone()), ..record });
+            match self.commit.commit(changes).await {
+                Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
+                Err(CommitError::Refused(Refusal::Stale)) => match self.reads.payment(tenant, &id).await {
+                    Ok(Some(found)) => payment = Box::new(found),
+                    _ => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
+                },
+                // What the rail did is done; whoever asks again finds out.
+                Err(_) => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
+            }
+        }
+        Attempt::Refused(CreateError::OutcomeUnknown { id }, None)
+    }
+
+    fn rejected(&self, payment: &Payment, failure: &Failure, at: Timestamp) -> Result<Changes, CreateError> {
+        let mut happening = Happening::new(at, &**self.entropy());
+        happening.failure = Some(failure.clone());
+        let changes = payment.clone().apply(Trigger::Fail, happening);
+        changes.map_err(|error| broken(&error.to_string()))
+    }
+
+    /// A payment whose outcome has become known meanwhile: its answer is what it is now.
+    pub(crate) async fn known(
+        &self,
+        payment: Box<Payment>,
+        record: Option<IdempotencyRecord>,
+        tenant: Tenant,
+    ) -> Attempt {
+        let answer = view::creation_answer(&payment);
+        if let Some(record) = record {
+            let mut changes = Changes::new(tenant, self.clock.now());
+            changes.idempotency =
+                Some(IdempotencyRecord { answer: KeptAnswer::Brought(answer.clone()), ..record });
+            // Another repeat may have been first; it brought what was so then.
+            if let Err(CommitError::Store(error)) = self.commit.commit(changes).await {
+                return Attempt::Refused(error.into(), None);
+            }
+        }
+        Attempt::Created(payment, Some(answer))
+    }
+}

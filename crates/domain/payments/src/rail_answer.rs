@@ -1,0 +1,65 @@
+//! What rails answer when they are asked, and how sure that is.
+//!
+//! Silence is no answer: a call that may have reached its rail and was not understood is `Unknown`, which fails nothing
+//! and is asked about again.
+
+use quipu_kernel::{Amount, Currency, Timestamp};
+
+use crate::{instructions::Instructions, payment::Failure, rail_event::RailEvent};
+
+/// What came of asking a rail for a deposit's instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Instructed {
+    /// What the payer needs.
+    Given(Box<Instructions>),
+    /// The rail will not take this payment.
+    Rejected(Failure),
+    /// The rail may have taken it on or not.
+    Unknown,
+}
+
+/// What came of handing a withdrawal to its rail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Submission {
+    /// The rail has it, and will pay it or tell why not.
+    Accepted {
+        /// The rail's own name for it.
+        provider_reference: Option<String>,
+    },
+    /// The rail will not pay it.
+    Rejected(Failure),
+    /// The rail may have it or not.
+    Unknown,
+    /// The rail takes no calls now; it surely does not have it from this one.
+    NotSent,
+}
+
+/// How a payment stands at its rail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RailStatus {
+    /// Nothing is decided yet; ask again.
+    Pending,
+    /// Nothing is decided yet, and the rail will tell by itself.
+    AwaitWord,
+    /// What the rail would tell by callbacks, in the order in which they arrive, and when it has more to tell.
+    Told(Vec<RailEvent>, Option<Timestamp>),
+    /// The money arrived.
+    Completed(Arrival),
+    /// The money will not arrive.
+    Failed(Failure),
+    /// The rail answers that it never heard of the payment.
+    NeverHeardOf,
+    /// The rail did not answer, or not so that it could be understood.
+    Silent,
+}
+
+/// Money that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// How much, in minor units.
+    pub amount: Amount,
+    /// In which currency.
+    pub currency: Currency,
+    /// The rail's own name for it.
+    pub provider_reference: Option<String>,
+}

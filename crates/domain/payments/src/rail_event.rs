@@ -1,0 +1,174 @@
+//! What a rail tells by itself: the callback of a provider, the entry of a bank's statement.
+
+use quipu_kernel::{Amount, Currency, Fields, Problems, Timestamp, Unrecognised};
+use serde_json::Value;
+
+use crate::payment::Failure;
+
+/// Characters of an event's identifier, and of its reference, at most.
+const MOST_IN_NAME: usize = 255;
+/// Characters of a code and of a message, at most.
+const MOST_IN_CODE: usize = 64;
+const MOST_IN_MESSAGE: usize = 500;
+
+/// What happened at the rail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RailEventKind {
+    /// The money arrived.
+    Completed,
+    /// The money will not arrive.
+    Failed,
+    /// The bank sent a payout back.
+    Returned,
+}
+
+impl RailEventKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Returned];
+
+    /// The name in a callback and in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "payment.completed",
+            Self::Failed => "payment.failed",
+            Self::Returned => "payment.returned",
+        }
+    }
+}
+
+impl std::str::FromStr for RailEventKind {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or(Unrecognised { expected: "one of payment.completed, payment.failed, payment.returned" })
+    }
+}
+
+/// One thing that a rail tells, once, whoever repeats it: `id` is unique within the rail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RailEvent {
+    /// The rail's identifier of the event, 1 to 255 characters.
+    pub id: String,
+    /// What happened.
+    pub kind: RailEventKind,
+    /// The reference under which the payment was given to the rail: the payment's identifier.
+    pub rail_reference: String,
+    /// How much arrived or came back, in minor units; a failure need not say it.
+    pub amount: Option<Amount>,
+    /// In which currency.
+    pub currency: Option<Currency>,
+    /// When it happened, by the rail's clock.
+    pub occurred_at: Option<Timestamp>,
+    /// Why, for a failure or a return.
+    pub code: Option<String>,
+    /// The same for a person.
+    pub message: Option<String>,
+}
+
+impl RailEvent {
+    /// Reads the body of a callback, or says all that is wrong with it. Unknown members are ignored, so that a provider may
+    /// add to its own messages.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let p = &mut problems;
+        let id = fields.required_text("id", MOST_IN_NAME, p);
+        let kind = fields.required_parsed::<RailEventKind>("type", p);
+        let rail_reference = fields.required_text("rail_reference", MOST_IN_NAME, p);
+        let moves_money = kind.is_some_and(|kind| kind != RailEventKind::Failed);
+        for name in ["amount", "currency"] {
+            if moves_money && !fields.has(name) {
+                p.add(name, "is required");
+            }
+        }
+        let amount = fields.integer("amount", p).and_then(|units| {
+            let amount = Amount::new(units).ok();
+            if amount.is_none() {
+                p.add("amount", "must be from 1 to 2^53 - 1");
+            }
+            amount
+        });
+        let currency = fields.parsed::<Currency>("currency", p);
+        let occurred_at = fields.text("occurred_at", 64, p).and_then(|text| {
+            let at = Timestamp::parse(text);
+            if at.is_none() {
+                p.add("occurred_at", "must be an ISO 8601 instant");
+            }
+            at
+        });
+        let code = fields.text("code", MOST_IN_CODE, p).filter(|code| !code.is_empty());
+        let message = fields.long_text("message", MOST_IN_MESSAGE, p).filter(|text| !text.is_empty());
+        let event = || {
+            Some(Self {
+                id: id?.to_owned(),
+                kind: kind?,
+                rail_reference: rail_reference?.to_owned(),
+                amount,
+                currency,
+                occurred_at,
+                code: code.map(str::to_owned),
+                message: message.map(str::to_owned),
+            })
+        };
+        event().filter(|_| problems.is_empty()).ok_or(problems)
+    }
+
+    /// Why the payment failed or came back, in the rail's words.
+    pub fn failure(&self) -> Failure {
+        let usual = match self.kind {
+            RailEventKind::Returned => "the bank sent the payout back",
+            RailEventKind::Failed | RailEventKind::Completed => "the rail reported a failure",
+        };
+        Failure {
+            code: self.code.clone().unwrap_or_else(|| "RAIL_FAILED".to_owned()),
+            message: self.message.clone().unwrap_or_else(|| usual.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn completed() -> Value {
+        json!({
+            "id": "evt-1", "type": "payment.completed", "rail_reference": "pay_1763683200000_abcdefghjkmn",
+            "amount": 100_000, "currency": "MXN", "occurred_at": "2026-11-21T12:00:00Z", "new": "ignored",
+        })
+    }
+
+    #[test]
+    fn a_callback_is_read_whole() {
+        let event = RailEvent::parse(&completed()).expect("valid");
+        assert_eq!((event.kind, event.amount.map(Amount::get)), (RailEventKind::Completed, Some(100_000)));
+        assert_eq!(event.currency, Some(Currency::MXN));
+    }
+
+    #[test]
+    fn money_that_moves_says_how_much_and_a_failure_need_not() {
+        let mut body = completed();
+        body["amount"] = Value::Null;
+        body["currency"] = Value::Null;
+        let problems = RailEvent::parse(&body).expect_err("incomplete").into_messages();
+        assert_eq!(problems, ["amount is required", "currency is required"]);
+        body["type"] = json!("payment.failed");
+        let failed = RailEvent::parse(&body).expect("valid");
+        assert_eq!(failed.failure().code, "RAIL_FAILED");
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        let body = json!({"id": "", "type": "payment.lost", "amount": 1.5, "currency": "pesos", "occurred_at": "noon"});
+        let problems = RailEvent::parse(&body).expect_err("bad").into_messages();
+        assert_eq!(problems.len(), 6, "{problems:?}");
+        assert!(RailEvent::parse(&json!([])).is_err());
+        for amount in [0, -5] {
+            let mut body = completed();
+            body["amount"] = json!(amount);
+            assert!(RailEvent::parse(&body).is_err(), "{amount}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Money, or word of money, that no payment could follow: parked until a person decides.
+
+use quipu_commit::{Aggregate, Record, Save};
+use quipu_kernel::{Amount, Currency, PaymentId, Tenant, Timestamp, Unrecognised};
+use serde::Serialize;
+
+use crate::{payment::Payment, rail_event::RailEventKind, status::Status};
+
+/// Why a receipt was parked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParkReason {
+    /// Another amount than was agreed.
+    AmountMismatch,
+    /// Another currency than was agreed.
+    CurrencyMismatch,
+    /// It names no payment of this rail.
+    UnknownPayment,
+    /// It contradicts what is known of the payment.
+    Contradiction,
+    /// The ledger could not take it.
+    Unbookable,
+}
+
+impl ParkReason {
+    /// Every reason.
+    pub const ALL: [Self; 5] = [
+        Self::AmountMismatch,
+        Self::CurrencyMismatch,
+        Self::UnknownPayment,
+        Self::Contradiction,
+        Self::Unbookable,
+    ];
+
+    /// The name in the interface and in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AmountMismatch => "amount_mismatch",
+            Self::CurrencyMismatch => "currency_mismatch",
+            Self::UnknownPayment => "unknown_payment",
+            Self::Contradiction => "contradiction",
+            Self::Unbookable => "unbookable",
+        }
+    }
+}
+
+impl std::str::FromStr for ParkReason {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|reason| reason.as_str() == text);
+        found.ok_or(Unrecognised { expected: "a reason for parking" })
+    }
+}
+
+/// What a person decides about a parked receipt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// The payment completes with what arrived: `received_amount` is set, fee and net amount follow from it.
+    CompleteWithReceivedAmount,
+    /// Nothing follows from it.
+    Ignore,
+}
+
+impl Resolution {
+    /// The name in the interface and in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CompleteWithReceivedAmount => "complete_with_received_amount",
+            Self::Ignore => "ignore",
+        }
+    }
+}
+
+impl std::str::FromStr for Resolution {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        match text {
+            "complete_with_received_amount" => Ok(Self::CompleteWithReceivedAmount),
+            "ignore" => Ok(Self::Ignore),
+            _ => Err(Unrecognised { expected: "one of complete_with_received_amount, ignore" }),
+        }
+    }
+}
+
+/// A receipt: parked, and later resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// Its identifier: `rcp_<13 digits of Unix milliseconds>_<16 base-32 characters>`.
+    pub receipt_id: String,
+    /// Whose payment it names, if it names one.
+    #[serde(skip)]
+    pub tenant: Option<Tenant>,
+    /// The payment that it names.
+    pub payment_id: Option<PaymentId>,
+    /// The rail that told of it: the name in its callbacks' path, or `manual`.
+    pub rail: String,
+    /// The rail's identifier of the event.
+    pub event_id: String,
+    /// What happened.
+    #[serde(rename = "type", serialize_with = "kind_name")]
+    pub kind: RailEventKind,
+    /// The reference that the rail gave.
+    pub rail_reference: String,
+    /// How much.
+    pub amount: Option<Amount>,
+    /// In which currency.
+    pub currency: Option<Currency>,
+    /// Why it was parked.
+    pub reason: ParkReason,
+    /// When it was parked.
+    pub created_at: Timestamp,
+    /// What a person decided.
+    pub resolution: Option<Resolution>,
+    /// When.
+    pub resolved_at: Option<Timestamp>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn kind_name<S: serde::Serializer>(kind: &RailEventKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+/// Why a receipt was not resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotResolved {
+    /// Somebody decided before.
+    #[error("the receipt has been resolved")]
+    AlreadyResolved,
+    /// It is not money for a deposit that waits for it, in the deposit's currency.
+    #[error("the receipt cannot complete a payment")]
+    CannotComplete,
+}
+
+impl Record for Receipt {}
+
+impl Receipt {
+    /// A receipt that is parked, as a commit writes it.
+    pub(crate) fn parked(receipt: Self) -> Save {
+        Save {
+            aggregate: Aggregate::RECEIPT,
+            id: receipt.receipt_id.clone(),
+            from: None,
+            to: 1,
+            record: Box::new(receipt),
+        }
+    }
+
+    /// The same receipt resolved, as a commit writes it: refused as stale if somebody resolved it meanwhile.
+    pub(crate) fn resolved(mut self, resolution: Resolution, at: Timestamp) -> Save {
+        self.resolution = Some(resolution);
+        self.resolved_at = Some(at);
+        Save {
+            aggregate: Aggregate::RECEIPT,
+            id: self.receipt_id.clone(),
+            from: Some(1),
+            to: 2,
+            record: Box::new(self),
+        }
+    }
+
+    /// The amount with which `payment` may complete by this receipt.
+    pub fn completing(&self, payment: &Payment) -> Result<Amount, NotResolved> {
+        if self.resolution.is_some() {
+            return Err(NotResolved::AlreadyResolved);
+        }
+        let terms = payment.terms();
+        let names_it = self.payment_id.as_ref() == Some(payment.id());
+        let waits = matches!(payment.status(), Status::Processing | Status::Expired | Status::Cancelled);
+        let is_deposit = terms.kind.direction() == quipu_merchants::Direction::Deposit;
+        let is_money = self.kind == RailEventKind::Completed && self.currency == Some(terms.currency);
+        match self.amount {
+            Some(amount) if names_it && waits && is_deposit && is_money => Ok(amount),
+            _ => Err(NotResolved::CannotComplete),
+        }
+    }
+}

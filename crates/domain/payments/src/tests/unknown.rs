@@ -1,0 +1,121 @@
+//! Creations whose commit was not answered.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use quipu_commit::{Changes, Commit, CommitError, Committed, Nonce};
+use quipu_kernel::{Currency, PaymentId};
+use quipu_merchants::StoreUnavailable;
+use serde_json::json;
+
+use super::world::{START, World, creation, deposit, ready, with, withdrawal};
+use crate::{CreateError, Creation, Payment};
+
+/// What becomes of a commit.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    /// It happens, and nobody hears of it.
+    LostAfter,
+    /// It does not happen, and nobody hears of that either.
+    LostBefore,
+    /// The store says that it did not happen.
+    Away,
+}
+
+/// A store whose next commits have these fates, and all others happen.
+struct Fated {
+    store: Arc<dyn Commit>,
+    fates: Mutex<VecDeque<Fate>>,
+}
+
+#[async_trait]
+impl Commit for Fated {
+    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
+        let fate = self.fates.lock().expect("no test panics with the lock").pop_front();
+        let unknown = || StoreUnavailable::Unknown("told to".to_owned());
+        match fate {
+            None => self.store.commit(changes).await,
+            Some(Fate::LostAfter) => {
+                self.store.commit(changes).await?;
+                Err(unknown().into())
+            }
+            Some(Fate::LostBefore) => Err(unknown().into()),
+            Some(Fate::Away) => Err(StoreUnavailable::Unavailable("told to".to_owned()).into()),
+        }
+    }
+}
+
+fn world(fates: &[Fate]) -> World {
+    let mut world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    let fates = Mutex::new(fates.iter().copied().collect());
+    world.create.commit = Arc::new(Fated { store: world.store.clone(), fates });
+    world
+}
+
+fn asked(world: &World, creation: Creation) -> Result<Payment, CreateError> {
+    ready(world.create.run(creation))
+}
+
+fn unknown<T: std::fmt::Debug>(outcome: Result<T, CreateError>) -> PaymentId {
+    match outcome {
+        Err(CreateError::OutcomeUnknown { id }) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_repeat_finds_the_payment_that_was_made() {
+    let world = world(&[Fate::LostAfter]);
+    let id = unknown(asked(&world, creation(&withdrawal())));
+    let again = asked(&world, creation(&withdrawal()));
+    assert!(matches!(again, Err(CreateError::DuplicateReference { holder }) if holder == id));
+    assert_eq!(world.store.rows().payments.len(), 1);
+}
+
+#[test]
+fn a_repeat_makes_the_payment_that_was_not_made_under_the_identifier_that_was_told() {
+    let world = world(&[Fate::LostBefore]);
+    let id = unknown(asked(&world, creation(&withdrawal())));
+    assert!(world.store.rows().payments.is_empty());
+    let again = asked(&world, creation(&withdrawal())).expect("made");
+    assert_eq!(*again.id(), id);
+    let other = with(withdrawal(), &json!({"merchant_reference": "another"}));
+    assert_ne!(*asked(&world, creation(&other)).expect("made").id(), id);
+}
+
+#[test]
+fn until_it_is_known_every_repeat_is_told_of_the_same_payment() {
+    let fates = [Fate::LostBefore, Fate::Away, Fate::LostBefore, Fate::Away, Fate::LostAfter];
+    let world = world(&fates);
+    let first = unknown(asked(&world, creation(&deposit())));
+    for _ in &fates[1..] {
+        assert_eq!(unknown(asked(&world, creation(&deposit()))), first);
+    }
+    let found = asked(&world, creation(&deposit()));
+    assert!(matches!(found, Err(CreateError::DuplicateReference { holder }) if holder == first));
+}
+
+#[test]
+fn a_store_that_was_away_all_the_time_leaves_nothing_unknown() {
+    let world = world(&[Fate::Away]);
+    let away = asked(&world, creation(&deposit()));
+    assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
+    asked(&world, creation(&deposit())).expect("made");
+}
+
+#[test]
+fn a_call_that_the_store_could_not_take_may_be_sent_again_as_it_is() {
+    let signed = || {
+        let nonce = Nonce { value: "the-same-nonce".to_owned(), expires_at: START };
+        Creation { nonce: Some(nonce), ..creation(&deposit()) }
+    };
+    let world = world(&[Fate::Away]);
+    let away = asked(&world, signed());
+    assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
+    assert!(world.store.rows().nonces.is_empty(), "no commit was tried for the nonce alone");
+    asked(&world, signed()).expect("made");
+}

@@ -1,0 +1,209 @@
+//! What events of rails do to payments, over every combination, and in every order.
+
+use proptest::prelude::*;
+use quipu_kernel::{Amount, Currency};
+use quipu_merchants::{Direction, Method};
+
+use super::world::{Counting, START, amount, standing};
+use crate::{
+    Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent, RailEventKind,
+    Status, Trigger, Verdict,
+};
+
+fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
+    RailEvent {
+        id: "evt-1".to_owned(),
+        kind,
+        rail_reference: "pay_1763683200000_abcdefghjkmn".to_owned(),
+        amount: Some(amount(units)),
+        currency: Some(currency),
+        occurred_at: None,
+        code: None,
+        message: None,
+    }
+}
+
+fn moved(payment: Payment, trigger: Trigger) -> Option<Payment> {
+    let entropy = Counting::default();
+    let mut happening = Happening::new(START, &entropy);
+    happening.refund = Some(amount(1_000));
+    payment.apply(trigger, happening).ok()?.saved::<Payment>().cloned()
+}
+
+/// Every payment that could stand in a store.
+fn every_payment() -> Vec<Payment> {
+    let mut all = Vec::new();
+    for kind in PaymentType::ALL {
+        for status in Status::ALL {
+            for has_recipient in [true, false] {
+                all.push(standing(kind, Method::Spei, status, has_recipient));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_verdict_to_move_is_always_a_move_of_the_table() {
+    for payment in every_payment() {
+        for kind in RailEventKind::ALL {
+            if let Verdict::Move(triggers) = Verdict::of(&payment, &event(kind, 1_000, Currency::MXN)) {
+                let mut at = Some(payment.clone());
+                for trigger in triggers {
+                    at = at.and_then(|payment| moved(payment, *trigger));
+                }
+                assert!(at.is_some(), "{:?} {kind:?} {triggers:?}", payment.status());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_that_was_applied_is_known_afterwards() {
+    for payment in every_payment() {
+        for kind in RailEventKind::ALL {
+            let event = event(kind, 1_000, Currency::MXN);
+            if let Verdict::Move(triggers) = Verdict::of(&payment, &event) {
+                let after = triggers.iter().fold(payment.clone(), |payment, trigger| {
+                    moved(payment, *trigger).expect("a move of the table")
+                });
+                assert_eq!(Verdict::of(&after, &event), Verdict::Known, "{kind:?} on {:?}", payment.status());
+            }
+        }
+    }
+}
+
+#[test]
+fn money_that_does_not_match_never_completes_anything() {
+    for payment in every_payment() {
+        for kind in [RailEventKind::Completed, RailEventKind::Returned] {
+            for event in [event(kind, 999, Currency::MXN), event(kind, 1_000, Currency::AUD)] {
+                assert!(matches!(Verdict::of(&payment, &event), Verdict::Park(_)), "{:?}", payment.status());
+            }
+        }
+    }
+    let waiting = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
+    let short = event(RailEventKind::Completed, 999, Currency::MXN);
+    assert_eq!(Verdict::of(&waiting, &short), Verdict::Park(ParkReason::AmountMismatch));
+    let foreign = event(RailEventKind::Completed, 1_000, Currency::AUD);
+    assert_eq!(Verdict::of(&waiting, &foreign), Verdict::Park(ParkReason::CurrencyMismatch));
+}
+
+#[test]
+fn money_for_what_had_failed_waits_for_a_person() {
+    let completed = event(RailEventKind::Completed, 1_000, Currency::MXN);
+    let failed = event(RailEventKind::Failed, 1_000, Currency::MXN);
+    for (kind, status, event) in [
+        (PaymentType::Deposit, Status::Failed, &completed),
+        (PaymentType::Withdrawal, Status::Failed, &completed),
+        (PaymentType::Withdrawal, Status::Cancelled, &completed),
+        (PaymentType::Withdrawal, Status::Completed, &failed),
+        (PaymentType::Deposit, Status::Completed, &failed),
+    ] {
+        let payment = standing(kind, Method::Spei, status, true);
+        assert_eq!(Verdict::of(&payment, event), Verdict::Park(ParkReason::Contradiction), "{status:?}");
+    }
+}
+
+#[test]
+fn a_payout_that_comes_back_before_the_word_of_its_payment_ends_where_it_would_in_order() {
+    let payment = standing(PaymentType::Withdrawal, Method::Spei, Status::Processing, true);
+    let returned = event(RailEventKind::Returned, 1_000, Currency::MXN);
+    let verdict = Verdict::of(&payment, &returned);
+    assert_eq!(verdict, Verdict::Move(&[Trigger::Confirm, Trigger::Return]));
+    let after =
+        moved(moved(payment, Trigger::Confirm).expect("confirmed"), Trigger::Return).expect("returned");
+    assert_eq!((after.status(), after.state().version), (Status::Refunded, 3));
+    let completed = event(RailEventKind::Completed, 1_000, Currency::MXN);
+    assert_eq!(Verdict::of(&after, &completed), Verdict::Known);
+}
+
+#[test]
+fn a_persons_decision_goes_through_the_table_like_everything_else() {
+    use ManualDecision::{Complete, Fail, Return, Submit};
+    use PaymentType::{Deposit, Withdrawal};
+
+    let after = |kind, status, decision: ManualDecision| {
+        let mut payment = standing(kind, Method::Spei, status, true);
+        for trigger in decision.triggers(&payment) {
+            payment = moved(payment, *trigger)?;
+        }
+        Some((payment.status(), payment.state().version))
+    };
+    let table = [
+        (Withdrawal, Status::Pending, Submit, Some((Status::Processing, 2))),
+        (Withdrawal, Status::Pending, Complete, Some((Status::Completed, 3))),
+        (Withdrawal, Status::Processing, Complete, Some((Status::Completed, 2))),
+        (Withdrawal, Status::Pending, Fail, Some((Status::Failed, 2))),
+        (Withdrawal, Status::Completed, Return, Some((Status::Refunded, 2))),
+        (Withdrawal, Status::Completed, Complete, None),
+        (Withdrawal, Status::Processing, Submit, None),
+        (Withdrawal, Status::Cancelled, Complete, None),
+        (Deposit, Status::Processing, Complete, Some((Status::Completed, 2))),
+        (Deposit, Status::Expired, Complete, Some((Status::Completed, 2))),
+        (Deposit, Status::Cancelled, Complete, Some((Status::Completed, 2))),
+        (Deposit, Status::Failed, Complete, None),
+        (Deposit, Status::Processing, Submit, None),
+        (Deposit, Status::Completed, Return, None),
+    ];
+    for (kind, status, decision, expected) in table {
+        assert_eq!(after(kind, status, decision), expected, "{kind:?} {status:?} {decision:?}");
+    }
+}
+
+#[test]
+fn only_a_completed_deposit_can_be_refunded() {
+    for status in Status::ALL {
+        let deposit = standing(PaymentType::Deposit, Method::Spei, status, false);
+        let refundable = deposit.refund_trigger(amount(1)).is_ok();
+        assert_eq!(refundable, matches!(status, Status::Completed | Status::PartialRefund), "{status:?}");
+        let withdrawal = standing(PaymentType::Withdrawal, Method::Spei, status, true);
+        assert_eq!(withdrawal.refund_trigger(amount(1)), Err(NotRefundable::Withdrawal));
+    }
+}
+
+proptest! {
+    #[test]
+    fn refunds_never_sum_to_more_than_the_payment(parts in prop::collection::vec(1_i64..700, 1..20)) {
+        let mut payment = standing(PaymentType::Deposit, Method::Spei, Status::Completed, false);
+        let mut sum = 0;
+        for part in parts {
+            let part = Amount::new(part).expect("in range");
+            let trigger = payment.refund_trigger(part);
+            prop_assert_eq!(trigger.is_ok(), sum + part.get() <= 1_000);
+            let Ok(trigger) = trigger else { continue };
+            let entropy = Counting::default();
+            let mut happening = Happening::new(START, &entropy);
+            happening.refund = Some(part);
+            let changes = payment.clone().apply(trigger, happening).expect("a move");
+            let after = changes.saved::<Payment>().expect("moved").clone();
+            sum += part.get();
+            prop_assert_eq!(after.state().version, payment.state().version + 1);
+            prop_assert_eq!(after.state().refunded_amount.get(), sum);
+            prop_assert_eq!(after.status() == Status::Refunded, sum == 1_000);
+            payment = after;
+        }
+        prop_assert_eq!(payment.terms().kind.direction(), Direction::Deposit);
+    }
+
+    /// Whatever the order and however often, the same events lead to the same last status, as long as none contradicts.
+    #[test]
+    fn events_in_any_order_end_alike(order in prop::collection::vec(0_usize..2, 2..8)) {
+        let kinds = [RailEventKind::Completed, RailEventKind::Returned];
+        prop_assume!(order.contains(&0) && order.contains(&1));
+        let mut payment = standing(PaymentType::Withdrawal, Method::Spei, Status::Processing, true);
+        for index in order {
+            let event = event(kinds[index], 1_000, Currency::MXN);
+            match Verdict::of(&payment, &event) {
+                Verdict::Move(triggers) => {
+                    for trigger in triggers {
+                        payment = moved(payment, *trigger).expect("a move");
+                    }
+                }
+                Verdict::Known => {}
+                Verdict::Park(reason) => panic!("{reason:?}"),
+            }
+        }
+        prop_assert_eq!((payment.status(), payment.state().version), (Status::Refunded, 3));
+    }
+}

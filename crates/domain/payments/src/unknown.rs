@@ -1,0 +1,128 @@
+//! Creations of which nobody knows yet whether they happened.
+//!
+//! Whoever asks again, under the same idempotency key or for the same reference, goes on with the same payment: it keeps its
+//! identifier, so that it is told of one payment however often the answer is lost. That there is never a second one is
+//! the store's doing, where key, reference and identifier are unique; this only remembers what was said, and a process
+//! that starts anew has said nothing.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use quipu_commit::IdempotencyKey;
+use quipu_kernel::{PaymentId, Tenant};
+use quipu_merchants::StoreUnavailable;
+
+use crate::{create::Creation, error::CreateError};
+
+/// How many are remembered. There is one for each answer that says so.
+const MOST: usize = 10_000;
+
+/// What a merchant calls a creation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Name {
+    Key(String),
+    Reference(String),
+}
+
+/// A creation by all its names.
+pub(crate) struct Subject {
+    tenant: Tenant,
+    names: Vec<Name>,
+}
+
+impl Subject {
+    /// The names of a creation, its idempotency key first.
+    pub(crate) fn of(creation: &Creation, key: Option<&IdempotencyKey>) -> Self {
+        let key = key.map(|key| Name::Key(key.as_str().to_owned()));
+        let draft = creation.draft.as_ref().ok();
+        let reference = draft.map(|draft| Name::Reference(draft.merchant_reference.clone()));
+        Self { tenant: creation.tenant, names: key.into_iter().chain(reference).collect() }
+    }
+}
+
+#[derive(Default)]
+struct Remembered {
+    ids: HashMap<(Tenant, Name), PaymentId>,
+    order: VecDeque<(Tenant, Name)>,
+}
+
+/// The creations of this node whose outcome is unknown.
+#[derive(Default)]
+pub(crate) struct UnknownOutcomes(Mutex<Remembered>);
+
+impl UnknownOutcomes {
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The payment that this creation may have made already.
+    pub(crate) fn earlier(&self, subject: &Subject) -> Option<PaymentId> {
+        let remembered = self.remembered();
+        if remembered.ids.is_empty() {
+            return None;
+        }
+        subject.names.iter().find_map(|name| remembered.ids.get(&(subject.tenant, name.clone())).cloned())
+    }
+
+    /// What the merchant is told of an outcome. As long as it cannot be learnt what became of the first try, that is the
+    /// first try's payment.
+    pub(crate) fn told<T>(
+        &self,
+        subject: &Subject,
+        earlier: Option<&PaymentId>,
+        outcome: Result<T, CreateError>,
+    ) -> Result<T, CreateError> {
+        let outcome = match (outcome, earlier) {
+            (
+                Err(CreateError::Store(
+                    StoreUnavailable::Overloaded
+                    | StoreUnavailable::Unavailable(_)
+                    | StoreUnavailable::Unknown(_),
+                )),
+                Some(id),
+            ) => Err(CreateError::OutcomeUnknown { id: id.clone() }),
+            (outcome, _) => outcome,
+        };
+        match &outcome {
+            Err(CreateError::OutcomeUnknown { id }) => self.remember(subject, id),
+            // Said of the request, and nothing of what became of the first one.
+            Err(
+                CreateError::Invalid(_)
+                | CreateError::NonceUsed
+                | CreateError::IdempotencyKeyInUse
+                | CreateError::IdempotencyKeyMismatch
+                | CreateError::Store(_),
+            ) => {}
+            _ if earlier.is_some() => self.forget(subject),
+            _ => {}
+        }
+        outcome
+    }
+
+    fn remember(&self, subject: &Subject, id: &PaymentId) {
+        let mut remembered = self.remembered();
+        for name in &subject.names {
+            let name = (subject.tenant, name.clone());
+            if remembered.ids.insert(name.clone(), id.clone()).is_none() {
+                remembered.order.push_back(name);
+            }
+        }
+        while remembered.order.len() > MOST {
+            if let Some(oldest) = remembered.order.pop_front() {
+                remembered.ids.remove(&oldest);
+            }
+        }
+    }
+
+    fn forget(&self, subject: &Subject) {
+        let mut remembered = self.remembered();
+        for name in &subject.names {
+            remembered.ids.remove(&(subject.tenant, name.clone()));
+        }
+        if remembered.ids.is_empty() {
+            remembered.order.clear();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What an event of a rail does to the payment that it names, in whatever order events arrive and however often.
+//!
+//! The table below is total. Every event either moves the payment, or repeats what is known, or contradicts it. What
+//! contradicts is never dropped: it becomes a receipt, which waits for a person.
+
+use quipu_merchants::Direction;
+
+use crate::{
+    payment::Payment,
+    rail_event::{RailEvent, RailEventKind},
+    receipt::ParkReason,
+    status::{Status, Trigger},
+};
+
+/// What follows from an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The payment moves by these triggers, one after the other, in one commit.
+    Move(&'static [Trigger]),
+    /// It repeats what is known, or tells what no longer matters; nothing changes.
+    Known,
+    /// It says something that the payment cannot follow; a person must look at it.
+    Park(ParkReason),
+}
+
+impl Verdict {
+    /// Judges `event` against the payment as it stands.
+    pub fn of(payment: &Payment, event: &RailEvent) -> Self {
+        let by_table = Self::by_status(payment, event.kind);
+        match by_table {
+            Self::Known if event.kind == RailEventKind::Failed => by_table,
+            // A repeat with another amount is no repeat.
+            Self::Move(_) | Self::Known => mismatch(payment, event).map_or(by_table, Self::Park),
+            Self::Park(_) => by_table,
+        }
+    }
+
+    #[expect(
+        clippy::match_same_arms,
+        reason = "a row of the table stands for itself; merged rows would hide moves"
+    )]
+    fn by_status(payment: &Payment, kind: RailEventKind) -> Self {
+        use RailEventKind::{Completed, Failed, Returned};
+        use Status as S;
+        match (payment.terms().kind.direction(), kind, payment.status()) {
+            (Direction::Deposit, Completed, S::Processing) => Self::Move(&[Trigger::Confirm]),
+            (Direction::Deposit, Completed, S::Expired | S::Cancelled) => Self::Move(&[Trigger::ArriveLate]),
+            (Direction::Deposit, Completed, S::Completed | S::Refunded | S::PartialRefund) => Self::Known,
+            (Direction::Deposit, Failed, S::Processing) => Self::Move(&[Trigger::Fail]),
+            (Direction::Deposit, Failed, S::Failed | S::Expired | S::Cancelled) => Self::Known,
+
+            // It was paid all the same, whoever submitted it.
+            (Direction::Withdrawal, Completed, S::Pending) if payment.situation().has_recipient => {
+                Self::Move(&[Trigger::Submit, Trigger::Confirm])
+            }
+            (Direction::Withdrawal, Completed, S::Processing) => Self::Move(&[Trigger::Confirm]),
+            (Direction::Withdrawal, Completed, S::Completed | S::Refunded) => Self::Known,
+            (Direction::Withdrawal, Failed, S::Pending | S::Processing) => Self::Move(&[Trigger::Fail]),
+            (Direction::Withdrawal, Failed, S::Failed | S::Cancelled | S::Expired | S::Refunded) => {
+                Self::Known
+            }
+            // What came back was paid out first; the word of that is still on its way.
+            (Direction::Withdrawal, Returned, S::Processing) => {
+                Self::Move(&[Trigger::Confirm, Trigger::Return])
+            }
+            (Direction::Withdrawal, Returned, S::Completed) => Self::Move(&[Trigger::Return]),
+            (Direction::Withdrawal, Returned, S::Refunded | S::Failed) => Self::Known,
+
+            // Money for what had failed, a failure of what was paid, a return of what never left.
+            _ => Self::Park(ParkReason::Contradiction),
+        }
+    }
+}
+
+/// Why what is told does not fit what was agreed.
+fn mismatch(payment: &Payment, event: &RailEvent) -> Option<ParkReason> {
+    if event.kind == RailEventKind::Failed {
+        return None;
+    }
+    let terms = payment.terms();
+    if event.currency.is_some_and(|currency| currency != terms.currency) {
+        return Some(ParkReason::CurrencyMismatch);
+    }
+    let expected = [Some(terms.amount), payment.state().received_amount];
+    (!expected.contains(&event.amount)).then_some(ParkReason::AmountMismatch)
+}

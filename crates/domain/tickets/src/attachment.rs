@@ -1,0 +1,160 @@
+//! Files: on their way as uploads, and attached to comments.
+
+use quipu_kernel::{Tenant, Timestamp};
+use serde::Serialize;
+
+use crate::{
+    content_type::ContentType,
+    draft::NamedUpload,
+    ids::{AttachmentId, CommentId, TicketId},
+};
+
+/// The most bytes a file may have: 10 MiB.
+pub const MAX_FILE_BYTES: u64 = 10_485_760;
+
+/// A file that a merchant has announced, and may have sent, and that no comment has named yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upload {
+    /// Whose.
+    pub tenant: Tenant,
+    /// For which ticket.
+    pub ticket: TicketId,
+    /// Its identifier, which the attachment keeps.
+    pub id: AttachmentId,
+    /// The name that the merchant gave. No file is ever stored under it.
+    pub filename: String,
+    /// The declared type.
+    pub content_type: ContentType,
+    /// When the upload URL was made.
+    pub issued_at: Timestamp,
+    /// When the upload URL ends.
+    pub expires_at: Timestamp,
+    /// The stored file, once it has arrived.
+    pub arrival: Option<Arrival>,
+    /// Whether a comment has named it, or the clean-up has taken it.
+    pub spent: bool,
+    /// Grows by one with every change; two changes that were decided on one revision do not both happen.
+    pub revision: i64,
+}
+
+/// A file that arrived whole, of its declared type and within its bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its name in the store of files.
+    pub object: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Upload {
+    /// The `key` that the merchant sends back with its comment. It names the place and nothing that a client chose.
+    pub fn key(&self) -> String {
+        format!("{}/{}/{}/{}", self.tenant.environment(), self.tenant.merchant(), self.ticket, self.id)
+    }
+
+    /// The upload with its file.
+    pub(crate) fn arrived(mut self, arrival: Arrival) -> Self {
+        self.arrival = Some(arrival);
+        self.revision += 1;
+        self
+    }
+
+    /// The upload when nobody can use it any more.
+    pub(crate) fn used_up(mut self, arrival: Option<Arrival>) -> Self {
+        self.arrival = arrival.or(self.arrival);
+        self.spent = true;
+        self.revision += 1;
+        self
+    }
+
+    /// Whether a comment on `ticket` that names an upload so may use this one.
+    pub fn answers_to(&self, ticket: &TicketId, named: &NamedUpload) -> bool {
+        self.ticket == *ticket
+            && !self.spent
+            && self.id == named.id
+            && self.content_type == named.content_type
+            && self.key() == named.key
+    }
+}
+
+/// The small picture of an attachment, once it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThumbnailMade {
+    /// Whose.
+    pub attachment: AttachmentId,
+    /// The picture.
+    pub thumbnail: Thumbnail,
+}
+
+/// A file of a public comment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attachment {
+    /// Its identifier.
+    pub id: AttachmentId,
+    /// Its name, as the comment gave it.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub content_type: ContentType,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// An attachment with what only the gateway knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAttachment {
+    /// Whose.
+    pub tenant: Tenant,
+    /// Of which ticket.
+    pub ticket: TicketId,
+    /// Of which comment.
+    pub comment: CommentId,
+    /// Its place among the comment's files, from 0.
+    pub place: i32,
+    /// What merchants see of it.
+    pub shown: Attachment,
+    /// Its name in the store of files.
+    pub object: String,
+    /// Its small picture, once it is made.
+    pub thumbnail: Option<Thumbnail>,
+}
+
+/// The small picture of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thumbnail {
+    /// Its name in the store of files.
+    pub object: String,
+    /// `image/jpeg` or `image/webp`.
+    pub content_type: ContentType,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::world::{self, TENANT};
+
+    #[test]
+    fn a_key_names_the_place_and_nothing_that_a_client_chose() {
+        let upload = Upload { filename: "../../etc/passwd".to_owned(), ..world::upload("a.png") };
+        assert_eq!(upload.key(), format!("test/{}/{}/{}", TENANT.merchant(), upload.ticket, upload.id));
+    }
+
+    #[test]
+    fn only_the_named_unspent_upload_of_the_ticket_is_used() {
+        let upload = world::upload("a.png");
+        let named = world::named(&upload);
+        assert!(upload.answers_to(&upload.ticket, &named));
+        let renamed = NamedUpload { filename: "other.png".to_owned(), ..named.clone() };
+        assert!(upload.answers_to(&upload.ticket, &renamed), "the name may differ");
+        assert!(!upload.answers_to(&world::ticket_id(99), &named), "another ticket's");
+        for other in [
+            NamedUpload { key: "test/1/x/y".to_owned(), ..named.clone() },
+            NamedUpload { content_type: ContentType::Gif, ..named.clone() },
+            NamedUpload { id: world::attachment_id(98), ..named.clone() },
+        ] {
+            assert!(!upload.answers_to(&upload.ticket, &other), "{other:?}");
+        }
+        let spent = Upload { spent: true, ..upload };
+        assert!(!spent.answers_to(&spent.ticket, &named));
+    }
+}

@@ -1,0 +1,173 @@
+//! The types of files that may be attached, and how their first bytes look.
+
+use std::str::FromStr;
+
+use quipu_kernel::Unrecognised;
+use serde::Serialize;
+
+/// A type of file that may be attached (docs/API.md, "Attachments").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum ContentType {
+    /// `image/jpeg`
+    #[serde(rename = "image/jpeg")]
+    Jpeg,
+    /// `image/png`
+    #[serde(rename = "image/png")]
+    Png,
+    /// `image/webp`
+    #[serde(rename = "image/webp")]
+    Webp,
+    /// `image/gif`
+    #[serde(rename = "image/gif")]
+    Gif,
+    /// `application/pdf`
+    #[serde(rename = "application/pdf")]
+    Pdf,
+    /// `video/mp4`
+    #[serde(rename = "video/mp4")]
+    Mp4,
+    /// `video/webm`
+    #[serde(rename = "video/webm")]
+    Webm,
+}
+
+/// The brands (ISO/IEC 14496-12, section 4.3) that begin an MP4 file. Pictures (`heic`, `avif`) and `QuickTime` (`qt`) use the
+/// same container and are not among them.
+const MP4_BRANDS: [&[u8; 4]; 22] = [
+    b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"iso7", b"iso8", b"iso9", b"mp41", b"mp42",
+    b"mp71", b"avc1", b"M4V ", b"M4VH", b"M4VP", b"MSNV", b"NDSC", b"dash", b"cmfc", b"f4v ", b"mmp4",
+];
+
+impl ContentType {
+    /// Every type, in the order in which the documents list them.
+    pub const ALL: [Self; 7] =
+        [Self::Jpeg, Self::Png, Self::Webp, Self::Gif, Self::Pdf, Self::Mp4, Self::Webm];
+
+    /// How many bytes [`ContentType::begins`] needs to see, unless the file has fewer.
+    pub const HEAD_BYTES: usize = 64;
+
+    /// The name, as `Content-Type` has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+            Self::Pdf => "application/pdf",
+            Self::Mp4 => "video/mp4",
+            Self::Webm => "video/webm",
+        }
+    }
+
+    /// Whether it is a picture: pictures have thumbnails and are shown in place.
+    pub const fn is_image(self) -> bool {
+        matches!(self, Self::Jpeg | Self::Png | Self::Webp | Self::Gif)
+    }
+
+    /// Reads a `Content-Type` header: its parameters do not matter, and neither does its case.
+    pub fn of_header(value: &str) -> Option<Self> {
+        let name = value.split(';').next().unwrap_or_default().trim();
+        Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a file that begins with `head` (its first [`ContentType::HEAD_BYTES`], or all of it) is of this type. Every
+    /// signature is at a fixed place, so that no text which merely mentions one is taken for it.
+    pub fn begins(self, head: &[u8]) -> bool {
+        match self {
+            Self::Jpeg => head.starts_with(b"\xff\xd8\xff"),
+            Self::Png => head.starts_with(b"\x89PNG\r\n\x1a\n"),
+            Self::Webp => head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"),
+            Self::Gif => head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a"),
+            Self::Pdf => head.starts_with(b"%PDF-1.") || head.starts_with(b"%PDF-2."),
+            Self::Mp4 => {
+                let brand = head.get(8..12).and_then(|brand| <&[u8; 4]>::try_from(brand).ok());
+                head.get(4..8) == Some(b"ftyp") && brand.is_some_and(|brand| MP4_BRANDS.contains(&brand))
+            }
+            Self::Webm => head.starts_with(b"\x1a\x45\xdf\xa3") && !names_other_document(head),
+        }
+    }
+}
+
+/// Whether the head of an EBML file (RFC 8794) names a document type other than `webm`, as Matroska's does.
+fn names_other_document(head: &[u8]) -> bool {
+    let seen = &head[..head.len().min(ContentType::HEAD_BYTES)];
+    let Some(place) = seen.windows(2).position(|id| id == b"\x42\x82") else { return false };
+    // The identifier, one byte of length with its marker bit, and the name.
+    seen.get(place + 2) != Some(&0x84) || seen.get(place + 3..place + 7) != Some(b"webm")
+}
+
+impl FromStr for ContentType {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or(Unrecognised {
+            expected: "one of image/jpeg, image/png, image/webp, image/gif, application/pdf, video/mp4, video/webm",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a file of each type begins.
+    fn heads() -> [(ContentType, Vec<u8>); 7] {
+        [
+            (ContentType::Jpeg, b"\xff\xd8\xff\xe0\0\x10JFIF".to_vec()),
+            (ContentType::Png, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec()),
+            (ContentType::Webp, b"RIFF\x24\0\0\0WEBPVP8 ".to_vec()),
+            (ContentType::Gif, b"GIF89a\x01\0\x01\0".to_vec()),
+            (ContentType::Pdf, b"%PDF-1.7\n%\xe2\xe3".to_vec()),
+            (ContentType::Mp4, b"\0\0\0\x18ftypmp42\0\0\0\0".to_vec()),
+            (ContentType::Webm, b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm".to_vec()),
+        ]
+    }
+
+    #[test]
+    fn the_first_bytes_of_each_type_are_those_of_no_other() {
+        for (kind, head) in heads() {
+            let taken_for: Vec<_> =
+                ContentType::ALL.into_iter().filter(|other| other.begins(&head)).collect();
+            assert_eq!(taken_for, [kind]);
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_within_its_signature_is_of_no_type() {
+        for (kind, head) in heads() {
+            for length in 0..3 {
+                assert!(!kind.begins(&head[..length]), "{kind:?} of {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_dressed_as_another_type_is_found_out() {
+        for dressed in [
+            &b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>"[..],
+            b"<!doctype html><!-- %PDF-1.7 -->",
+            b"<html>\x89PNG\r\n\x1a\n",
+            b" %PDF-1.7",
+            b"\0\0\0\x18ftypheic\0\0\0\0",
+            b"\0\0\0\x14ftypqt  \0\0\0\0",
+            b"\x1a\x45\xdf\xa3\xa3\x42\x86\x81\x01\x42\x82\x88matroska",
+            b"RIFF\x24\0\0\0WAVEfmt ",
+            b"MZ\x90\0",
+            b"",
+        ] {
+            assert!(!ContentType::ALL.into_iter().any(|kind| kind.begins(dressed)), "{dressed:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_read_without_regard_to_case_and_parameters() {
+        assert_eq!(ContentType::of_header("image/PNG; charset=binary"), Some(ContentType::Png));
+        assert_eq!(ContentType::of_header("image/svg+xml"), None);
+        assert_eq!(ContentType::of_header(""), None);
+        for kind in ContentType::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+            assert_eq!(serde_json::to_value(kind).expect("JSON"), kind.as_str());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Why the use cases of this crate refuse.
+
+use quipu_commit::{CommitError, Refusal};
+use quipu_kernel::Problems;
+use quipu_merchants::StoreUnavailable;
+
+use crate::{ports::FileRefused, ticket::NoSuchStep};
+
+/// Why nothing was done.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TicketError {
+    /// The request breaks rules, each of them named with its field.
+    #[error("the request is not valid")]
+    Invalid(Problems),
+    /// The tenant has no such ticket.
+    #[error("there is no such ticket")]
+    NotFound,
+    /// The ticket does not have this step where it stands.
+    #[error(transparent)]
+    NoSuchStep(#[from] NoSuchStep),
+    /// Another ticket is about the same payment.
+    #[error("there is a ticket for this payment already")]
+    ExistsForPayment,
+    /// The ticket has as many files as it may have.
+    #[error("a ticket has at most {0} attachments")]
+    TooManyFiles(usize),
+    /// Decided anew many times, and always overtaken; nothing was done.
+    #[error("the ticket kept changing")]
+    Overtaken,
+    /// The place for files failed; the text is for the log.
+    #[error("the store of files failed: {0}")]
+    Files(String),
+    /// The store failed. After `Failed` the change may have been applied all the same.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// Why the bytes of an upload were not taken.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum UploadError {
+    /// There is no such upload.
+    #[error("there is no such upload")]
+    NotFound,
+    /// The file has arrived already: the URL was good for once.
+    #[error("the upload URL has been used")]
+    Used,
+    /// The file breaks a rule.
+    #[error(transparent)]
+    Refused(#[from] FileRefused),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreUnavailable),
+}
+
+/// A refusal of the store that no rule of tickets foresees.
+pub(crate) fn unforeseen(error: CommitError) -> StoreUnavailable {
+    match error {
+        CommitError::Refused(refusal) => StoreUnavailable::Failed(refusal.to_string()),
+        CommitError::Store(error) => error,
+    }
+}
+
+/// Whether a commit was refused because something had changed meanwhile.
+pub(crate) fn is_stale(error: &CommitError) -> bool {
+    matches!(error, CommitError::Refused(Refusal::Stale))
+}

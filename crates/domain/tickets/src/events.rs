@@ -1,0 +1,63 @@
+//! What merchants are told of a ticket: the bytes of its events.
+
+use quipu_kernel::{Entropy, Environment, EventId, MerchantId, Timestamp};
+use quipu_webhooks::{Event, EventName};
+use serde::Serialize;
+
+use crate::{
+    comment::Comment,
+    status::Status,
+    ticket::Ticket,
+    view::{CommentRecord, TicketRecord},
+};
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    id: &'a EventId,
+    #[serde(rename = "type")]
+    name: &'static str,
+    created_at: Timestamp,
+    merchant_id: MerchantId,
+    environment: Environment,
+    data: Data<'a>,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    ticket: TicketRecord<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment: Option<CommentRecord<'a>>,
+}
+
+/// The event of a move to `status`: every resolution and every close has its own, all else is an update.
+pub(crate) const fn of_move_to(status: Status) -> EventName {
+    match status {
+        Status::Resolved => EventName::TicketResolved,
+        Status::Closed => EventName::TicketClosed,
+        Status::Open | Status::InProgress | Status::WaitingCustomer | Status::OnHold | Status::Canceled => {
+            EventName::TicketUpdated
+        }
+    }
+}
+
+/// The event `name` of a ticket as it stands now, with the comment that it tells of.
+pub(crate) fn event(
+    ticket: &Ticket,
+    name: EventName,
+    comment: Option<&Comment>,
+    entropy: &dyn Entropy,
+) -> Event {
+    let (tenant, at) = (ticket.terms().tenant, ticket.state().last_activity_at);
+    let id = EventId::new(at, entropy);
+    let envelope = Envelope {
+        id: &id,
+        name: name.as_str(),
+        created_at: at,
+        merchant_id: tenant.merchant(),
+        environment: tenant.environment(),
+        data: Data { ticket: TicketRecord::of(ticket), comment: comment.map(CommentRecord::of) },
+    };
+    let payload = serde_json::to_string(&envelope);
+    let payload = payload.unwrap_or_else(|_| unreachable!("texts and numbers are always JSON"));
+    Event { id, name, at, payment_id: None, status: None, named: None, payload }
+}

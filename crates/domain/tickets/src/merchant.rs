@@ -1,0 +1,166 @@
+//! What merchants do with their tickets.
+
+use quipu_kernel::{Problems, Tenant};
+
+use crate::{
+    changes,
+    comment::Comment,
+    decide::SettledUpload,
+    draft::{CommentDraft, NO_SUCH_PAYMENT, NamedUpload, TicketDraft},
+    error::TicketError,
+    ids::TicketId,
+    office::{TicketOffice, unaudited},
+    ports::FileRefused,
+    status::Step,
+    ticket::{NoSuchStep, Ticket},
+};
+
+/// The most files of one ticket.
+const MAX_FILES: usize = 200;
+/// How often a comment with files is decided anew.
+const TRIES: u8 = 100;
+
+impl TicketOffice {
+    /// Opens a ticket. A payment that it names must be the tenant's, and no other ticket may be about it.
+    pub async fn open(&self, tenant: Tenant, draft: TicketDraft) -> Result<Ticket, TicketError> {
+        if let Some(payment) = draft.payment_id()
+            && !self.ports.reads.has_payment(tenant, payment).await?
+        {
+            return Err(TicketError::Invalid(Problems::of("payment_id", NO_SUCH_PAYMENT)));
+        }
+        let desk = self.desk();
+        let change = desk.open(tenant, draft);
+        let ticket = change.ticket.clone();
+        let changes = changes::of_ticket(change, desk.at, self.periods.close_after);
+        if self.commit_unless_stale(changes).await? { Ok(ticket) } else { Err(TicketError::Overtaken) }
+    }
+
+    /// Comments, with files that have arrived. What breaks a rule of files is deleted, and named by its place.
+    pub async fn comment(
+        &self,
+        tenant: Tenant,
+        id: &TicketId,
+        draft: &CommentDraft,
+    ) -> Result<Comment, TicketError> {
+        // Before any file is looked at: a ticket that is closed has no use for it.
+        let ticket = self.ticket(tenant, id).await?;
+        let (status, step) = (ticket.status(), Step::Comment);
+        status.after(step).ok_or(NoSuchStep { status, step })?;
+        let settled = self.settle(tenant, id, draft).await?;
+        let committed = self.commit_comment(tenant, id, draft, &settled).await;
+        // After a failure of the store the comment may be there all the same, and need its files.
+        if committed.as_ref().is_err_and(|error| !matches!(error, TicketError::Store(_))) {
+            self.forget(&settled).await;
+        }
+        committed
+    }
+
+    async fn commit_comment(
+        &self,
+        tenant: Tenant,
+        id: &TicketId,
+        draft: &CommentDraft,
+        settled: &[SettledUpload],
+    ) -> Result<Comment, TicketError> {
+        for _ in 0..TRIES {
+            let ticket = self.ticket(tenant, id).await?;
+            if ticket.state().attachments.len() + settled.len() > MAX_FILES {
+                return Err(TicketError::TooManyFiles(MAX_FILES));
+            }
+            self.require_unspent(tenant, settled).await?;
+            let desk = self.desk();
+            let change = desk.comment(&ticket, draft, settled.to_vec())?;
+            let comment = change.comment.clone();
+            let changes = changes::of_ticket(change, desk.at, self.periods.close_after);
+            if self.commit_unless_stale(changes).await? {
+                return comment.ok_or(TicketError::Overtaken);
+            }
+        }
+        Err(TicketError::Overtaken)
+    }
+
+    /// Closes, and leaves a comment if there is something to say.
+    pub async fn close(
+        &self,
+        tenant: Tenant,
+        id: &TicketId,
+        comment: Option<String>,
+    ) -> Result<Ticket, TicketError> {
+        let change = self.change(tenant, id, |desk, ticket| desk.close(ticket, comment.clone()), unaudited);
+        change.await.map(|change| change.ticket)
+    }
+
+    /// Opens again, and leaves a comment if there is something to say.
+    pub async fn reopen(
+        &self,
+        tenant: Tenant,
+        id: &TicketId,
+        comment: Option<String>,
+    ) -> Result<Ticket, TicketError> {
+        let change = self.change(tenant, id, |desk, ticket| desk.reopen(ticket, comment.clone()), unaudited);
+        change.await.map(|change| change.ticket)
+    }
+
+    /// The files that a comment names, as they will stay.
+    async fn settle(
+        &self,
+        tenant: Tenant,
+        ticket: &TicketId,
+        draft: &CommentDraft,
+    ) -> Result<Vec<SettledUpload>, TicketError> {
+        let (mut settled, mut problems) = (Vec::new(), Problems::new());
+        for (place, named) in draft.uploads().iter().enumerate() {
+            match self.settle_one(tenant, ticket, named).await? {
+                Ok(one) => settled.push(one),
+                Err(what) => problems.add(&format!("attachments.{place}"), what),
+            }
+        }
+        if problems.is_empty() {
+            return Ok(settled);
+        }
+        self.forget(&settled).await;
+        Err(TicketError::Invalid(problems))
+    }
+
+    async fn settle_one(
+        &self,
+        tenant: Tenant,
+        ticket: &TicketId,
+        named: &NamedUpload,
+    ) -> Result<Result<SettledUpload, &'static str>, TicketError> {
+        let upload = self.ports.reads.upload(tenant, &named.id).await?;
+        let Some(upload) = upload.filter(|upload| upload.answers_to(ticket, named)) else {
+            return Ok(Err("must name an upload of this ticket that no comment has used"));
+        };
+        match self.ports.files.settle(&upload).await {
+            Ok(arrival) => Ok(Ok(SettledUpload { upload, arrival, filename: named.filename.clone() })),
+            Err(FileRefused::NotArrived) => Ok(Err("has not been uploaded")),
+            Err(FileRefused::TooLarge) => Ok(Err("is larger than 10485760 bytes, and was deleted")),
+            Err(FileRefused::WrongType) => Ok(Err("is not of its declared type, and was deleted")),
+            Err(FileRefused::Failed(cause)) => Err(TicketError::Files(cause)),
+        }
+    }
+
+    /// Nobody else has used one of them up meanwhile.
+    async fn require_unspent(&self, tenant: Tenant, settled: &[SettledUpload]) -> Result<(), TicketError> {
+        for (place, one) in settled.iter().enumerate() {
+            let present = self.ports.reads.upload(tenant, &one.upload.id).await?;
+            if present.is_none_or(|present| present.revision != one.upload.revision) {
+                let what = "must name an upload of this ticket that no comment has used";
+                return Err(TicketError::Invalid(Problems::of(&format!("attachments.{place}"), what)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what was made of uploads for a comment that came to nothing. What cannot be deleted now is found by the
+    /// clean-up.
+    async fn forget(&self, settled: &[SettledUpload]) {
+        for one in settled {
+            let made_now = one.upload.arrival.as_ref() != Some(&one.arrival);
+            if made_now {
+                let _ = self.ports.files.delete(&one.arrival.object).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The statuses of a ticket and the one table of moves between them.
+
+use std::str::FromStr;
+
+use quipu_kernel::Unrecognised;
+use serde::Serialize;
+
+/// Where a ticket stands (docs/API.md, "Tickets").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// New, or opened again.
+    Open,
+    /// Support works on it.
+    InProgress,
+    /// Support waits for the merchant.
+    WaitingCustomer,
+    /// Support waits for somebody else.
+    OnHold,
+    /// Support has answered it.
+    Resolved,
+    /// It is over.
+    Closed,
+    /// It was given up.
+    Canceled,
+}
+
+impl Status {
+    /// Every status, in the order in which lists are sorted by it.
+    pub const ALL: [Self; 7] = [
+        Self::Open,
+        Self::InProgress,
+        Self::WaitingCustomer,
+        Self::OnHold,
+        Self::Resolved,
+        Self::Closed,
+        Self::Canceled,
+    ];
+
+    /// The name in the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::InProgress => "in_progress",
+            Self::WaitingCustomer => "waiting_customer",
+            Self::OnHold => "on_hold",
+            Self::Resolved => "resolved",
+            Self::Closed => "closed",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// Its place in the order of [`Status::ALL`], from 0.
+    pub const fn rank(self) -> i16 {
+        match self {
+            Self::Open => 0,
+            Self::InProgress => 1,
+            Self::WaitingCustomer => 2,
+            Self::OnHold => 3,
+            Self::Resolved => 4,
+            Self::Closed => 5,
+            Self::Canceled => 6,
+        }
+    }
+
+    /// The status of this place.
+    pub fn of_rank(rank: i16) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.rank() == rank)
+    }
+
+    /// The transition table, complete: where `step` takes a ticket that stands here. `None` means that there is no such
+    /// step, and nothing changes.
+    #[expect(
+        clippy::match_same_arms,
+        reason = "a row of the table stands for itself; merged rows would hide moves"
+    )]
+    pub const fn after(self, step: Step) -> Option<Self> {
+        use Status::{Canceled, Closed, InProgress, OnHold, Open, Resolved, WaitingCustomer};
+        let next = match (step, self) {
+            (Step::Comment, WaitingCustomer) => InProgress,
+            (Step::Comment, Open | InProgress | OnHold | Resolved) => self,
+            (Step::Close, Open | InProgress | WaitingCustomer | Resolved) => Closed,
+            (Step::Reopen, Resolved | Closed) => Open,
+            (Step::Reply, Open | InProgress | WaitingCustomer | OnHold | Resolved) => self,
+            (Step::Support(InProgress), Open | WaitingCustomer | OnHold) => InProgress,
+            (Step::Support(WaitingCustomer), InProgress) => WaitingCustomer,
+            (Step::Support(OnHold), InProgress) => OnHold,
+            (Step::Support(Resolved), InProgress | WaitingCustomer | OnHold) => Resolved,
+            (Step::Support(Closed), Resolved) => Closed,
+            (Step::Support(Canceled), Open | InProgress | WaitingCustomer | OnHold) => Canceled,
+            (Step::CloseByItself, Resolved) => Closed,
+            _ => return None,
+        };
+        Some(next)
+    }
+}
+
+impl FromStr for Status {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        found.ok_or(Unrecognised {
+            expected: "one of open, in_progress, waiting_customer, on_hold, resolved, closed, canceled",
+        })
+    }
+}
+
+/// What somebody does with a ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The merchant comments.
+    Comment,
+    /// The merchant closes.
+    Close,
+    /// The merchant opens again.
+    Reopen,
+    /// Support comments in public.
+    Reply,
+    /// Support sets this status.
+    Support(Status),
+    /// Nothing has happened for so long that the ticket closes by itself.
+    CloseByItself,
+}
+
+impl Step {
+    /// Every step, for tests over the whole table.
+    pub const ALL: [Self; 12] = [
+        Self::Comment,
+        Self::Close,
+        Self::Reopen,
+        Self::Reply,
+        Self::Support(Status::Open),
+        Self::Support(Status::InProgress),
+        Self::Support(Status::WaitingCustomer),
+        Self::Support(Status::OnHold),
+        Self::Support(Status::Resolved),
+        Self::Support(Status::Closed),
+        Self::Support(Status::Canceled),
+        Self::CloseByItself,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row: a step, and what becomes of a ticket in each status in the order of [`Status::ALL`]; `-` is no such step.
+    const TABLE: [(Step, [&str; 7]); 12] = {
+        const NO: &str = "-";
+        [
+            (Step::Comment, ["open", "in_progress", "in_progress", "on_hold", "resolved", NO, NO]),
+            (Step::Close, ["closed", "closed", "closed", NO, "closed", NO, NO]),
+            (Step::Reopen, [NO, NO, NO, NO, "open", "open", NO]),
+            (Step::Reply, ["open", "in_progress", "waiting_customer", "on_hold", "resolved", NO, NO]),
+            (Step::Support(Status::Open), [NO; 7]),
+            (
+                Step::Support(Status::InProgress),
+                ["in_progress", NO, "in_progress", "in_progress", NO, NO, NO],
+            ),
+            (Step::Support(Status::WaitingCustomer), [NO, "waiting_customer", NO, NO, NO, NO, NO]),
+            (Step::Support(Status::OnHold), [NO, "on_hold", NO, NO, NO, NO, NO]),
+            (Step::Support(Status::Resolved), [NO, "resolved", "resolved", "resolved", NO, NO, NO]),
+            (Step::Support(Status::Closed), [NO, NO, NO, NO, "closed", NO, NO]),
+            (Step::Support(Status::Canceled), ["canceled", "canceled", "canceled", "canceled", NO, NO, NO]),
+            (Step::CloseByItself, [NO, NO, NO, NO, "closed", NO, NO]),
+        ]
+    };
+
+    #[test]
+    fn every_step_from_every_status_goes_where_the_table_says() {
+        assert_eq!(TABLE.map(|(step, _)| step), Step::ALL, "a row for each step, in their order");
+        for (step, row) in TABLE {
+            for (status, expected) in Status::ALL.into_iter().zip(row) {
+                let next = status.after(step).map_or("-", Status::as_str);
+                assert_eq!(next, expected, "{status:?} after {step:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_ranks_are_read_as_they_are_written() {
+        for (rank, status) in (0..).zip(Status::ALL) {
+            assert_eq!(status.as_str().parse(), Ok(status));
+            assert_eq!(serde_json::to_value(status).expect("JSON"), status.as_str());
+            assert_eq!((status.rank(), Status::of_rank(rank)), (rank, Some(status)));
+        }
+        assert!("cancelled".parse::<Status>().is_err());
+        assert_eq!(Status::of_rank(7), None);
+    }
+}

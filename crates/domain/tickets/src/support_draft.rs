@@ -1,0 +1,61 @@
+//! What support sends about tickets, read whole.
+
+use quipu_kernel::{Fields, Problems};
+use serde_json::Value;
+
+use crate::{
+    draft::{MAX_BODY, MAX_TEXT, whole},
+    status::Status,
+};
+
+/// Reads who shall work on a ticket; `null` takes it from everybody.
+pub fn parse_assignment(body: &Value) -> Result<Option<String>, Problems> {
+    let fields = Fields::of_body(body)?;
+    let mut problems = Problems::new();
+    if body.get("assignee").is_some_and(Value::is_null) {
+        return Ok(None);
+    }
+    let assignee = fields.required_text("assignee", MAX_TEXT, &mut problems);
+    whole(assignee.map(|assignee| Some(assignee.to_owned())), problems)
+}
+
+/// A valid request to move a ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveDraft {
+    pub(crate) status: Status,
+    pub(crate) resolution_summary: Option<String>,
+}
+
+impl MoveDraft {
+    /// Reads a request's body, or says everything that is wrong with it. What was found is said only of a ticket that ends.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let status = fields.required_parsed("status", &mut problems);
+        let summary = fields.long_text("resolution_summary", MAX_TEXT, &mut problems);
+        let ends = matches!(status, None | Some(Status::Resolved | Status::Closed | Status::Canceled));
+        if summary.is_some() && !ends {
+            problems.add("resolution_summary", "is only for status resolved, closed or canceled");
+        }
+        let draft = status.map(|status| Self { status, resolution_summary: summary.map(str::to_owned) });
+        whole(draft, problems)
+    }
+}
+
+/// A valid comment or note of support.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyDraft {
+    pub(crate) body: String,
+    pub(crate) internal: bool,
+}
+
+impl ReplyDraft {
+    /// Reads a request's body, or says everything that is wrong with it.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let text = fields.required_long_text("body", MAX_BODY, &mut problems);
+        let internal = fields.boolean("internal", &mut problems).unwrap_or(false);
+        whole(text.map(|text| Self { body: text.to_owned(), internal }), problems)
+    }
+}

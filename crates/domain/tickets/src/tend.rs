@@ -1,0 +1,129 @@
+//! What happens by itself: resolved tickets close, small pictures are made, what nobody uses is deleted. Every piece may be
+//! repeated; one that has happened is a success that changes nothing.
+
+use quipu_commit::{Changes, Claimed, Queue, WorkChange};
+
+use crate::{
+    attachment::{StoredAttachment, Thumbnail, ThumbnailMade, Upload},
+    changes,
+    error::{TicketError, is_stale, unforeseen},
+    office::TicketOffice,
+    ports::FileRefused,
+};
+
+/// The queues of this crate.
+pub const TICKET_QUEUES: [Queue; 3] = [Queue::TICKET_CLOSING, Queue::THUMBNAILS, Queue::UPLOADS];
+
+impl TicketOffice {
+    /// Does a claimed piece of work of one of [`TICKET_QUEUES`].
+    pub async fn attend(&self, claimed: &Claimed) -> Result<(), TicketError> {
+        match claimed.queue {
+            Queue::TICKET_CLOSING => self.close_in_time(claimed).await,
+            Queue::THUMBNAILS => self.make_thumbnail(claimed).await,
+            Queue::UPLOADS => self.clean_up(claimed).await,
+            _ => self.finish(claimed, Changes::new(claimed.tenant, self.ports.clock.now())).await,
+        }
+    }
+
+    async fn close_in_time(&self, claimed: &Claimed) -> Result<(), TicketError> {
+        let desk = self.desk();
+        let nothing = Changes::new(claimed.tenant, desk.at);
+        let Ok(id) = claimed.subject.parse() else { return self.finish(claimed, nothing).await };
+        let Some(ticket) = self.ports.reads.ticket(claimed.tenant, &id).await? else {
+            return self.finish(claimed, nothing).await;
+        };
+        match ticket.closes_at(self.periods.close_after) {
+            Some(due) if due > desk.at => {
+                let mut changes = nothing;
+                let claim = claimed.clone();
+                changes.work.push(WorkChange::PutOff { claim, due, action: "" });
+                self.commit(changes).await
+            }
+            Some(_) => {
+                let change = desk.close_by_itself(&ticket)?;
+                // It drops the work by itself, because the ticket is no longer resolved.
+                self.commit(changes::of_ticket(change, desk.at, self.periods.close_after)).await
+            }
+            None => self.finish(claimed, nothing).await,
+        }
+    }
+
+    async fn make_thumbnail(&self, claimed: &Claimed) -> Result<(), TicketError> {
+        let mut changes = Changes::new(claimed.tenant, self.ports.clock.now());
+        if let Ok(id) = claimed.subject.parse()
+            && let Some(stored) = self.ports.reads.attachment(claimed.tenant, &id).await?
+            && stored.thumbnail.is_none()
+            && let Some(thumbnail) = self.thumbnail_of(&stored).await?
+        {
+            changes.add(ThumbnailMade { attachment: id, thumbnail });
+        }
+        self.finish(claimed, changes).await
+    }
+
+    async fn thumbnail_of(&self, stored: &StoredAttachment) -> Result<Option<Thumbnail>, TicketError> {
+        let failed = |refused: FileRefused| TicketError::Files(refused.to_string());
+        let mut outgoing = match self.ports.files.open(&stored.object).await {
+            Err(FileRefused::NotArrived) => return Ok(None),
+            other => other.map_err(failed)?,
+        };
+        let mut picture = Vec::new();
+        while let Some(piece) = outgoing.read().await.map_err(failed)? {
+            picture.extend_from_slice(&piece);
+        }
+        let made = self.ports.thumbnails.shrink(picture, stored.shown.content_type).await;
+        let Some((small, content_type)) = made else { return Ok(None) };
+        let object = self.ports.files.keep_beside(&stored.object, small).await.map_err(failed)?;
+        Ok(Some(Thumbnail { object, content_type }))
+    }
+
+    /// Deletes all that is stored for an upload but what a comment uses. An upload that no comment has used is used up
+    /// first, so that none can while its file goes.
+    async fn clean_up(&self, claimed: &Claimed) -> Result<(), TicketError> {
+        let at = self.ports.clock.now();
+        let nothing = Changes::new(claimed.tenant, at);
+        let Ok(id) = claimed.subject.parse() else { return self.finish(claimed, nothing).await };
+        let Some(upload) = self.ports.reads.upload(claimed.tenant, &id).await? else {
+            return self.finish(claimed, nothing).await;
+        };
+        if upload.expires_at > at {
+            let mut changes = nothing;
+            let (claim, due) = (claimed.clone(), upload.expires_at);
+            changes.work.push(WorkChange::PutOff { claim, due, action: "" });
+            return self.commit(changes).await;
+        }
+        let used = self.ports.reads.attachment(claimed.tenant, &id).await?;
+        if used.is_none() && !upload.spent {
+            let committed =
+                self.ports.commit.commit(changes::of_upload(upload.clone().used_up(None), at)).await;
+            match committed {
+                Ok(_) => {}
+                // Its file or a comment came first. The work stays claimed, and is looked at anew when its lease ends.
+                Err(error) if is_stale(&error) => return Ok(()),
+                Err(error) => return Err(unforeseen(error).into()),
+            }
+        }
+        self.sweep(claimed, &upload).await
+    }
+
+    async fn sweep(&self, claimed: &Claimed, upload: &Upload) -> Result<(), TicketError> {
+        let used = self.ports.reads.attachment(claimed.tenant, &upload.id).await?;
+        let kept = used.as_ref().map(|stored| stored.object.as_str());
+        let swept = self.ports.files.sweep(upload, kept).await;
+        swept.map_err(|refused| TicketError::Files(refused.to_string()))?;
+        self.finish(claimed, Changes::new(claimed.tenant, self.ports.clock.now())).await
+    }
+
+    async fn finish(&self, claimed: &Claimed, mut changes: Changes) -> Result<(), TicketError> {
+        changes.work.push(WorkChange::Done(claimed.clone()));
+        self.commit(changes).await
+    }
+
+    /// A stale decision was overtaken by another, which is as good.
+    async fn commit(&self, changes: Changes) -> Result<(), TicketError> {
+        match self.ports.commit.commit(changes).await {
+            Ok(_) => Ok(()),
+            Err(error) if is_stale(&error) => Ok(()),
+            Err(error) => Err(unforeseen(error).into()),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A ticket.
+
+use std::time::Duration;
+
+use quipu_kernel::{PaymentId, Tenant, Timestamp};
+
+use crate::{
+    attachment::Attachment,
+    category::{Category, Priority},
+    draft::TicketDraft,
+    ids::TicketId,
+    status::{Status, Step},
+};
+
+/// What a ticket was opened with. None of it changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// Its identifier.
+    pub id: TicketId,
+    /// Whose.
+    pub tenant: Tenant,
+    /// 1 to 200 characters.
+    pub title: String,
+    /// At most 10,000 characters.
+    pub description: Option<String>,
+    /// What it is about.
+    pub category: Category,
+    /// The merchant's own finer sorting.
+    pub sub_category: Option<String>,
+    /// The payment it is about. No other ticket ever is about the same.
+    pub payment_id: Option<PaymentId>,
+    /// Free text.
+    pub transaction_id: Option<String>,
+    /// Free text.
+    pub reference: Option<String>,
+    /// Whether the merchant asks for a refund.
+    pub requires_refund: bool,
+    /// When it was opened.
+    pub created_at: Timestamp,
+}
+
+/// How a ticket stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// Its status.
+    pub status: Status,
+    /// Who of support works on it. Merchants are not shown this.
+    pub assignee: Option<String>,
+    /// What support found.
+    pub resolution_summary: Option<String>,
+    /// When its status last changed; at first, when it was opened.
+    pub updated_at: Timestamp,
+    /// When support resolved it; none if it was opened again since.
+    pub resolved_at: Option<Timestamp>,
+    /// When somebody last moved it or commented in public.
+    pub last_activity_at: Timestamp,
+    /// Grows by one with every change; two changes that were decided on one version do not both happen.
+    pub version: i64,
+    /// The files of its public comments, in their order.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A ticket: what it was opened with, and how it stands. It changes through `Ticket::after` alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    terms: Terms,
+    state: State,
+}
+
+/// A ticket does not have this step where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct NoSuchStep {
+    /// Where it stands.
+    pub status: Status,
+    /// What was tried.
+    pub step: Step,
+}
+
+impl NoSuchStep {
+    fn text(self) -> String {
+        let status = self.status.as_str();
+        match self.step {
+            Step::Comment | Step::Reply => format!("a ticket that is {status} takes no comments"),
+            Step::Close | Step::CloseByItself => format!("a ticket that is {status} cannot be closed"),
+            Step::Reopen => format!("a ticket that is {status} cannot be reopened"),
+            Step::Support(target) => format!("a ticket that is {status} cannot become {}", target.as_str()),
+        }
+    }
+}
+
+impl Ticket {
+    /// A new ticket.
+    pub(crate) fn open(tenant: Tenant, id: TicketId, draft: TicketDraft, at: Timestamp) -> Self {
+        let terms = Terms {
+            id,
+            tenant,
+            title: draft.title,
+            description: draft.description,
+            category: draft.category,
+            sub_category: draft.sub_category,
+            payment_id: draft.payment_id,
+            transaction_id: draft.transaction_id,
+            reference: draft.reference,
+            requires_refund: draft.requires_refund,
+            created_at: at,
+        };
+        let state = State {
+            status: Status::Open,
+            assignee: None,
+            resolution_summary: None,
+            updated_at: at,
+            resolved_at: None,
+            last_activity_at: at,
+            version: 1,
+            attachments: Vec::new(),
+        };
+        Self { terms, state }
+    }
+
+    /// A ticket as a store kept it.
+    pub const fn restore(terms: Terms, state: State) -> Self {
+        Self { terms, state }
+    }
+
+    /// What it was opened with.
+    pub const fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// How it stands.
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Its identifier.
+    pub const fn id(&self) -> &TicketId {
+        &self.terms.id
+    }
+
+    /// Its status.
+    pub const fn status(&self) -> Status {
+        self.state.status
+    }
+
+    /// How urgent it is.
+    pub const fn priority(&self) -> Priority {
+        self.terms.category.priority()
+    }
+
+    /// When it closes by itself: `after` without activity, if it is resolved.
+    pub fn closes_at(&self, after: Duration) -> Option<Timestamp> {
+        (self.state.status == Status::Resolved).then(|| self.state.last_activity_at.plus(after))
+    }
+
+    /// The ticket after a step, if it has that step where it stands. A ticket that is opened again is no longer resolved.
+    pub(crate) fn after(&self, step: Step, at: Timestamp) -> Result<Self, NoSuchStep> {
+        let status = self.state.status;
+        let next = status.after(step).ok_or(NoSuchStep { status, step })?;
+        let mut ticket = self.clone();
+        let state = &mut ticket.state;
+        // Nothing happens before what happened already, whatever the clocks of two nodes say.
+        let at = at.max(state.last_activity_at);
+        state.version += 1;
+        state.last_activity_at = at;
+        if next != status {
+            state.status = next;
+            state.updated_at = at;
+            match next {
+                Status::Resolved => state.resolved_at = Some(at),
+                Status::Open => (state.resolved_at, state.resolution_summary) = (None, None),
+                _ => {}
+            }
+        }
+        Ok(ticket)
+    }
+
+    /// The ticket with more files.
+    pub(crate) fn with_attachments(mut self, attachments: &[Attachment]) -> Self {
+        self.state.attachments.extend_from_slice(attachments);
+        self
+    }
+
+    /// The ticket with what support found, if it says so.
+    pub(crate) fn with_summary(mut self, summary: Option<String>) -> Self {
+        self.state.resolution_summary = summary.or(self.state.resolution_summary);
+        self
+    }
+
+    /// The ticket in the hands of `assignee`. Merchants see nothing of it, and so none of the times they see changes.
+    pub(crate) fn assigned_to(&self, assignee: Option<String>) -> Self {
+        let mut ticket = self.clone();
+        ticket.state.assignee = assignee;
+        ticket.state.version += 1;
+        ticket
+    }
+}

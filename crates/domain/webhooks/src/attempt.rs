@@ -1,0 +1,164 @@
+//! One attempt to deliver an event.
+
+use std::time::Duration;
+
+use quipu_kernel::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Why no whole answer came back. The words are all that a merchant is told, so that nobody learns from them what
+/// is behind an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum SendProblem {
+    /// The address is not public, or not of a kind that deliveries go to.
+    #[error("the address is not allowed")]
+    AddressNotAllowed,
+    /// The name has no address.
+    #[error("the name could not be resolved")]
+    NotResolved,
+    /// Nobody answered the call.
+    #[error("the connection could not be made")]
+    NotConnected,
+    /// TLS could not be agreed on, or the certificate is not good.
+    #[error("the TLS connection could not be made")]
+    Tls,
+    /// The connection or the whole exchange took too long.
+    #[error("timed out")]
+    TimedOut,
+    /// The connection ended in the middle, or what came was no HTTP.
+    #[error("the answer was broken off or malformed")]
+    Broken,
+    /// The answer was longer than what is read, had more preliminaries than are waited for, or an encoding that nobody asked for.
+    #[error("the answer was too long or not plain")]
+    TooMuch,
+    /// The secret could not be opened, or the address could not be used: a fault of this installation.
+    #[error("the delivery could not be prepared")]
+    Unprepared,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// How long the receiver asks to be left alone.
+    pub retry_after: Option<Duration>,
+    /// The beginning of the body, [`Answer::KEPT`] bytes at most.
+    pub excerpt: String,
+}
+
+impl Answer {
+    /// How many bytes of an answer are kept.
+    pub const KEPT: usize = 1024;
+
+    /// An answer whose body began with `body`. What is no UTF-8 is replaced, as is NUL, which one of the databases cannot
+    /// hold; the text stays within the bytes that are kept.
+    pub fn new(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(&body[..body.len().min(Self::KEPT)]).replace('\0', "\u{fffd}");
+        let mut end = text.len().min(Self::KEPT);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self { status, retry_after, excerpt: text[..end].to_owned() }
+    }
+
+    /// Whether the receiver has taken the delivery.
+    pub const fn is_success(&self) -> bool {
+        matches!(self.status, 200..=299)
+    }
+
+    /// Whether the receiver wants no more of them, ever.
+    pub const fn is_gone(&self) -> bool {
+        self.status == 410
+    }
+}
+
+/// An attempt as it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempted {
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took.
+    pub duration: Duration,
+    /// What came of it. An answer may have begun to arrive when it broke off: its status is told then.
+    pub result: Result<Answer, (SendProblem, Option<u16>)>,
+}
+
+impl Attempted {
+    /// Whether the event has arrived.
+    pub fn is_success(&self) -> bool {
+        self.result.as_ref().is_ok_and(Answer::is_success)
+    }
+
+    /// Whether it hung until a limit of time.
+    pub const fn has_timed_out(&self) -> bool {
+        matches!(self.result, Err((SendProblem::TimedOut, _)))
+    }
+}
+
+/// An attempt as the log keeps and shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// 1 for the first one of a delivery.
+    pub number: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The status code, if an answer began.
+    pub http_status: Option<u16>,
+    /// What went wrong, if no whole answer came.
+    pub error: Option<String>,
+    /// The beginning of the answer's body.
+    pub response_excerpt: Option<String>,
+    /// When the next attempt is due, if there is to be one.
+    pub next_attempt_at: Option<Timestamp>,
+}
+
+impl Attempt {
+    /// What is kept of an attempt.
+    pub fn of(number: u32, attempted: &Attempted, next_attempt_at: Option<Timestamp>) -> Self {
+        let (http_status, error, response_excerpt) = match &attempted.result {
+            Ok(answer) => (Some(answer.status), None, Some(answer.excerpt.clone())),
+            Err((problem, status)) => (*status, Some(problem.to_string()), None),
+        };
+        Self {
+            number,
+            started_at: attempted.started_at,
+            duration_ms: u64::try_from(attempted.duration.as_millis()).unwrap_or(u64::MAX),
+            http_status,
+            error,
+            response_excerpt,
+            next_attempt_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_answer_gives_an_excerpt_of_a_kilobyte_at_most(body: Vec<u8>, repeat in 1_usize..200) {
+            let excerpt = Answer::new(200, None, &body.repeat(repeat)).excerpt;
+            prop_assert!(excerpt.len() <= Answer::KEPT && !excerpt.contains('\0'));
+        }
+
+        #[test]
+        fn a_short_text_is_kept_as_it_is(body in "[^\0]{0,200}") {
+            prop_assert_eq!(Answer::new(200, None, body.as_bytes()).excerpt, body);
+        }
+    }
+
+    #[test]
+    fn only_the_two_hundreds_are_successes() {
+        for (status, success) in
+            [(199, false), (200, true), (204, true), (299, true), (300, false), (410, false)]
+        {
+            assert_eq!(Answer::new(status, None, b"").is_success(), success, "{status}");
+        }
+        assert!(Answer::new(410, None, b"").is_gone());
+    }
+}

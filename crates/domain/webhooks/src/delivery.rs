@@ -1,0 +1,328 @@
+//! What is owed: one event to one endpoint, and what becomes of it.
+
+use std::{str::FromStr, sync::Arc};
+
+use quipu_kernel::{EventId, Tenant, Timestamp, Unrecognised};
+use serde::Serialize;
+
+use crate::{
+    attempt::{Attempt, Attempted},
+    endpoint::{Endpoint, EndpointId, Standing},
+    schedule::{RetryPolicy, Spread},
+};
+
+/// How a delivery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryStatus {
+    /// It is still owed.
+    Pending,
+    /// The receiver has it.
+    Delivered,
+    /// Nobody tries any more, unless somebody asks for it.
+    Failed,
+}
+
+impl DeliveryStatus {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
+
+    /// The name in the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl FromStr for DeliveryStatus {
+    type Err = Unrecognised;
+
+    fn from_str(text: &str) -> Result<Self, Unrecognised> {
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        found.ok_or(Unrecognised { expected: "one of pending, delivered, failed" })
+    }
+}
+
+/// Why a delivery that was owed has failed without another attempt.
+pub const ENDPOINT_DISABLED: &str = "endpoint disabled";
+
+/// A delivery in the hands of a node that is to attempt it.
+#[derive(Debug, Clone)]
+pub struct Owed {
+    /// To whom.
+    pub endpoint: Arc<Endpoint>,
+    /// Which event; the `webhook-id` of every attempt.
+    pub event_id: EventId,
+    /// The bytes that are sent.
+    pub payload: Arc<str>,
+    /// The attempts so far, the oldest first.
+    pub attempts: Vec<Attempt>,
+    /// How many attempts of this round there were; asking for a retry begins a new round.
+    pub step: u32,
+    /// Since when it could have been sent.
+    pub due_at: Timestamp,
+}
+
+impl Owed {
+    /// Whether nobody has attempted it yet.
+    pub const fn is_fresh(&self) -> bool {
+        self.attempts.is_empty()
+    }
+
+    /// Whose it is.
+    pub fn tenant(&self) -> Tenant {
+        self.endpoint.tenant
+    }
+
+    /// What follows from an attempt. It is the one place where that is decided.
+    pub fn after(&self, attempted: &Attempted, policy: &RetryPolicy, spread: Spread) -> Outcome {
+        let number = self.attempts.last().map_or(1, |last| last.number.saturating_add(1));
+        let ended_at = attempted.started_at.plus(attempted.duration);
+        let (gone, asked) = match &attempted.result {
+            Ok(answer) => (answer.is_gone(), answer.retry_after),
+            Err(_) => (false, None),
+        };
+        let next = if attempted.is_success() {
+            Next::Delivered
+        } else if gone {
+            Next::Failed
+        } else {
+            let wait = policy.wait(self.step, asked, spread);
+            wait.map_or(Next::Failed, |wait| Next::RetryAt(ended_at.plus(wait)))
+        };
+        let due = if let Next::RetryAt(at) = next { Some(at) } else { None };
+        let mut attempts = self.attempts.clone();
+        attempts.push(Attempt::of(number, attempted, due));
+        if attempts.len() > MOST_ATTEMPTS_KEPT {
+            attempts.remove(0);
+        }
+        Outcome {
+            tenant: self.tenant(),
+            endpoint: self.endpoint.id.clone(),
+            event_id: self.event_id.clone(),
+            attempts,
+            step: self.step.saturating_add(1),
+            next,
+            ended_at,
+            gone,
+            failed_at: (!attempted.is_success()).then_some(attempted.started_at),
+            was_failing: self.endpoint.failing_since.is_some(),
+        }
+    }
+}
+
+/// How many attempts of one delivery are kept: several full rounds. Only retries asked for by hand make more of them.
+const MOST_ATTEMPTS_KEPT: usize = 100;
+
+/// What is to become of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing more: the receiver has it.
+    Delivered,
+    /// Another attempt at this time.
+    RetryAt(Timestamp),
+    /// Nothing more: the schedule is used up, or the receiver wants none.
+    Failed,
+}
+
+/// An attempt with all that follows for its delivery, to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whose.
+    pub tenant: Tenant,
+    /// Of the delivery to this endpoint.
+    pub endpoint: EndpointId,
+    /// And of this event.
+    pub event_id: EventId,
+    /// All attempts that are kept, this one the last.
+    pub attempts: Vec<Attempt>,
+    /// How many attempts of this round there were.
+    pub step: u32,
+    /// What is next.
+    pub next: Next,
+    /// When the attempt ended.
+    pub ended_at: Timestamp,
+    /// Whether the receiver wants no deliveries any more.
+    pub gone: bool,
+    /// When the attempt began, if it failed.
+    pub failed_at: Option<Timestamp>,
+    /// Whether the endpoint was known to be failing before.
+    pub was_failing: bool,
+}
+
+impl Outcome {
+    /// Its status afterwards.
+    pub const fn status(&self) -> DeliveryStatus {
+        match self.next {
+            Next::Delivered => DeliveryStatus::Delivered,
+            Next::RetryAt(_) => DeliveryStatus::Pending,
+            Next::Failed => DeliveryStatus::Failed,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Notes how an attempt went; answers whether anything of the endpoint changed. A success ends a time of failing; a
+    /// receiver that is gone, or has failed for too long, is disabled.
+    pub fn note(&mut self, outcome: &Outcome, policy: &RetryPolicy) -> bool {
+        let before = (self.failing_since, self.is_enabled());
+        match outcome.failed_at {
+            None => self.failing_since = None,
+            Some(at) => {
+                let earlier = self.failing_since.is_none_or(|since| at < since);
+                if earlier {
+                    self.failing_since = Some(at);
+                }
+                if outcome.gone {
+                    let reason = "the receiver answered 410 Gone".to_owned();
+                    self.disable(Some(reason), outcome.ended_at);
+                }
+            }
+        }
+        self.disable_if_failing(outcome.ended_at, policy);
+        before != (self.failing_since, self.is_enabled())
+    }
+
+    /// Disables it if at `now` it has been without a success for too long; answers whether it was.
+    pub fn disable_if_failing(&mut self, now: Timestamp, policy: &RetryPolicy) -> bool {
+        let Some(since) = self.failing_since else { return false };
+        if now < since.plus(policy.disable_after) || self.standing != Standing::Enabled {
+            return false;
+        }
+        self.disable(Some(format!("no delivery has succeeded since {since}")), now);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        attempt::{Answer, SendProblem},
+        endpoint::Source,
+        samples::{NOON, endpoint, owed},
+    };
+
+    fn attempted(result: Result<Answer, (SendProblem, Option<u16>)>) -> Attempted {
+        Attempted { started_at: NOON, duration: Duration::from_millis(250), result }
+    }
+
+    fn answered(status: u16) -> Attempted {
+        attempted(Ok(Answer::new(status, None, b"noted")))
+    }
+
+    fn timed_out() -> Attempted {
+        attempted(Err((SendProblem::TimedOut, None)))
+    }
+
+    fn after(attempted: &Attempted) -> Outcome {
+        owed().after(attempted, &RetryPolicy::default(), Spread::NONE)
+    }
+
+    #[test]
+    fn each_result_has_its_consequence() {
+        let retry = Next::RetryAt(NOON.plus(Duration::from_millis(5_250)));
+        for (attempted, next, gone) in [
+            (answered(200), Next::Delivered, false),
+            (answered(204), Next::Delivered, false),
+            (answered(301), retry, false),
+            (answered(400), retry, false),
+            (answered(404), retry, false),
+            (answered(410), Next::Failed, true),
+            (answered(500), retry, false),
+            (timed_out(), retry, false),
+            (attempted(Err((SendProblem::Broken, Some(200)))), retry, false),
+        ] {
+            let outcome = after(&attempted);
+            assert_eq!((outcome.next, outcome.gone), (next, gone), "{attempted:?}");
+            assert_eq!(outcome.failed_at.is_some(), next != Next::Delivered);
+        }
+    }
+
+    #[test]
+    fn an_attempt_is_kept_with_all_that_was_learnt() {
+        let outcome = after(&answered(503));
+        let shown = serde_json::to_value(&outcome.attempts).expect("JSON");
+        let expected = serde_json::json!([{
+            "number": 1, "started_at": "2025-11-21T12:00:00.000Z", "duration_ms": 250, "http_status": 503, "error": null,
+            "response_excerpt": "noted", "next_attempt_at": "2025-11-21T12:00:05.250Z",
+        }]);
+        assert_eq!(shown, expected);
+        let outcome = after(&timed_out());
+        assert_eq!(outcome.attempts[0].error.as_deref(), Some("timed out"));
+        assert_eq!(outcome.attempts[0].http_status, None);
+    }
+
+    #[test]
+    fn the_schedule_is_used_up_after_ten_attempts_and_begins_again_when_asked_to() {
+        let mut owed = owed();
+        for number in 1..=10 {
+            let outcome = owed.after(&answered(500), &RetryPolicy::default(), Spread::NONE);
+            assert_eq!(outcome.status() == DeliveryStatus::Failed, number == 10, "{number}");
+            assert_eq!(outcome.attempts.last().expect("an attempt").number, number);
+            (owed.attempts, owed.step) = (outcome.attempts, outcome.step);
+        }
+        owed.step = 0;
+        let outcome = owed.after(&answered(500), &RetryPolicy::default(), Spread::NONE);
+        assert_eq!(outcome.status(), DeliveryStatus::Pending);
+        assert_eq!(outcome.attempts.last().expect("an attempt").number, 11);
+    }
+
+    #[test]
+    fn no_more_than_a_hundred_attempts_are_kept_and_numbers_go_on() {
+        let mut owed = owed();
+        for number in 1..=150 {
+            let outcome = owed.after(&answered(500), &RetryPolicy::default(), Spread::NONE);
+            assert_eq!(outcome.attempts.last().expect("an attempt").number, number);
+            assert!(outcome.attempts.len() <= MOST_ATTEMPTS_KEPT);
+            owed.attempts = outcome.attempts;
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_is_gone_is_disabled_at_once() {
+        let mut endpoint = endpoint(Source::Admin);
+        assert!(endpoint.note(&after(&answered(410)), &RetryPolicy::default()));
+        assert_eq!(endpoint.standing, Standing::Disabled(Some("the receiver answered 410 Gone".to_owned())));
+    }
+
+    #[test]
+    fn five_days_count_from_the_first_failure_after_the_last_success() {
+        let policy = RetryPolicy::default();
+        let mut endpoint = endpoint(Source::Admin);
+        let at = |hours: u64| {
+            let started_at = NOON.plus(Duration::from_hours(hours));
+            Attempted { started_at, duration: Duration::ZERO, ..timed_out() }
+        };
+        assert!(endpoint.note(&after(&at(0)), &policy));
+        assert!(!endpoint.note(&after(&at(100)), &policy));
+        assert!(endpoint.note(&after(&answered(200)), &policy));
+        assert!(!endpoint.note(&after(&answered(200)), &policy), "a healthy delivery changes nothing");
+        assert!(endpoint.note(&after(&at(101)), &policy));
+        assert!(!endpoint.note(&after(&at(220)), &policy) && endpoint.is_enabled());
+        assert!(endpoint.note(&after(&at(221)), &policy) && !endpoint.is_enabled());
+        let reason = "no delivery has succeeded since 2025-11-25T17:00:00.000Z".to_owned();
+        assert_eq!(endpoint.standing, Standing::Disabled(Some(reason)));
+    }
+
+    proptest! {
+        /// Attempts that end together may be recorded in any order.
+        #[test]
+        fn the_time_of_failing_begins_with_the_earliest_failure(hours in prop::collection::vec(0_u64..100, 1..10)) {
+            let mut endpoint = endpoint(Source::Admin);
+            for hour in &hours {
+                let started_at = NOON.plus(Duration::from_hours(*hour));
+                endpoint.note(&after(&Attempted { started_at, ..timed_out() }), &RetryPolicy::default());
+            }
+            let first = hours.iter().min().map(|hour| NOON.plus(Duration::from_hours(*hour)));
+            prop_assert_eq!(endpoint.failing_since, first);
+        }
+    }
+}

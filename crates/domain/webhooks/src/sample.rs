@@ -1,0 +1,138 @@
+//! Samples of events, as the test operation sends them: of the form of real ones, about things that do not exist.
+
+use quipu_kernel::{EventId, Tenant, Timestamp};
+use serde_json::{Value, json};
+
+use crate::name::EventName;
+
+/// The payload of a sample of this event.
+pub fn sample_payload(name: EventName, id: &EventId, at: Timestamp, tenant: Tenant) -> String {
+    let data = match name {
+        EventName::TicketCreated
+        | EventName::TicketUpdated
+        | EventName::TicketResolved
+        | EventName::TicketClosed => json!({ "ticket": ticket(name, at) }),
+        EventName::TicketCommentAdded => json!({ "ticket": ticket(name, at), "comment": comment(at) }),
+        _ => payment(name, at),
+    };
+    let envelope = json!({
+        "id": id,
+        "type": name,
+        "created_at": at,
+        "merchant_id": tenant.merchant(),
+        "environment": tenant.environment(),
+        "data": data,
+    });
+    envelope.to_string()
+}
+
+fn payment(name: EventName, at: Timestamp) -> Value {
+    let payout = name.as_str().starts_with("payout.");
+    let (previous, status, version) = match name {
+        EventName::PaymentCreated if !payout => (None, "processing", 1),
+        EventName::PayoutCreated => (None, "pending", 1),
+        EventName::PaymentProcessing => (Some("pending"), "processing", 2),
+        EventName::PaymentFailed | EventName::PayoutFailed => (Some("processing"), "failed", 2),
+        EventName::PaymentCancelled => (Some("pending"), "cancelled", 2),
+        EventName::PaymentRefunded => (Some("completed"), "refunded", 3),
+        _ => (Some("processing"), "completed", 2),
+    };
+    let withdrawal = payout || matches!(name, EventName::PaymentProcessing | EventName::PaymentCancelled);
+    let kind = if withdrawal { "withdrawal" } else { "deposit" };
+    let failure =
+        (status == "failed").then(|| json!({ "code": "SAMPLE", "message": "a sample of a failure" }));
+    let mut customer_data = json!({
+        "customer_email": "ana@example.com",
+        "customer_name": "Ana Sample",
+        "reference": "sample-reference",
+        "requested_payment_type": kind,
+        "commission": { "currency": "MXN", "total_minor": 0 },
+    });
+    if withdrawal {
+        customer_data["payout"] =
+            json!({ "bank_account": "032180000118359719", "recipient_name": "Ana Sample" });
+    }
+    json!({
+        "status_version": version,
+        "payment": {
+            "transaction_id": "pay_0000000000000_222222222222",
+            "merchant_reference": "sample-reference",
+            "type": kind,
+            "method": "spei",
+            "currency": "MXN",
+            "amount": 100_000,
+            "fee": 0,
+            "net_amount": 100_000,
+            "refunded_amount": if status == "refunded" { 100_000 } else { 0 },
+            "status": status,
+            "previous_status": previous,
+            "status_version": version,
+            "failure": failure,
+            "created_at": at,
+            "updated_at": at,
+            "customer_data": customer_data,
+        },
+    })
+}
+
+fn ticket(name: EventName, at: Timestamp) -> Value {
+    let status = match name {
+        EventName::TicketCreated => "open",
+        EventName::TicketResolved => "resolved",
+        EventName::TicketClosed => "closed",
+        _ => "in_progress",
+    };
+    let resolved = matches!(status, "resolved" | "closed");
+    json!({
+        "ticket_id": "00000000-0000-7000-8000-000000000000",
+        "title": "A sample ticket",
+        "description": "Sent by the test operation",
+        "status": status,
+        "category": "question",
+        "sub_category": null,
+        "payment_id": null,
+        "transaction_id": null,
+        "reference": null,
+        "requires_refund": false,
+        "resolution_summary": null,
+        "attachments": [],
+        "created_at": at,
+        "updated_at": at,
+        "resolved_at": if resolved { Some(at) } else { None },
+        "last_activity_at": at,
+    })
+}
+
+fn comment(at: Timestamp) -> Value {
+    json!({
+        "id": 1,
+        "author_type": "admin",
+        "body": "A sample reply",
+        "attachments": [],
+        "created_at": at,
+        "updated_at": at,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{NOON, endpoint};
+
+    #[test]
+    fn every_event_has_a_sample_in_the_envelope_of_real_ones() {
+        for name in EventName::ALL {
+            let id = EventId::restore("evt_1".to_owned());
+            let text = sample_payload(name, &id, NOON, endpoint(crate::endpoint::Source::Admin).tenant);
+            let sample: Value = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(sample["type"], name.as_str());
+            assert_eq!((&sample["id"], &sample["merchant_id"]), (&json!("evt_1"), &json!(7)));
+            let about = if name.as_str().starts_with("ticket.") { "ticket" } else { "payment" };
+            assert!(sample["data"][about].is_object(), "{text}");
+            assert_eq!(sample["data"]["comment"].is_object(), name == EventName::TicketCommentAdded);
+            if about == "payment" {
+                assert_eq!(sample["data"]["status_version"], sample["data"]["payment"]["status_version"]);
+            }
+        }
+    }
+}

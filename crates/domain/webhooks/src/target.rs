@@ -1,0 +1,86 @@
+//! The address of an endpoint.
+
+use quipu_kernel::{Environment, Fields, Problems, is_https};
+
+/// An address that deliveries can go to: an absolute `http` or `https` URL with a host, at most 2048 characters long.
+/// Whether what it names may be reached is not known before it is dialled.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TargetUrl(String);
+
+impl TargetUrl {
+    /// Reads a member that holds an address; in the live environment it must be an `https` one.
+    pub fn read(
+        fields: &Fields<'_>,
+        name: &str,
+        environment: Environment,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let text = fields.web_url(name, problems)?;
+        if environment == Environment::Live && !is_https(text) {
+            problems.add(&fields.path(name), "must be an https URL in the live environment");
+            return None;
+        }
+        Some(Self(text.to_owned()))
+    }
+
+    /// An address as a store kept it, or as a payment's request named it.
+    pub const fn restore(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text, exactly as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(url: &str, environment: Environment) -> Result<String, Vec<String>> {
+        let body = json!({ "url": url });
+        let mut problems = Problems::new();
+        let fields = Fields::of_body(&body).expect("an object");
+        let read = TargetUrl::read(&fields, "url", environment, &mut problems);
+        read.map(|url| url.as_str().to_owned()).ok_or(problems.into_messages())
+    }
+
+    #[test]
+    fn an_address_is_kept_as_it_was_given() {
+        for text in ["http://example.com", "HTTPS://Example.com:8443/a?b=c#d", "https://[::1]/", "http://h"] {
+            assert_eq!(read(text, Environment::Test).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn what_is_no_web_address_is_refused_by_name() {
+        for text in [
+            "",
+            "example.com",
+            "http:example.com",
+            "http://",
+            "ftp://a.b",
+            "javascript:alert(1)",
+            " http://a.b",
+        ] {
+            let problems = read(text, Environment::Test).expect_err("no address");
+            assert_eq!(problems, ["url must be an http or https URL"], "{text}");
+        }
+        let long = format!("https://a.b/{}", "x".repeat(2048));
+        assert_eq!(
+            read(&long, Environment::Test).expect_err("long"),
+            ["url must be at most 2048 characters"]
+        );
+        assert!(read(&long[..2048], Environment::Test).is_ok());
+    }
+
+    #[test]
+    fn live_deliveries_go_over_tls_only() {
+        assert!(read("https://a.b", Environment::Live).is_ok());
+        let problems = read("http://a.b", Environment::Live).expect_err("plain");
+        assert_eq!(problems, ["url must be an https URL in the live environment"]);
+    }
+}

@@ -1,0 +1,25 @@
+// The browser of these tests: Debian's Chromium, driven by playwright-core, with axe-core for accessibility.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A browser; as root it cannot have a sandbox of its own. */
+export const launch = () => chromium.launch({
+  executablePath: process.env.QUIPU_CHROMIUM ?? '/usr/bin/chromium',
+  args: process.getuid() === 0 ? ['--no-sandbox'] : [],
+});
+
+/** What axe-core finds wrong with a page. Evaluated, since the page's policy lets no further script load. */
+export const axeOf = async (page) => {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  return violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.target.join(' ')).join(', ')})`);
+};
+
+/** Prints what was found; answers how much it is. */
+export const report = (about, found) => {
+  for (const one of found) console.log(`${about}: ${one}`);
+  return found.length;
+};

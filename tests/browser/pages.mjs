@@ -1,0 +1,197 @@
+// Hosted pages in a real browser. Run by tests/bed/suite.sh; QUIPU_BIN names the gateway's binary.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { axeOf, launch } from './browser.mjs';
+import { Gateway, eventually } from './gateway.mjs';
+
+const shots = process.env.QUIPU_SCREENSHOTS ?? path.join(import.meta.dirname, 'screenshots');
+const redirect = { currency: 'LKR', method: 'redirectpay' };
+let gateway, browser;
+
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  [gateway, browser] = await Promise.all([Gateway.start(), launch()]);
+});
+after(async () => { await browser?.close(); gateway?.stop(); });
+
+/** A page in a browser of its own, and every violation of its policy and every error of its script. */
+const visit = async (url, options = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.wrong = [];
+  page.on('console', (message) => { if (message.type() === 'error') page.wrong.push(message.text()); });
+  page.on('pageerror', (error) => page.wrong.push(String(error)));
+  page.loads = 0;
+  page.on('load', () => { page.loads += 1; });
+  await page.goto(url);
+  return page;
+};
+const headline = (page) => page.locator('#state strong').textContent();
+const turnsTo = (page, words) => eventually(words, async () => (await headline(page)) === words);
+const done = async (page) => { assert.deepEqual(page.wrong, []); await page.context().close(); };
+
+test('the page turns to completed by itself, without a reload', async () => {
+  const payment = await gateway.create(redirect);
+  const page = await visit(payment.payment_page_url);
+  assert.equal(await headline(page), 'Ready to pay');
+  assert.equal(await page.locator('#todo .button').getAttribute('href'), payment.redirect_url);
+  await gateway.decide(payment, 'approve');
+  await turnsTo(page, 'Payment received');
+  assert.equal(page.loads, 1);
+  assert.equal(await page.locator('#next a').getAttribute('href'), 'https://shop.example/done');
+  assert.ok(await page.locator('#todo').isHidden());
+  assert.match(await page.title(), /^Payment received/);
+  await done(page);
+});
+
+test('a payer pays on the scheme’s page by keyboard and comes back to a page that knows', async () => {
+  const payment = await gateway.create(redirect);
+  const page = await visit(payment.payment_page_url);
+  await page.locator('#todo .button').focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/simulated-scheme/**');
+  assert.deepEqual(await axeOf(page), []);
+  await page.getByRole('button', { name: 'Approve' }).focus();
+  await page.keyboard.press('Enter');
+  await turnsTo(page, 'Payment received');
+  await done(page);
+});
+
+test('a declined payment says what to do next', async () => {
+  const payment = await gateway.create(redirect);
+  const page = await visit(payment.payment_page_url);
+  await gateway.decide(payment, 'decline');
+  await turnsTo(page, 'The payment did not succeed');
+  assert.equal(await page.locator('#next a').getAttribute('href'), 'https://shop.example/cart');
+  await done(page);
+});
+
+test('a stream that is cut in the middle is taken up again', async () => {
+  // Everything goes through a proxy that can be cut.
+  const open = new Set();
+  const proxy = net.createServer((client) => {
+    const server = net.connect(new URL(gateway.base).port, '127.0.0.1');
+    for (const [one, other] of [[client, server], [server, client]]) {
+      open.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => { open.delete(one); other.destroy(); });
+      one.pipe(other);
+    }
+  });
+  await new Promise((ready) => proxy.listen(0, '127.0.0.1', ready));
+  const payment = await gateway.create(redirect);
+  const page = await visit(`http://127.0.0.1:${proxy.address().port}${payment.path}`);
+  await page.waitForResponse((response) => response.url().includes('/events'));
+  for (const socket of open) socket.destroy();
+  await gateway.decide(payment, 'approve');
+  await turnsTo(page, 'Payment received');
+  assert.equal(page.loads, 1);
+  await page.context().close();
+  for (const socket of open) socket.destroy();
+  proxy.close();
+});
+
+test('where no stream comes through the page asks instead', async () => {
+  const payment = await gateway.create(redirect);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.route('**/events*', (route) => route.abort());
+  await page.goto(payment.payment_page_url);
+  await gateway.decide(payment, 'approve');
+  await turnsTo(page, 'Payment received');
+  await context.close();
+});
+
+test('without JavaScript the page says the same and asks the browser to load it again', async () => {
+  const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
+  const page = await visit(payment.payment_page_url, { javaScriptEnabled: false });
+  const text = await page.locator('main').innerText();
+  for (const words of ['Waiting for your transfer', '$1,234.56', 'This page refreshes by itself']) {
+    assert.ok(text.includes(words), words);
+  }
+  assert.equal(await page.locator('noscript meta[http-equiv=refresh], meta[http-equiv=refresh]').count(), 1);
+  assert.equal(await page.locator('.copy:visible').count(), 0);
+  await page.screenshot({ path: path.join(shots, 'without-javascript.png'), fullPage: true });
+  await done(page);
+});
+
+test('the time left runs by the server’s clock, and a value is copied as banks want it', async () => {
+  const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
+  // A device whose clock is a day ahead.
+  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const page = await context.newPage();
+  await page.addInitScript(() => { const now = Date.now; Date.now = () => now() + 86_400_000; });
+  await page.goto(payment.payment_page_url);
+  const left = () => page.locator('.left').textContent();
+  const first = await left();
+  assert.match(first, /^(1 d 00:00:00|23:59:\d\d)$/);
+  await eventually('a second to pass', async () => (await left()) !== first);
+  await page.getByRole('button', { name: 'Copy: CLABE' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), payment.bank_details.account_number);
+  assert.equal(await page.locator('#say').textContent(), 'Copied');
+  await page.getByRole('button', { name: 'Copy: Amount' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '1234.56');
+  await context.close();
+});
+
+test('a recipient fills the form, corrects it, and sees the payout go', async () => {
+  const payment = await gateway.create({ type: 'withdrawal_pp', currency: 'AUD', method: 'bank_transfer', customer: { name: 'Ana', email: 'ana@example.com' } });
+  const page = await visit(payment.payment_page_url);
+  await page.getByLabel('BSB').fill('12');
+  await page.getByLabel('Account number').fill('123456789');
+  await page.keyboard.press('Enter');
+  await page.getByText('A BSB has 6 digits.').waitFor();
+  assert.equal(await page.getByLabel('BSB').inputValue(), '12');
+  assert.equal(await page.getByLabel('BSB').getAttribute('aria-invalid'), 'true');
+  assert.deepEqual(await axeOf(page), []);
+  await page.screenshot({ path: path.join(shots, 'form-corrected.png'), fullPage: true });
+  await page.getByLabel('BSB').fill('062000');
+  await page.getByRole('button', { name: 'Confirm account' }).click();
+  await turnsTo(page, 'Your payout was sent');
+  assert.ok((await page.locator('main').innerText()).includes('6789'));
+  page.wrong = page.wrong.filter((text) => !text.includes('400'));
+  await done(page);
+});
+
+test('every language, light and dark, from 320 to 1400 pixels: nothing is cut off, and axe-core finds nothing', async () => {
+  const payments = {
+    spei: await gateway.create({ currency: 'MXN', method: 'spei' }),
+    payid: await gateway.create({ currency: 'AUD', method: 'payid' }),
+    redirectpay: await gateway.create(redirect),
+    form: await gateway.create({ type: 'withdrawal_pp', currency: 'AUD', method: 'bank_transfer', customer: { name: 'Ana', email: 'hold@simulator.test' } }),
+  };
+  const looks = [[320, 'light'], [320, 'dark'], [768, 'light'], [1400, 'dark']];
+  for (const language of ['en', 'es', 'tr', 'si', 'ka', 'pt']) {
+    for (const [width, colorScheme] of looks) {
+      const page = await visit('about:blank', { viewport: { width, height: 800 }, colorScheme, locale: language, reducedMotion: 'reduce' });
+      for (const [name, payment] of Object.entries(payments)) {
+        const about = `${name} ${language} ${width} ${colorScheme}`;
+        await page.goto(payment.payment_page_url);
+        assert.equal(await page.locator('html').getAttribute('lang'), language, about);
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, about);
+        assert.deepEqual(await axeOf(page), [], about);
+        await page.screenshot({ path: path.join(shots, `${name}.${language}.${width}.${colorScheme}.png`), fullPage: true });
+        await page.evaluate(() => { document.documentElement.style.fontSize = '200%'; });
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${about} at twice the text size`);
+      }
+      await done(page);
+    }
+  }
+});
+
+test('the first load is below 40 KB', async () => {
+  const payment = await gateway.create({ currency: 'MXN', method: 'spei' });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const bodies = [];
+  page.on('response', (response) => { if (!response.url().includes('/events')) bodies.push(response.body().catch(() => '')); });
+  await page.goto(payment.payment_page_url);
+  await page.waitForResponse((response) => response.url().includes('/details'));
+  const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + body.length, 0);
+  assert.ok(bytes > 5_000 && bytes < 40_960, `${bytes} bytes`);
+  assert.ok(bodies.length >= 4);
+  await context.close();
+});

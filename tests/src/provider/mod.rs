@@ -1,0 +1,159 @@
+//! A payment provider of our own that speaks the rail protocol and can misbehave in every way a real one does.
+//!
+//! It listens on a free port, keeps a book of what it was asked, and counts how often each reference was paid: a reference
+//! that is paid twice, or two references for one payment, are what no gateway may ever cause.
+
+mod book;
+mod serve;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quipu_kernel::{Clock, SystemClock, Timestamp};
+use quipu_signing::{SystemEntropy, WebhookSecret};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use self::book::Book;
+pub use self::book::{Behaviour, Endpoint, Order};
+use crate::{Answer, Client, Setup, scratch::unique_name};
+
+/// A running provider. Dropped, it is gone: calls to it are refused.
+#[derive(Debug)]
+pub struct Provider {
+    name: String,
+    url: String,
+    secret: WebhookSecret,
+    book: Arc<Mutex<Book>>,
+    serving: JoinHandle<()>,
+}
+
+impl Provider {
+    /// Starts one that behaves.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let secret = WebhookSecret::generate(&SystemEntropy);
+        let book = Arc::new(Mutex::new(Book::default()));
+        let serving = tokio::spawn(serve::serve(listener, Arc::clone(&book), secret.clone()));
+        let name = unique_name("bank").replace('-', "").to_lowercase();
+        Self { name, url: format!("http://{address}"), secret, book, serving }
+    }
+
+    /// The `<name>` of `rails.http.<name>` and of the callbacks' path.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What a route writes as its `rail`.
+    pub fn rail(&self) -> String {
+        format!("http:{}", self.name)
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The secret that signs both ways.
+    pub fn secret(&self) -> &str {
+        self.secret.secret().expose()
+    }
+
+    /// A gateway's settings with this provider as a rail.
+    pub fn configure(&self, setup: Setup) -> Setup {
+        let key = |member: &str| format!("RAILS__HTTP__{}__{member}", self.name.to_uppercase());
+        setup.set(&key("URL"), &self.url).set(&key("SECRET"), self.secret())
+    }
+
+    /// How the next calls of an endpoint are treated, one after the other; then it behaves again.
+    pub fn next(&self, endpoint: Endpoint, behaviours: impl IntoIterator<Item = Behaviour>) {
+        self.book().expect(endpoint, behaviours);
+    }
+
+    /// Behaves on this endpoint from now on, whatever was planned.
+    pub fn forget_plans(&self, endpoint: Endpoint) {
+        self.book().forget(endpoint);
+    }
+
+    /// How all calls of an endpoint are treated from now on.
+    pub fn always(&self, endpoint: Endpoint, behaviour: Behaviour) {
+        self.book().set_usual(endpoint, behaviour);
+    }
+
+    /// What it was asked to do under a reference, if it took it on.
+    pub fn order(&self, reference: &str) -> Option<Order> {
+        self.book().orders.get(reference).cloned()
+    }
+
+    /// Everything it took on.
+    pub fn orders(&self) -> Vec<Order> {
+        self.book().orders.values().cloned().collect()
+    }
+
+    /// How many calls it got on an endpoint, taken on or not.
+    pub fn calls(&self, endpoint: Endpoint) -> usize {
+        self.book().calls.iter().filter(|call| **call == endpoint).count()
+    }
+
+    /// Calls whose signature did not verify.
+    pub fn unsigned_calls(&self) -> usize {
+        self.book().unsigned
+    }
+
+    /// Decides what a status question is answered for a reference: `completed`, `failed`, `pending`, `unknown`.
+    pub fn settle(&self, reference: &str, status: &str) {
+        let mut book = self.book();
+        let order = book.orders.get_mut(reference).expect("a reference that was taken on");
+        status.clone_into(&mut order.status);
+    }
+
+    /// A callback about a payment that it took on, with its own amount and currency.
+    pub fn event(&self, kind: &str, reference: &str) -> Value {
+        let order = self.order(reference);
+        let of = |member: &str| order.as_ref().map_or(Value::Null, |order| order.body[member].clone());
+        json!({
+            "id": unique_name("evt"), "type": kind, "rail_reference": reference,
+            "amount": of("amount"), "currency": of("currency"), "occurred_at": SystemClock.now(),
+        })
+    }
+
+    /// Sends a callback, signed as it should be.
+    pub async fn call_back(&self, gateway: &Client, event: &Value) -> Answer {
+        self.call_back_at(gateway, event, SystemClock.now()).await
+    }
+
+    /// Sends a callback that claims to be signed at another time.
+    pub async fn call_back_at(&self, gateway: &Client, event: &Value, at: Timestamp) -> Answer {
+        let body = event.to_string();
+        let signature = self.secret.sign("msg_1", at, body.as_bytes());
+        self.call_back_with(gateway, &body, at, &signature).await
+    }
+
+    /// Sends a callback under whatever signature.
+    pub async fn call_back_with(
+        &self,
+        gateway: &Client,
+        body: &str,
+        at: Timestamp,
+        signature: &str,
+    ) -> Answer {
+        let path = format!("/api/v1/providers/{}/callbacks", self.name);
+        let seconds = at.seconds().to_string();
+        let headers = [
+            ("webhook-id", "msg_1"),
+            ("webhook-timestamp", seconds.as_str()),
+            ("webhook-signature", signature),
+        ];
+        gateway.send(reqwest::Method::POST, &path, Some(body.as_bytes().to_vec()), &headers).await
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}

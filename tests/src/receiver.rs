@@ -1,0 +1,183 @@
+//! A receiver of webhooks: keeps every delivery, and answers as each path is told to.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    net::Ipv4Addr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use quipu_signing::WebhookSecret;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    task::AbortHandle,
+    time::Instant,
+};
+
+use crate::eventually;
+
+/// What came.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// The path it was sent to, with its query.
+    pub path: String,
+    /// Headers, their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body, byte for byte.
+    pub body: String,
+    /// When.
+    pub at: Instant,
+}
+
+impl Delivery {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("a delivery is JSON")
+    }
+
+    /// A header; empty if it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    /// The event's type.
+    pub fn event_type(&self) -> String {
+        self.json()["type"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Whether its signature is of this secret.
+    pub fn is_signed_with(&self, secret: &str) -> bool {
+        let secret = WebhookSecret::parse(secret).expect("a secret");
+        let seconds = self.header("webhook-timestamp").parse().expect("seconds");
+        let (id, signature) = (self.header("webhook-id"), self.header("webhook-signature"));
+        secret.verify(id, seconds, self.body.as_bytes(), signature)
+    }
+}
+
+/// How a path answers.
+#[derive(Debug, Clone)]
+pub enum Behaviour {
+    /// This status with these headers (each with its line's end) and this body.
+    Answer(u16, String, String),
+    /// Not at all.
+    Hang,
+}
+
+impl Behaviour {
+    /// A plain status.
+    pub fn status(status: u16) -> Self {
+        Self::Answer(status, String::new(), String::new())
+    }
+}
+
+#[derive(Default)]
+struct Book {
+    deliveries: Vec<Delivery>,
+    behaviours: HashMap<String, Behaviour>,
+}
+
+/// A running receiver on a port of its own. Paths that were told nothing answer 200.
+pub struct Receiver {
+    port: u16,
+    book: Arc<Mutex<Book>>,
+    accepting: AbortHandle,
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Receiver {
+    /// Starts one.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let book = Arc::new(Mutex::new(Book::default()));
+        let keeping = Arc::clone(&book);
+        let accepting = tokio::spawn(async move {
+            while let Ok((connection, _)) = listener.accept().await {
+                let book = Arc::clone(&keeping);
+                // A sender that breaks off has nothing more to say.
+                tokio::spawn(async move { drop(serve(connection, book).await) });
+            }
+        });
+        Self { port, book, accepting: accepting.abort_handle() }
+    }
+
+    /// The address of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// From now on a path answers so.
+    pub fn behave(&self, path: &str, behaviour: Behaviour) {
+        self.book().behaviours.insert(path.to_owned(), behaviour);
+    }
+
+    /// Everything that came to a path.
+    pub fn deliveries(&self, path: &str) -> Vec<Delivery> {
+        self.book().deliveries.iter().filter(|delivery| delivery.path == path).cloned().collect()
+    }
+
+    /// How many deliveries came to a path.
+    pub fn count(&self, path: &str) -> usize {
+        self.book().deliveries.iter().filter(|delivery| delivery.path == path).count()
+    }
+
+    /// Waits until a path has had so many deliveries, and answers them.
+    pub async fn wait_for(&self, path: &str, count: usize) -> Vec<Delivery> {
+        eventually(&format!("{count} deliveries to {path}"), async || {
+            let came = self.deliveries(path);
+            (came.len() >= count).then_some(came)
+        })
+        .await
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        lock(&self.book)
+    }
+}
+
+fn lock(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
+    book.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn serve(connection: TcpStream, book: Arc<Mutex<Book>>) -> std::io::Result<()> {
+    let mut connection = BufReader::new(connection);
+    loop {
+        let mut first = String::new();
+        if connection.read_line(&mut first).await? == 0 {
+            return Ok(());
+        }
+        let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut headers = BTreeMap::new();
+        loop {
+            let mut line = String::new();
+            connection.read_line(&mut line).await?;
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            headers.insert(name.to_lowercase(), value.to_owned());
+        }
+        let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; length];
+        connection.read_exact(&mut body).await?;
+        let body = String::from_utf8(body).expect("a delivery is UTF-8");
+        let behaviour = {
+            let mut book = lock(&book);
+            book.deliveries.push(Delivery { path: path.clone(), headers, body, at: Instant::now() });
+            book.behaviours.get(&path).cloned().unwrap_or_else(|| Behaviour::status(200))
+        };
+        match behaviour {
+            Behaviour::Answer(status, headers, body) => {
+                let length = body.len();
+                let answer =
+                    format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
+                connection.write_all(answer.as_bytes()).await?;
+            }
+            Behaviour::Hang => tokio::time::sleep(Duration::from_hours(1)).await,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Bank files of the `manual` rail.
+
+use quipu_tests::{Database, Gateway, Merchant, draft, on_both_databases};
+use serde_json::{Value, json};
+
+on_both_databases!(
+    submitted_withdrawals_go_into_one_file_each,
+    a_statement_completes_pays_out_returns_and_parks,
+    a_malformed_statement_changes_nothing,
+);
+
+/// A merchant whose SPEI route and Argentine withdrawals are on the manual rail.
+async fn merchant_by_hand(gateway: &Gateway) -> Merchant {
+    let merchant = gateway.merchant().await;
+    let account = json!({
+        "bank_name": "Bank", "swift_code": "DEUTDEFF", "account_holder": "Quipu", "account_number": "646180157000000004",
+    });
+    merchant
+        .edit_routes(|route| {
+            if route["method"] == "spei" {
+                route["rail"] = json!("manual");
+                route["instructions"] = account.clone();
+            }
+        })
+        .await;
+    merchant
+}
+
+async fn withdrawal(gateway: &Gateway, merchant: &Merchant, submit: bool) -> String {
+    let payout = json!({ "bank_account": "032180000118359719", "recipient_name": "Ana" });
+    let id = merchant.create(&draft::withdrawal("MXN", "spei", 500, payout)).await;
+    if submit {
+        gateway.operator().post_empty(&format!("/operator/v1/payments/{id}/submit")).await.data();
+    }
+    id
+}
+
+fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
+    let id = merchant.id.to_string();
+    let out = gateway.data_folder().join("out.xml").display().to_string();
+    let words = [
+        "bank",
+        "export",
+        "--merchant",
+        &id,
+        "--environment",
+        "test",
+        "--currency",
+        "MXN",
+        "--method",
+        "spei",
+        "--out",
+        &out,
+    ];
+    serde_json::from_str(gateway.run(&words).ok()).expect("JSON")
+}
+
+fn import(gateway: &Gateway, file: &str) -> Result<Value, String> {
+    let path = gateway.data_folder().join("statement.xml");
+    std::fs::write(&path, file).expect("a file");
+    let output = gateway.run(&["bank", "import", &path.display().to_string()]);
+    match output.status {
+        Some(0) => Ok(serde_json::from_str(&output.stdout).expect("JSON")),
+        _ => Err(output.stderr),
+    }
+}
+
+fn entry(reference: &str, credit: bool, amount: &str, text: &str, returned: bool) -> String {
+    let indicator = if credit { "CRDT" } else { "DBIT" };
+    let reason = if returned { "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>" } else { "" };
+    format!(
+        "<Ntry><Amt Ccy=\"MXN\">{amount}</Amt><CdtDbtInd>{indicator}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>\
+         <AcctSvcrRef>{reference}</AcctSvcrRef><NtryDtls><TxDtls><Refs><EndToEndId>{text}</EndToEndId></Refs>\
+         {reason}</TxDtls></NtryDtls></Ntry>"
+    )
+}
+
+fn statement(entries: &[String]) -> String {
+    format!(
+        "<Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:camt.053.001.08\"><BkToCstmrStmt><Stmt><Id>S1</Id>\
+         <Acct><Id><Othr><Id>646180157000000004</Id></Othr></Id></Acct>{}</Stmt></BkToCstmrStmt></Document>",
+        entries.concat()
+    )
+}
+
+async fn submitted_withdrawals_go_into_one_file_each(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = merchant_by_hand(&gateway).await;
+    merchant.fund("MXN", 10_000).await;
+    let submitted = withdrawal(&gateway, &merchant, true).await;
+    let waiting = withdrawal(&gateway, &merchant, false).await;
+    let first = export(&gateway, &merchant);
+    assert_eq!(first["payments"], 1, "{first}");
+    let file = std::fs::read_to_string(gateway.data_folder().join("out.xml")).expect("the file");
+    assert!(file.contains(&submitted) && !file.contains(&waiting), "{file}");
+    assert!(file.contains("<InstdAmt Ccy=\"MXN\">5.00</InstdAmt>"), "{file}");
+    let again = export(&gateway, &merchant);
+    assert_eq!((&again["payments"], &again["earlier_export_id"]), (&json!(0), &first["export_id"]));
+    gateway.operator().post_empty(&format!("/operator/v1/payments/{waiting}/submit")).await.data();
+    let second = export(&gateway, &merchant);
+    assert_eq!(second["payments"], 1);
+    let file = std::fs::read_to_string(gateway.data_folder().join("out.xml")).expect("the file");
+    assert!(file.contains(&waiting) && !file.contains(&submitted), "{file}");
+    let id = first["export_id"].as_str().expect("an identifier");
+    let out = gateway.data_folder().join("again.xml").display().to_string();
+    gateway.run(&["bank", "rewrite", id, "--out", &out]).ok();
+    let file = std::fs::read_to_string(&out).expect("the file");
+    assert!(file.contains(&submitted) && !file.contains(&waiting), "the first file, once more");
+}
+
+async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = merchant_by_hand(&gateway).await;
+    merchant.fund("MXN", 10_000).await;
+    let deposit = merchant.create(&draft::deposit_mxn(1_000)).await;
+    let short = merchant.create(&draft::deposit_mxn(1_000)).await;
+    let paid = withdrawal(&gateway, &merchant, true).await;
+    let returned = withdrawal(&gateway, &merchant, true).await;
+    let shouted = deposit.to_uppercase().replace('_', " ");
+    let file = statement(&[
+        entry("R1", true, "10.00", &shouted, false),
+        entry("R2", true, "9.99", &short, false),
+        entry("R3", false, "5.00", &paid, false),
+        entry("R4", false, "5.00", &returned, false),
+        entry("R5", true, "5.00", &returned, true),
+        entry("R6", true, "3.00", "rent", false),
+    ]);
+    let first = import(&gateway, &file).expect("a statement");
+    let counts = |report: &Value| ["entries", "applied", "known", "parked"].map(|name| report[name].as_i64());
+    assert_eq!(counts(&first), [Some(6), Some(4), Some(0), Some(2)], "{first}");
+    let again = import(&gateway, &file).expect("a statement");
+    assert_eq!(counts(&again), [Some(6), Some(0), Some(6), Some(0)], "{again}");
+    for (id, status) in
+        [(&deposit, "completed"), (&short, "processing"), (&paid, "completed"), (&returned, "refunded")]
+    {
+        assert_eq!(merchant.api.payment(id).await["status"], status, "{id}");
+    }
+    assert_eq!(merchant.balance("MXN").await, (10_500, 0));
+    assert_eq!(gateway.operator().get("/operator/v1/receipts?status=parked").await.ok()["total"], 2);
+    gateway.check();
+}
+
+async fn a_malformed_statement_changes_nothing(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = merchant_by_hand(&gateway).await;
+    let deposit = merchant.create(&draft::deposit_mxn(1_000)).await;
+    let good = statement(&[entry("R1", true, "10.00", &deposit, false)]);
+    let cut = &good[..good.len() - 30];
+    let bad_last =
+        statement(&[entry("R1", true, "10.00", &deposit, false), entry("R2", true, "ten", "x", false)]);
+    let entity =
+        good.replace("<Document", "<!DOCTYPE d [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><Document");
+    for file in [cut, &bad_last, &entity, "hello", ""] {
+        assert!(import(&gateway, file).is_err(), "{file}");
+        assert_eq!(merchant.api.payment(&deposit).await["status"], "processing");
+    }
+    import(&gateway, &good).expect("a statement");
+    assert_eq!(merchant.api.payment(&deposit).await["status"], "completed");
+    gateway.check();
+}

@@ -1,0 +1,44 @@
+//! Money moves: rails, callbacks, refunds, receipts, bank files.
+
+mod bank;
+mod books;
+mod callbacks;
+mod chaos;
+mod decisions;
+mod provider_calls;
+mod receipts;
+mod refunds;
+mod remote;
+mod steering;
+mod submission;
+mod time;
+
+use quipu_tests::{Gateway, Merchant, provider::Provider};
+use serde_json::{Value, json};
+
+/// A route of the test environment over this provider.
+fn route(provider: &Provider, direction: &str, currency: &str, method: &str) -> Value {
+    json!({
+        "environment": "test", "currency": currency, "method": method, "direction": direction,
+        "partner": false, "enabled": true, "rail": provider.rail(),
+    })
+}
+
+/// A merchant whose SPEI deposits and Argentine withdrawals go over this provider.
+async fn merchant_on(gateway: &Gateway, provider: &Provider) -> Merchant {
+    let merchant = gateway.merchant().await;
+    let rail = provider.rail();
+    merchant.edit_routes(|route| route["rail"] = json!(rail)).await;
+    merchant
+}
+
+/// The operator's view of a payment.
+async fn seen(gateway: &Gateway, id: &str) -> Value {
+    gateway.operator().get(&format!("/operator/v1/payments/{id}")).await.data()
+}
+
+/// How many events of this type the payment's timeline has.
+fn events(view: &Value, kind: &str) -> usize {
+    let events = view["timeline"]["events"].as_array().expect("events");
+    events.iter().filter(|event| event["type"] == kind).count()
+}

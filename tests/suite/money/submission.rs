@@ -1,0 +1,131 @@
+//! Withdrawals on their way to a provider.
+
+use quipu_tests::{
+    Database, Gateway, Merchant, Setup, draft, eventually, on_both_databases,
+    provider::{Behaviour, Endpoint, Provider},
+};
+use serde_json::json;
+
+use super::{merchant_on, route};
+
+on_both_databases!(
+    a_payout_is_handed_over_once_and_whole,
+    an_unknown_outcome_is_asked_about_and_never_failed,
+    a_provider_that_never_heard_of_it_is_told_again_under_the_same_reference,
+    a_definite_refusal_frees_the_money,
+    a_submission_that_a_kill_cut_off_is_made_again_under_the_same_reference,
+    partner_destinations_reach_the_rail_whole,
+);
+
+async fn world(database: Database) -> (Gateway, Provider, Merchant) {
+    let provider = Provider::start().await;
+    let setup = provider.configure(Setup::new(database)).set("RAILS__STATUS_SCHEDULE", "300ms,500ms");
+    let gateway = setup.start().await;
+    let merchant = merchant_on(&gateway, &provider).await;
+    merchant.fund("ARS", 1_000).await;
+    (gateway, provider, merchant)
+}
+
+async fn a_payout_is_handed_over_once_and_whole(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    let id = merchant.create(&draft::withdrawal_ars(400)).await;
+    merchant.wait_for(&id, "processing").await;
+    let order = eventually("the provider to take it on", async || provider.order(&id)).await;
+    assert_eq!(order.body["payout"]["bank_account"], "0000003100010000000001");
+    assert_eq!((&order.body["type"], &order.body["amount"]), (&json!("withdrawal"), &json!(400)));
+    provider.settle(&id, "completed");
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!(provider.order(&id).expect("taken on").times, 1);
+    assert_eq!(merchant.balance("ARS").await, (600, 0));
+    gateway.check();
+}
+
+async fn an_unknown_outcome_is_asked_about_and_never_failed(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    provider.next(Endpoint::Payouts, [Behaviour::TakeAndTalkNonsense; 3]);
+    provider.next(Endpoint::Status, [Behaviour::Close; 3]);
+    let id = merchant.create(&draft::withdrawal_ars(400)).await;
+    eventually("two rounds of questions", async || (provider.calls(Endpoint::Status) >= 4).then_some(()))
+        .await;
+    assert_eq!(merchant.api.payment(&id).await["status"], "processing");
+    provider.settle(&id, "completed");
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!((provider.orders().len(), merchant.balance("ARS").await), (1, (600, 0)));
+    gateway.check();
+}
+
+async fn a_provider_that_never_heard_of_it_is_told_again_under_the_same_reference(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    provider.next(Endpoint::Payouts, [Behaviour::Close; 3]);
+    let id = merchant.create(&draft::withdrawal_ars(400)).await;
+    eventually("it to be handed over after all", async || provider.order(&id)).await;
+    assert_eq!(provider.orders().len(), 1);
+    provider.settle(&id, "completed");
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!(merchant.balance("ARS").await, (600, 0));
+    gateway.check();
+}
+
+async fn a_definite_refusal_frees_the_money(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    provider.next(Endpoint::Payouts, [Behaviour::Reject]);
+    let id = merchant.create(&draft::withdrawal_ars(400)).await;
+    let record = merchant.wait_for(&id, "failed").await;
+    assert_eq!(record["failure"]["code"], "RAIL_REJECTED");
+    assert_eq!(merchant.balance("ARS").await, (1_000, 0));
+    gateway.check();
+}
+
+async fn a_submission_that_a_kill_cut_off_is_made_again_under_the_same_reference(database: Database) {
+    let (mut gateway, provider, merchant) = world(database).await;
+    provider.next(Endpoint::Payouts, [Behaviour::TakeAndHang]);
+    let id = merchant.create(&draft::withdrawal_ars(400)).await;
+    eventually("the provider to hear of it", async || provider.order(&id)).await;
+    gateway.kill();
+    provider.settle(&id, "completed");
+    gateway.restart().await;
+    let merchant = merchant.moved_to(&gateway);
+    // Nobody may cancel what may have been sent.
+    let cancel = format!("/api/v1/payments/{id}/cancel");
+    merchant.api.post_empty(&cancel).await.refused(400, "PAYMENT_ALREADY_PROCESSED");
+    let told = provider.event("payment.completed", &id);
+    provider.call_back(&gateway.anonymous(), &told).await.data();
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!((provider.orders().len(), merchant.balance("ARS").await), (1, (600, 0)));
+    gateway.check();
+}
+
+async fn partner_destinations_reach_the_rail_whole(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    merchant
+        .edit_routes(|route| {
+            if route["partner"] == true {
+                route["rail"] = json!(provider.rail());
+            }
+        })
+        .await;
+    assert!(route(&provider, "deposit", "MXN", "spei")["rail"].is_string());
+    merchant.fund("GEL", 1_000).await;
+    let saved = json!({
+        "environment": "test", "kind": "sepa", "iban": "DE89370400440532013000", "swift": "DEUTDEFF",
+        "beneficiaryName": "Nino", "beneficiaryBank": "Bank", "address": "Street 1", "reference": "r",
+    });
+    let path = merchant.operator_path("/beneficiaries");
+    let saved = gateway.operator().post(&path, &saved).await.data();
+    let account =
+        saved["ibanAccountId"].as_str().map_or_else(|| saved["ibanAccountId"].to_string(), str::to_owned);
+    let wallet = json!({ "kind": "wallet", "scheme": "phone", "value": "995123456789" });
+    let sepa = json!({ "kind": "sepa", "ibanAccountId": account });
+    for destination in [wallet, sepa] {
+        let id = merchant.create(&draft::partner_withdrawal("GEL", 100, destination.clone())).await;
+        let order = eventually("the provider to take it on", async || provider.order(&id)).await;
+        let sent = &order.body["payout"]["partnerDestination"];
+        assert_eq!(sent["kind"], destination["kind"]);
+        if destination["kind"] == "sepa" {
+            assert_eq!(
+                sent["bank"]["iban"], "DE89370400440532013000",
+                "the account behind the number: {sent}"
+            );
+        }
+    }
+}

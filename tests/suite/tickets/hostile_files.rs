@@ -1,0 +1,251 @@
+//! Files and URLs that somebody made to do harm.
+
+use std::io::Write as _;
+
+use quipu_tests::{Database, Gateway, Setup, eventually, on_both_databases};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::desk::{PIXEL, comment_with, created, fetch, invalid, named, path, plain, put, sent, upload_url};
+
+on_both_databases!(
+    a_file_that_breaks_a_rule_is_refused_and_leaves_nothing,
+    an_upload_url_is_good_for_one_file,
+    an_upload_belongs_to_one_ticket_of_one_merchant,
+    a_url_ends_and_cannot_be_changed,
+    pictures_that_would_burst_have_no_small_one,
+    transfers_are_counted_by_address,
+);
+
+const LIMIT: usize = 10_485_760;
+
+/// What is stored below the folder of attachments.
+fn stored(gateway: &Gateway) -> Vec<String> {
+    fn walk(folder: &std::path::Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().is_dir() {
+                walk(&entry.path(), found);
+            } else {
+                found.push(entry.path().display().to_string());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&gateway.data_folder().join("attachments"), &mut found);
+    found
+}
+
+#[track_caller]
+fn told(answer: &(StatusCode, Value), status: u16, code: &str) {
+    assert_eq!((answer.0.as_u16(), answer.1["error_code"].as_str()), (status, Some(code)), "{}", answer.1);
+}
+
+async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let id = plain(api).await;
+    let png = async || upload_url(api, &id, "a.png", "image/png").await["upload_url"].clone();
+    let dressed: &[&[u8]] = &[
+        b"<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"></svg>",
+        b"<!doctype html><script>alert(1)</script><!-- \x89PNG -->",
+        b"GIF89a and a script",
+        b"",
+    ];
+    for bytes in dressed {
+        told(&put(&png().await, "image/png", bytes).await, 415, "UNSUPPORTED_MEDIA_TYPE");
+    }
+    told(&put(&png().await, "image/gif", PIXEL).await, 415, "UNSUPPORTED_MEDIA_TYPE");
+    told(&put(&png().await, "text/html", PIXEL).await, 415, "UNSUPPORTED_MEDIA_TYPE");
+
+    let mut whole = PIXEL.to_vec();
+    whole.resize(LIMIT + 1, 0);
+    told(&put(&png().await, "image/png", &whole).await, 413, "BODY_TOO_LARGE");
+    // Not announced, but in pieces.
+    let url = png().await;
+    let pieces = whole.chunks(64 * 1024).map(|piece| Ok::<_, std::io::Error>(piece.to_vec()));
+    let pieces: Vec<_> = pieces.collect();
+    let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    let request =
+        reqwest::Client::new().put(url.as_str().expect("a URL")).header("content-type", "image/png");
+    // The gateway may close before all is sent.
+    if let Ok(answer) = request.body(body).send().await {
+        assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    half_sent(&png().await);
+    eventually("what was half sent to be gone", async || stored(&gateway).is_empty().then_some(())).await;
+    whole.truncate(LIMIT);
+    let url = upload_url(api, &id, "a.png", "image/png").await;
+    assert_eq!(
+        put(&url["upload_url"], "image/png", &whole).await.0,
+        StatusCode::OK,
+        "the last byte that fits"
+    );
+    let comment = created(&comment_with(api, &id, &[named(&url, "a.png", "image/png")]).await);
+    assert_eq!(comment["attachments"][0]["size"], LIMIT);
+    gateway.assert_no_panic();
+}
+
+/// Announces a whole file, sends its beginning, and hangs up.
+fn half_sent(url: &Value) {
+    let url = url.as_str().expect("a URL").strip_prefix("http://").expect("http");
+    let (host, rest) = url.split_once('/').expect("a path");
+    let mut socket = std::net::TcpStream::connect(host).expect("a connection");
+    let head = format!(
+        "PUT /{rest} HTTP/1.1\r\nHost: {host}\r\nContent-Type: image/png\r\nContent-Length: 100000\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).expect("sent");
+    socket.write_all(PIXEL).expect("sent");
+}
+
+async fn an_upload_url_is_good_for_one_file(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let id = plain(api).await;
+    let url = upload_url(api, &id, "a.png", "image/png").await;
+    let other = [PIXEL, b"more"].concat();
+    // At the same instant, and afterwards.
+    let (one, two) = tokio::join!(
+        put(&url["upload_url"], "image/png", PIXEL),
+        put(&url["upload_url"], "image/png", &other)
+    );
+    let mut statuses = [one.0.as_u16(), two.0.as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409], "{one:?} {two:?}");
+    told(&put(&url["upload_url"], "image/png", PIXEL).await, 409, "UPLOAD_URL_USED");
+    assert_eq!(stored(&gateway).len(), 1);
+    let file = named(&url, "a.png", "image/png");
+    created(&comment_with(api, &id, std::slice::from_ref(&file)).await);
+    invalid(&comment_with(api, &id, &[file]).await, "attachments.0");
+    told(&put(&url["upload_url"], "image/png", PIXEL).await, 409, "UPLOAD_URL_USED");
+}
+
+async fn an_upload_belongs_to_one_ticket_of_one_merchant(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (owner, other) = (gateway.merchant().await, gateway.merchant().await);
+    let live = owner.key(&json!({ "environment": "live" })).await;
+    let (id, second) = (plain(&owner.api).await, plain(&owner.api).await);
+    let (foreign, in_live) = (plain(&other.api).await, plain(&live).await);
+    let file = sent(&owner.api, &id, "a.png", "image/png", PIXEL).await;
+    for (api, ticket) in [(&owner.api, &second), (&other.api, &foreign), (&live, &in_live)] {
+        invalid(&comment_with(api, ticket, std::slice::from_ref(&file)).await, "attachments.0");
+    }
+    let with = |member: &str, value: Value| {
+        let mut file = file.clone();
+        file[member] = value;
+        file
+    };
+    for (file, field) in [
+        (with("content_type", json!("image/gif")), "attachments.0"),
+        (with("key", json!("test/1/x/y")), "attachments.0"),
+        (with("attachment_id", json!("019aa3b5-ec00-7fff-bfff-ffffffffffff")), "attachments.0"),
+        (with("attachment_id", json!("x")), "attachments.0.attachment_id"),
+        (with("content_type", json!("text/html")), "attachments.0.content_type"),
+        (with("filename", json!("../a.png")), "attachments.0.filename"),
+        (with("key", json!(null)), "attachments.0.key"),
+    ] {
+        invalid(&comment_with(&owner.api, &id, &[file]).await, field);
+    }
+    invalid(
+        &comment_with(&owner.api, &id, &[file.clone(), file.clone()]).await,
+        "attachments.1.attachment_id",
+    );
+    let not_sent = upload_url(&owner.api, &id, "b.png", "image/png").await;
+    let not_sent = named(&not_sent, "b.png", "image/png");
+    invalid(&comment_with(&owner.api, &id, &[file.clone(), not_sent]).await, "attachments.1");
+    assert_eq!(owner.api.get(&path(&id, "/comments")).await.ok()["total"], 0);
+    created(&comment_with(&owner.api, &id, &[with("filename", json!("renamed.png"))]).await);
+}
+
+async fn a_url_ends_and_cannot_be_changed(database: Database) {
+    let gateway = Setup::new(database)
+        .set("ATTACHMENTS__UPLOAD_EXPIRES_IN", "2s")
+        .set("ATTACHMENTS__DOWNLOAD_EXPIRES_IN", "2s")
+        .start()
+        .await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let (id, other) = (plain(api).await, plain(api).await);
+    let file = sent(api, &id, "a.png", "image/png", PIXEL).await;
+    let comment = created(&comment_with(api, &id, &[file]).await);
+    let attachment = comment["attachments"][0]["id"].as_str().expect("an id");
+    let links = api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data();
+    let url = links["download_url"].as_str().expect("a URL");
+    let (head, signature) = url.rsplit_once('=').expect("a signature");
+    for changed in [
+        format!("{head}={}", "0".repeat(signature.len())),
+        format!("{head}="),
+        url.replace("expires=", "expires=9"),
+        url.replacen(&id, &other, 1),
+        url.replacen("/test/", "/live/", 1),
+        url.replacen("/files/", "/uploads/", 1),
+        url.split('?').next().expect("a path").to_owned(),
+        url.replacen(attachment, &format!("{attachment}/thumbnail"), 1),
+    ] {
+        let status = fetch(&json!(changed)).await.status();
+        assert!([403, 404, 405].contains(&status.as_u16()), "{status} {changed}");
+    }
+    let url = upload_url(api, &id, "b.png", "image/png").await;
+    assert_eq!(url["expires_in"], 2);
+    let ended = async |url: &Value| {
+        let answer = fetch(url).await;
+        (answer.status() != StatusCode::OK).then_some(answer)
+    };
+    let answer = eventually("the link to end", async || ended(&links["download_url"]).await).await;
+    let body: Value = serde_json::from_str(&answer.text().await.expect("UTF-8")).expect("JSON");
+    assert_eq!((&body["error_code"], &body["success"]), (&json!("URL_EXPIRED"), &json!(false)));
+    eventually("the upload URL to end", async || {
+        let (status, body) = put(&url["upload_url"], "text/plain", b"x").await;
+        (status == StatusCode::FORBIDDEN && body["error_code"] == "URL_EXPIRED").then_some(())
+    })
+    .await;
+    told(&put(&url["upload_url"], "image/png", PIXEL).await, 403, "URL_EXPIRED");
+    // What has arrived may be named after its URL has ended.
+    assert_eq!(stored(&gateway).iter().filter(|file| !file.contains(".thumb")).count(), 1);
+}
+
+async fn pictures_that_would_burst_have_no_small_one(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let id = plain(api).await;
+    let mut burst = PIXEL.to_vec();
+    burst[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
+    let hostile = [
+        sent(api, &id, "a.png", "image/png", &burst).await,
+        sent(api, &id, "b.jpg", "image/jpeg", b"\xff\xd8\xff\xe0 no picture at all").await,
+        sent(api, &id, "c.gif", "image/gif", b"GIF89a\xff\xff\xff\xff\xf7\0\0").await,
+        sent(api, &id, "d.webp", "image/webp", b"RIFF\x24\0\0\0WEBPVP8L\x17\0\0\0\x2f\xff\xff\xff\xff").await,
+        sent(api, &id, "e.png", "image/png", PIXEL).await,
+    ];
+    let comment = created(&comment_with(api, &id, &hostile).await);
+    let ids: Vec<_> =
+        comment["attachments"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect();
+    let thumb = async |place: usize| {
+        let attachment = ids[place].as_str().expect("an id");
+        api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data()["thumb_url"].clone()
+    };
+    // They are made one after the other, and the good one comes through all the same.
+    eventually("the good picture's small one", async || (!thumb(4).await.is_null()).then_some(())).await;
+    eventually("all of them to be looked at", async || {
+        let waiting = gateway.query_sql("SELECT COUNT(*) FROM work WHERE queue = 'thumbnails'");
+        (waiting == ["0"]).then_some(())
+    })
+    .await;
+    for place in 0..4 {
+        assert_eq!(thumb(place).await, json!(null), "{place}");
+    }
+    gateway.assert_no_panic();
+}
+
+async fn transfers_are_counted_by_address(database: Database) {
+    let gateway = Setup::new(database).set("LIMITS__PAGES_PER_MINUTE", "3").start().await;
+    let url = json!(format!("{}/files/test/1/x/y", gateway.anonymous().base_url()));
+    for _ in 0..3 {
+        assert_eq!(fetch(&url).await.status(), StatusCode::NOT_FOUND);
+    }
+    let answer = fetch(&url).await;
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(answer.headers().contains_key("retry-after"));
+}

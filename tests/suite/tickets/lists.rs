@@ -1,0 +1,187 @@
+//! Lists of tickets.
+
+use quipu_tests::{Database, Gateway, draft, instant_in, on_both_databases};
+use serde_json::{Value, json};
+
+use super::desk::{id_of, invalid, opened, path, plain, set_status};
+
+on_both_databases!(
+    a_list_shows_summaries_and_exact_totals,
+    a_list_is_narrowed_by_every_filter,
+    a_list_is_sorted_as_asked,
+    a_search_takes_every_character_as_it_stands,
+    a_wrong_parameter_is_named,
+);
+
+async fn ids(api: &quipu_tests::Client, query: &str) -> Vec<String> {
+    let list = api.get(&format!("/api/v1/tickets{query}")).await.ok();
+    let ids: Vec<_> = list["data"].as_array().expect("a list").iter().map(id_of).collect();
+    let within = |name: &str, usual: u64| {
+        let given = query.split(['?', '&']).find_map(|part| part.strip_prefix(&format!("{name}=")));
+        given.map_or(usual, |given| given.parse().expect("a number"))
+    };
+    let (limit, offset) = (within("limit", 20), within("offset", 0));
+    let total = list["total"].as_u64().expect("a total");
+    assert_eq!(ids.len() as u64, total.saturating_sub(offset).min(limit), "{query}: {list}");
+    assert_eq!(list["pagination"]["total"], total);
+    ids
+}
+
+async fn a_list_shows_summaries_and_exact_totals(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let empty = merchant.api.get("/api/v1/tickets").await.ok();
+    assert_eq!(
+        empty,
+        json!({
+            "success": true, "data": [], "total": 0,
+            "pagination": { "total": 0, "limit": 20, "offset": 0, "total_pages": 0 },
+        })
+    );
+    let mut opened = Vec::new();
+    for _ in 0..23 {
+        opened.push(plain(&merchant.api).await);
+    }
+    opened.reverse();
+    assert_eq!(ids(&merchant.api, "").await, opened[..20], "newest first");
+    assert_eq!(ids(&merchant.api, "?limit=5&offset=20").await, opened[20..]);
+    assert_eq!(ids(&merchant.api, "?limit=5&offset=23").await, [""; 0]);
+    let list = merchant.api.get("/api/v1/tickets?limit=5").await.ok();
+    assert_eq!(list["pagination"], json!({ "total": 23, "limit": 5, "offset": 0, "total_pages": 5 }));
+    let whole = merchant.api.get(&path(&opened[0], "")).await.data();
+    let mut expected = json!({});
+    for name in [
+        "ticket_id",
+        "title",
+        "status",
+        "category",
+        "payment_id",
+        "requires_refund",
+        "created_at",
+        "updated_at",
+        "last_activity_at",
+    ] {
+        expected[name] = whole[name].clone();
+    }
+    assert_eq!(list["data"][0], expected);
+}
+
+async fn a_list_is_narrowed_by_every_filter(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let payment = merchant.create(&draft::deposit_mxn(500)).await;
+    let bug = opened(api, json!({ "title": "alpha", "category": "bug", "payment_id": payment })).await;
+    let question =
+        opened(api, json!({ "title": "beta", "category": "question", "description": "ALPHA" })).await;
+    let closed = opened(api, json!({ "title": "gamma", "category": "bug" })).await;
+    api.post_empty(&path(&closed, "/close")).await.data();
+    let (past, future) = ("2020-01-01", instant_in(std::time::Duration::from_hours(24)));
+    for (query, expected) in [
+        ("?status=open".to_owned(), vec![&question, &bug]),
+        ("?status=closed".to_owned(), vec![&closed]),
+        ("?status=closed&status=open".to_owned(), vec![&closed, &question, &bug]),
+        ("?category=bug".to_owned(), vec![&closed, &bug]),
+        ("?category=bug&category=question&status=open".to_owned(), vec![&question, &bug]),
+        ("?search=alpha".to_owned(), vec![&question, &bug]),
+        ("?search=".to_owned(), vec![&closed, &question, &bug]),
+        ("?search=Alpha&category=bug".to_owned(), vec![&bug]),
+        (format!("?payment_id={payment}"), vec![&bug]),
+        ("?payment_id=pay_1763683200000_aaaaaaaaaaaa".to_owned(), vec![]),
+        (format!("?created_after={past}&created_before={future}"), vec![&closed, &question, &bug]),
+        (format!("?created_after={future}"), vec![]),
+        (format!("?created_before={past}&search=alpha"), vec![]),
+    ] {
+        assert_eq!(ids(api, &query).await.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+    let record = api.get(&path(&bug, "")).await.data();
+    let at = record["created_at"].as_str().expect("an instant");
+    assert!(
+        ids(api, &format!("?created_after={at}&created_before={at}")).await.contains(&bug),
+        "ends included"
+    );
+}
+
+async fn a_list_is_sorted_as_asked(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let [a, b, c] = [plain(api).await, plain(api).await, plain(api).await];
+    set_status(&gateway, &b, "in_progress").await;
+    api.post_empty(&path(&a, "/close")).await.data();
+    api.post(&path(&b, "/comments"), &json!({ "body": "last" })).await;
+    for (query, expected) in [
+        ("?sort_by=created_at", [&c, &b, &a]),
+        ("?sort_order=asc", [&a, &b, &c]),
+        ("?sort_by=updated_at", [&a, &b, &c]),
+        ("?sort_by=updated_at&sort_order=asc", [&c, &b, &a]),
+        ("?sort_by=last_activity_at", [&b, &a, &c]),
+        ("?sort_by=last_activity_at&sort_order=asc", [&c, &a, &b]),
+        ("?sort_by=status", [&a, &b, &c]),
+        ("?sort_by=status&sort_order=asc", [&c, &b, &a]),
+    ] {
+        assert_eq!(ids(api, query).await.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+}
+
+async fn a_search_takes_every_character_as_it_stands(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, other) = (gateway.merchant().await, gateway.merchant().await);
+    let api = &merchant.api;
+    opened(&other.api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end" })).await;
+    let id =
+        opened(api, json!({ "title": "100% of Ñandú's \"order\"_7 \\ end", "description": "straße" })).await;
+    opened(api, json!({ "title": "1000 others", "description": "orderX7" })).await;
+    for found in [
+        "100%25",
+        "%25",
+        "_",
+        "_7",
+        "%25 OF",
+        "ñandú",
+        "ÑANDÚ",
+        "'s",
+        "\"ORDER\"",
+        "\\",
+        "\\ e",
+        "STRASSE",
+        "aß",
+        "of Ñ",
+    ] {
+        let query = format!("?search={}", found.replace(' ', "+").replace('"', "%22").replace('\\', "%5C"));
+        assert_eq!(ids(api, &query).await, std::slice::from_ref(&id), "{found}");
+    }
+    for missed in
+        ["100%25%25", "__", "order_7", "n%C3%A1ndu", "end straße", "end%20OR%20100", "*", "ord*", "-100"]
+    {
+        let query = format!("?search={}", missed.replace(' ', "+"));
+        assert_eq!(ids(api, &query).await, [""; 0], "{missed}");
+    }
+    let longest: Value = "x".repeat(100).into();
+    ids(api, &format!("?search={}", longest.as_str().expect("a text"))).await;
+}
+
+async fn a_wrong_parameter_is_named(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let api = gateway.merchant().await.api;
+    let long = format!("search={}", "x".repeat(101));
+    for (query, field) in [
+        ("status=gone", "status"),
+        ("status=open&status=gone", "status"),
+        ("category=gossip", "category"),
+        (long.as_str(), "search"),
+        ("search=a&search=b", "search"),
+        ("search=%00", "search"),
+        ("payment_id=x", "payment_id"),
+        ("created_after=soon", "created_after"),
+        ("created_before=later", "created_before"),
+        ("sort_by=title", "sort_by"),
+        ("sort_order=up", "sort_order"),
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("offset=-1", "offset"),
+    ] {
+        invalid(&api.get(&format!("/api/v1/tickets?{query}")).await, field);
+    }
+    api.get("/api/v1/tickets?unknown=1").await.ok();
+}

@@ -1,0 +1,118 @@
+//! Targets that payments name for themselves.
+
+use quipu_tests::{Database, Delivery, Gateway, Merchant, Receiver, draft, eventually, on_both_databases};
+use serde_json::{Value, json};
+
+use super::{QUIET, endpoint, path_of};
+
+on_both_databases!(
+    a_payment_names_its_own_target,
+    a_named_target_is_reused_and_enabled_again,
+    a_target_that_is_also_configured_gets_both_deliveries,
+    a_rotated_secret_signs_on_beside_its_successor,
+);
+
+async fn default_secret(merchant: &Merchant) -> String {
+    let data = merchant.api.get(&format!("/api/v1/merchants/{}", merchant.id)).await.data();
+    data["default_webhook_secret"].as_str().expect("a secret").to_owned()
+}
+
+fn naming(url: &str, events: Option<&[&str]>) -> Value {
+    let mut draft = draft::deposit_mxn(100);
+    draft["webhook_url"] = json!(url);
+    if let Some(events) = events {
+        draft["webhook_events"] = json!(events);
+    }
+    draft
+}
+
+async fn named(merchant: &Merchant) -> Vec<Value> {
+    let list = merchant.api.get("/webhooks?source=in_request").await.ok();
+    list["data"].as_array().expect("a list").clone()
+}
+
+async fn a_payment_names_its_own_target(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
+    let id = merchant.create(&naming(&receiver.url("/a"), None)).await;
+    // Another payment of the same merchant names nothing, and a third asks for less.
+    merchant.create(&draft::deposit_mxn(100)).await;
+    let few = merchant.create(&naming(&receiver.url("/few"), Some(&["payment.completed"]))).await;
+    let deliveries = receiver.wait_for("/a", 2).await;
+    let secret = default_secret(&merchant).await;
+    assert!(deliveries.iter().all(|it| it.is_signed_with(&secret)));
+    let mut heard: Vec<_> = deliveries.iter().map(Delivery::event_type).collect();
+    heard.sort();
+    assert_eq!(heard, ["payment.completed", "payment.created"]);
+    assert!(deliveries.iter().all(|it| it.json()["data"]["payment"]["transaction_id"] == id));
+    let completed = receiver.wait_for("/few", 1).await;
+    assert_eq!(completed[0].json()["data"]["payment"]["transaction_id"], few);
+    tokio::time::timeout(QUIET, receiver.wait_for("/a", 3)).await.expect_err("nothing of other payments");
+    assert_eq!(receiver.count("/few"), 1);
+
+    assert_eq!(
+        merchant.api.get("/webhooks").await.ok()["total"],
+        0,
+        "they are not among the configured ones"
+    );
+    let endpoints = named(&merchant).await;
+    assert_eq!(endpoints.len(), 2);
+    assert!(endpoints.iter().all(|it| it["source"] == "in_request" && it["enabled"] == true));
+    assert!(endpoints.iter().all(|it| it.get("secret").is_none()));
+}
+
+async fn a_named_target_is_reused_and_enabled_again(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
+    let url = receiver.url("/a");
+    for _ in 0..3 {
+        merchant.create(&naming(&url, Some(&["payment.created"]))).await;
+    }
+    receiver.wait_for("/a", 3).await;
+    let endpoints = named(&merchant).await;
+    assert_eq!(endpoints.len(), 1);
+    merchant.api.put(&path_of(&endpoints[0], "/disable"), &json!({})).await.data();
+    merchant.create(&naming(&url, Some(&["payment.created"]))).await;
+    receiver.wait_for("/a", 4).await;
+    let endpoints = named(&merchant).await;
+    assert_eq!((endpoints.len(), &endpoints[0]["enabled"]), (1, &json!(true)));
+    let other = json!({ "url": "https://elsewhere.example" });
+    merchant.api.put(&path_of(&endpoints[0], ""), &other).await.invalid("url");
+
+    merchant.api.delete(&path_of(&endpoints[0], "")).await.data();
+    merchant.create(&naming(&url, Some(&["payment.created"]))).await;
+    receiver.wait_for("/a", 5).await;
+    assert_ne!(named(&merchant).await[0]["id"], endpoints[0]["id"]);
+}
+
+async fn a_target_that_is_also_configured_gets_both_deliveries(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
+    let made = endpoint(&merchant.api, &receiver.url("/a"), &["payment.created"]).await;
+    merchant.create(&naming(&receiver.url("/a"), Some(&["payment.created"]))).await;
+    let both = receiver.wait_for("/a", 2).await;
+    assert_eq!(both[0].header("webhook-id"), both[1].header("webhook-id"));
+    for secret in [made["secret"].as_str().expect("a secret"), &default_secret(&merchant).await] {
+        assert_eq!(both.iter().filter(|it| it.is_signed_with(secret)).count(), 1);
+    }
+}
+
+async fn a_rotated_secret_signs_on_beside_its_successor(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
+    let old = default_secret(&merchant).await;
+    let path = merchant.operator_path("/rotate-webhook-secret");
+    let rotated = gateway.operator().post(&path, &json!({ "environment": "test" })).await.data();
+    let new = rotated["default_webhook_secret"].as_str().expect("a secret").to_owned();
+    assert_ne!(old, new);
+    assert_eq!(default_secret(&merchant).await, new);
+    // A node may believe for a second what it read before.
+    eventually("a delivery under both secrets", async || {
+        let before = receiver.count("/a");
+        merchant.create(&naming(&receiver.url("/a"), Some(&["payment.created"]))).await;
+        let delivery = receiver.wait_for("/a", before + 1).await.pop().expect("the last");
+        let signatures = delivery.header("webhook-signature").split(' ').count();
+        (signatures == 2 && delivery.is_signed_with(&old) && delivery.is_signed_with(&new)).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,167 @@
+//! The ten operations, their refusals, and what the operator configures.
+
+use quipu_tests::{Client, Database, Gateway, on_both_databases};
+use serde_json::{Value, json};
+
+use super::{endpoint, path_of};
+
+on_both_databases!(
+    an_endpoint_is_made_read_changed_and_removed,
+    everything_wrong_with_a_request_is_named,
+    nobody_sees_another_merchants_endpoints,
+    each_operation_asks_for_its_scope,
+    a_merchant_has_fifty_endpoints_at_most,
+    the_operator_configures_endpoints,
+);
+
+const DEFAULTS: [&str; 4] = ["payment.created", "payment.completed", "payment.failed", "payment.refunded"];
+
+async fn an_endpoint_is_made_read_changed_and_removed(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let api = gateway.merchant().await.api;
+    let made = api.post("/webhooks", &json!({ "url": "https://a.example/hook" })).await.data();
+    assert_eq!(made["events"], json!(DEFAULTS));
+    assert_eq!((&made["enabled"], &made["source"]), (&json!(true), &json!("admin")));
+    assert_eq!((&made["description"], &made["disabled_reason"]), (&Value::Null, &Value::Null));
+    let secret = made["secret"].as_str().expect("shown once");
+    assert!(secret.starts_with("whsec_") && secret.len() == 6 + 44, "{secret}");
+
+    let read = api.get(&path_of(&made, "")).await.data();
+    let mut without_secret = made.clone();
+    without_secret.as_object_mut().expect("an object").remove("secret");
+    assert_eq!(read, without_secret);
+    let change = json!({ "events": ["ticket.created"], "description": "tickets" });
+    let changed = api.put(&path_of(&made, ""), &change).await.data();
+    assert_eq!((&changed["events"], &changed["description"]), (&change["events"], &change["description"]));
+    assert_eq!(changed["url"], made["url"]);
+    let disabled = api.put(&path_of(&made, "/disable"), &json!({})).await.data();
+    assert_eq!(disabled["enabled"], false);
+    let enabled = api.put(&path_of(&made, "/enable"), &json!({})).await.data();
+    assert_eq!(enabled["enabled"], true);
+
+    let other = endpoint(&api, "https://b.example", &["payout.failed"]).await;
+    let list = api.get("/api/v1/webhooks").await.ok();
+    let ids: Vec<_> = list["data"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect();
+    assert_eq!((ids, &list["total"]), (vec![other["id"].clone(), made["id"].clone()], &json!(2)));
+    api.delete(&path_of(&made, "")).await.data();
+    for path in ["", "/events"] {
+        api.get(&path_of(&made, path)).await.refused(404, "WEBHOOK_NOT_FOUND");
+    }
+    assert_eq!(api.get("/webhooks").await.ok()["total"], 1);
+
+    let own = format!("whsec_{}", "QUJD".repeat(8));
+    let made = api.post("/webhooks", &json!({ "url": "https://c.example", "secret": own })).await.data();
+    assert_eq!(made["secret"], own);
+}
+
+async fn everything_wrong_with_a_request_is_named(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let api = gateway.merchant().await.api;
+    for (member, wrong) in [
+        ("url", json!(null)),
+        ("url", json!("ftp://a.example")),
+        ("url", json!(format!("https://a.example/{}", "x".repeat(2048)))),
+        ("events", json!(["payment.paid"])),
+        ("events", json!([])),
+        ("events", json!("payment.created")),
+        ("description", json!(7)),
+        ("secret", json!("whsec_short")),
+    ] {
+        let mut body = json!({ "url": "https://a.example" });
+        body[member] = wrong;
+        api.post("/api/v1/webhooks", &body).await.invalid(member);
+    }
+    let made = endpoint(&api, "https://a.example", &DEFAULTS).await;
+    api.put(&path_of(&made, ""), &json!({ "url": "a.example" })).await.invalid("url");
+    api.post(&path_of(&made, "/test"), &json!({})).await.invalid("event_type");
+    api.post(&path_of(&made, "/test"), &json!({ "event_type": "payment.paid" })).await.invalid("event_type");
+    api.get("/api/v1/webhooks?source=elsewhere").await.invalid("source");
+    api.get(&path_of(&made, "/events?status=lost")).await.invalid("status");
+    api.post(&path_of(&made, "/retry"), &json!({ "since": "yesterday" })).await.invalid("since");
+    for id in ["x", "00000000-0000-7000-8000-000000000000"] {
+        api.get(&format!("/webhooks/{id}")).await.refused(404, "WEBHOOK_NOT_FOUND");
+    }
+    let live = gateway.merchant().await.key(&json!({ "environment": "live" })).await;
+    live.post("/webhooks", &json!({ "url": "http://a.example" })).await.invalid("url");
+    live.post("/webhooks", &json!({ "url": "https://a.example" })).await.data();
+}
+
+async fn nobody_sees_another_merchants_endpoints(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (owner, other) = (gateway.merchant().await, gateway.merchant().await);
+    let live = owner.key(&json!({ "environment": "live" })).await;
+    let made = endpoint(&owner.api, "https://a.example", &DEFAULTS).await;
+    for stranger in [&other.api, &live] {
+        assert_eq!(stranger.get("/webhooks").await.ok()["total"], 0);
+        for answer in [
+            stranger.get(&path_of(&made, "")).await,
+            stranger.get(&path_of(&made, "/events")).await,
+            stranger.put(&path_of(&made, ""), &json!({ "url": "x" })).await,
+            stranger.put(&path_of(&made, "/disable"), &json!({})).await,
+            stranger.put(&path_of(&made, "/enable"), &json!({})).await,
+            stranger.post(&path_of(&made, "/retry"), &json!({})).await,
+            stranger.post(&path_of(&made, "/test"), &json!({ "event_type": "payment.created" })).await,
+            stranger.delete(&path_of(&made, "")).await,
+        ] {
+            answer.refused(404, "WEBHOOK_NOT_FOUND");
+        }
+    }
+    assert_eq!(owner.api.get(&path_of(&made, "")).await.data()["enabled"], true);
+}
+
+async fn each_operation_asks_for_its_scope(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let made = endpoint(&merchant.api, "https://a.example", &DEFAULTS).await;
+    let with = async |scope: &str| merchant.key(&json!({ "scopes": [scope] })).await;
+    let read = with("webhooks.view").await;
+    read.get("/webhooks").await.ok();
+    read.get(&path_of(&made, "/events")).await.ok();
+    let lacking = async |api: &Client| {
+        [
+            api.put(&path_of(&made, "/enable"), &json!({})).await,
+            api.put(&path_of(&made, "/disable"), &json!({})).await,
+            api.post(&path_of(&made, "/retry"), &json!({})).await,
+            api.post(&path_of(&made, "/test"), &json!({ "event_type": "payment.created" })).await,
+            api.delete(&path_of(&made, "")).await,
+            api.post("/webhooks", &json!({ "url": "https://b.example" })).await,
+        ]
+    };
+    for answer in lacking(&read).await {
+        answer.refused(403, "SCOPE_MISSING");
+    }
+    let update = with("webhooks.update").await;
+    update.put(&path_of(&made, "/enable"), &json!({})).await.data();
+    update.delete(&path_of(&made, "")).await.refused(403, "SCOPE_MISSING");
+    with("webhooks.create").await.post("/webhooks", &json!({ "url": "https://b.example" })).await.data();
+    with("webhooks.delete").await.delete(&path_of(&made, "")).await.data();
+}
+
+async fn a_merchant_has_fifty_endpoints_at_most(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    for number in 0..50 {
+        endpoint(&merchant.api, &format!("https://{number}.example"), &DEFAULTS).await;
+    }
+    let one_more = json!({ "url": "https://more.example" });
+    merchant.api.post("/webhooks", &one_more).await.refused(400, "LIMIT_REACHED");
+    merchant.key(&json!({ "environment": "live" })).await.post("/webhooks", &one_more).await.data();
+}
+
+async fn the_operator_configures_endpoints(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    let path = merchant.operator_path("/webhooks");
+    operator.post(&path, &json!({ "url": "https://a.example" })).await.invalid("environment");
+    let body = json!({ "environment": "test", "url": "https://a.example", "events": ["payout.created"] });
+    let made = operator.post(&path, &body).await.data();
+    assert!(made["secret"].is_string());
+    let seen = merchant.api.get(&path_of(&made, "")).await.data();
+    assert_eq!((&seen["source"], &seen["events"]), (&json!("admin"), &body["events"]));
+    assert_eq!(operator.get(&format!("{path}?environment=test")).await.ok()["total"], 1);
+    assert_eq!(operator.get(&path).await.ok()["total"], 0);
+    let log = operator.get("/operator/v1/audit-log?limit=1").await.ok();
+    assert_eq!(log["data"][0]["action"], "webhook.create", "{log}");
+    assert!(!log.to_string().contains("whsec_"));
+    operator.post("/operator/v1/merchants/999/webhooks", &body).await.refused(404, "MERCHANT_NOT_FOUND");
+}
