@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     Answer,
+    contract::{self, Exchange},
     signature::{Signer, fresh_nonce, unix_seconds},
 };
 use quipu_kernel::{Clock, SystemClock};
@@ -32,6 +33,7 @@ impl Client {
     pub fn anonymous(base_url: &str) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_mins(1))
             .pool_max_idle_per_host(256)
             .build()
@@ -144,6 +146,7 @@ impl Client {
         body: Option<Vec<u8>>,
         headers: &[(&str, &str)],
     ) -> Result<Answer, reqwest::Error> {
+        let sent = body.clone();
         let mut request = self.http.request(method.clone(), format!("{}{path}", self.base_url));
         request = self.prove(request, &method, path, body.as_deref().unwrap_or_default());
         if let Some(body) = body {
@@ -157,7 +160,10 @@ impl Client {
         }
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Ok(Answer { status, headers, text: response.text().await? })
+        let answer = Answer { status, headers, text: response.text().await? };
+        let exchange = Exchange { method: &method, target: path, body: sent.as_deref(), answer: &answer };
+        contract::assert_documented(&exchange);
+        Ok(answer)
     }
 
     fn prove(&self, request: RequestBuilder, method: &Method, path: &str, body: &[u8]) -> RequestBuilder {

@@ -4,6 +4,7 @@
 mod answer;
 mod client;
 mod command;
+mod contract;
 mod database;
 pub mod draft;
 mod eventually;
