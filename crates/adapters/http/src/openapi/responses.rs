@@ -79,10 +79,7 @@ pub(super) fn of(row: &RouteRow, operation: &Operation) -> Value {
         answers.insert(status.to_string(), refusal(row.family(), status, operation.refuses_in_pages));
     }
     for (status, shows) in operation.also {
-        answers.insert(
-            status.to_string(),
-            json!({ "description": described(*status), "headers": headers(&[]), "content": shown(*shows) }),
-        );
+        answers.insert(status.to_string(), with_headers(described(*status), &[], *shows));
     }
     answers.insert(operation.status.to_string(), success(row, operation));
     answers.into()
@@ -104,11 +101,15 @@ fn success(row: &RouteRow, operation: &Operation) -> Value {
     if operation.parameters.contains(&"IdempotencyKey") {
         more.push("Idempotent-Replayed");
     }
-    let (description, headers) = (described(operation.status), headers(&more));
-    match operation.shows {
-        Shows::Nothing => json!({ "description": description, "headers": headers }),
-        shows => json!({ "description": description, "headers": headers, "content": shown(shows) }),
+    with_headers(described(operation.status), &more, operation.shows)
+}
+
+fn with_headers(description: &str, more: &[&str], shows: Shows) -> Value {
+    let mut answer = json!({ "description": description, "headers": headers(more) });
+    if !matches!(shows, Shows::Nothing) {
+        answer["content"] = shown(shows);
     }
+    answer
 }
 
 fn shown(shows: Shows) -> Value {
@@ -134,11 +135,18 @@ fn shown(shows: Shows) -> Value {
             ],
         })),
         Shows::Plain(name) => content(&schema(name)),
-        Shows::Media(kinds) => {
-            kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": {} }))).collect()
-        }
+        Shows::Media(kinds) => kinds.iter().map(|kind| ((*kind).to_owned(), media(kind))).collect(),
         Shows::Nothing => json!({}),
     }
+}
+
+fn media(kind: &str) -> Value {
+    let schema = match kind.split('/').next() {
+        _ if kind == "application/json" => json!({ "type": "object" }),
+        Some("text") => json!({ "type": "string" }),
+        _ => json!({ "type": "string", "format": "binary" }),
+    };
+    json!({ "schema": schema })
 }
 
 fn refused_statuses(row: &RouteRow, operation: &Operation) -> BTreeSet<u16> {
