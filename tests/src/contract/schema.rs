@@ -56,7 +56,7 @@ pub(super) fn named(name: &str) -> Value {
 /// Judges values by the schemas of one document.
 pub(super) struct Judge {
     definitions: Map<String, Value>,
-    made: Mutex<HashMap<String, Arc<Validator>>>,
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 impl Judge {
@@ -66,7 +66,7 @@ impl Judge {
             schemas.iter().map(|(name, schema)| (name.clone(), rewritten(schema, form))).collect()
         };
         let definitions = Form::ALL.into_iter().map(|form| (form.name().to_owned(), in_form(form)));
-        Self { definitions: definitions.collect(), made: Mutex::default() }
+        Self { definitions: definitions.collect(), validators: Mutex::default() }
     }
 
     pub(super) fn answer(&self, schema: &Value, value: &Value) -> Result<(), String> {
@@ -87,14 +87,14 @@ impl Judge {
     }
 
     fn validator(&self, schema: &Value, form: Form) -> Arc<Validator> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = made.entry(format!("{} {schema}", form.name()));
-        let make = || {
+        let mut validators = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
+        let validator = validators.entry(format!("{} {schema}", form.name()));
+        let compile = || {
             let whole = json!({ "allOf": [rewritten(schema, form)], "$defs": self.definitions });
             let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
             Arc::new(options.build(&whole).unwrap_or_else(|error| panic!("{error}: {schema}")))
         };
-        Arc::clone(made.or_insert_with(make))
+        Arc::clone(validator.or_insert_with(compile))
     }
 }
 

@@ -87,6 +87,9 @@ fn headers() -> Value {
         "X-RateLimit-Reset": integer("When the oldest counted second leaves the window, in Unix seconds."),
         "Retry-After": always(integer("After how many seconds to try again.")),
         "WWW-Authenticate": always(text("What is asked for.")),
+        "Deprecation": always(text("Since when another route should be used: `@` and Unix seconds (RFC 9745).")),
+        "Sunset": always(text("From when on the route may be gone: a date as in HTTP (RFC 8594).")),
+        "Link": always(text("Where it is written what to use instead.")),
         "Idempotent-Replayed": text("`true` if the answer was given before."),
     })
 }

@@ -81,7 +81,7 @@ pub(crate) fn document(audience: Audience) -> Value {
     })
 }
 
-fn described(row: &RouteRow) -> Value {
+pub(crate) fn described(row: &RouteRow) -> Value {
     let plain = plain(row);
     let operation = row.operation.as_ref().unwrap_or(&plain);
     let id = if operation.id.is_empty() { name_of(row) } else { operation.id.to_owned() };
@@ -91,6 +91,9 @@ fn described(row: &RouteRow) -> Value {
         "tags": [area(row.path())],
         "responses": responses::of(row, operation),
     });
+    if row.deprecation.is_some() {
+        described["deprecated"] = true.into();
+    }
     let text = in_words(row, operation);
     if !text.is_empty() {
         described["description"] = text.into();
@@ -175,6 +178,9 @@ fn in_words(row: &RouteRow, operation: &Operation) -> String {
         }
         text.push_str(&more);
     };
+    if let Some(deprecation) = row.deprecation {
+        add(deprecation.in_words());
+    }
     if let Some(scope) = row.scope() {
         add(format!("Scope `{}`.", scope.as_str()));
     }

@@ -98,6 +98,9 @@ fn success(row: &RouteRow, operation: &Operation) -> Value {
     if row.is_limited() {
         more.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
     }
+    if row.deprecation.is_some() {
+        more.extend(["Deprecation", "Sunset", "Link"]);
+    }
     if operation.parameters.contains(&"IdempotencyKey") {
         more.push("Idempotent-Replayed");
     }
