@@ -7,6 +7,7 @@
 #   QUIPU_CONTRACT_SEED      where its randomness begins (chosen anew each time)
 set -euo pipefail
 cd "$(dirname "$0")"
+here=$PWD
 . ../bed/install.sh
 
 : "${QUIPU_BIN:?the binary under test}"
@@ -99,10 +100,10 @@ judge() {
     bed_say "schemathesis calls every operation of $1"
     # Left out is only positive_data_acceptance: whether a payment is accepted depends on balances, routes and earlier
     # payments, which no schema can say.
-    SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$PWD" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$1" --workers 1 \
+    (cd "$work" && SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$1" --workers 1 \
         --max-examples "${QUIPU_CONTRACT_EXAMPLES:-5}" --max-time "${QUIPU_CONTRACT_SECONDS:-90}" \
         --seed "${QUIPU_CONTRACT_SEED:-$((RANDOM * 32768 + RANDOM))}" --continue-on-failure --no-color --warnings off \
-        --exclude-checks positive_data_acceptance >"$work/judged" 2>&1 || { cat "$work/judged" >&2; exit 1; }
+        --exclude-checks positive_data_acceptance) >"$work/judged" 2>&1 || { cat "$work/judged" >&2; exit 1; }
     sed -n '/= SUMMARY/,$p' "$work/judged"
 }
 judge api/v1/openapi.json
