@@ -96,6 +96,8 @@ npx --no-install openapi-typescript "$work/api.json" --output "$work/typescript/
 (cd "$work/typescript" && npx --no-install tsc --strict --target es2022 --module nodenext --skipLibCheck client.ts)
 timeout 120 node "$work/typescript/client.js"
 
+# What it holds against single operations is in its configuration.
+cp schemathesis.toml "$work/"
 judge() {
     bed_say "schemathesis calls every operation of $1"
     # Left out is only positive_data_acceptance: whether a payment is accepted depends on balances, routes and earlier
