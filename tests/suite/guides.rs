@@ -45,9 +45,8 @@ fn script(text: &str) -> String {
             "sh" => script.push_str(&lines),
             "sh server" => assert_eq!(lines, "make run", "the tests start the server themselves"),
             "sh listener" => {
-                script.push_str(&format!(
-                    "({lines}) >listener.out 2>&1 &\nuntil grep -q listening listener.out; do sleep 0.1; done"
-                ));
+                script.extend(["(", &lines, ") >listener.out 2>&1 &\n"]);
+                script.push_str("until grep -q listening listener.out; do sleep 0.1; done");
             }
             "text" | "json" => {}
             other => panic!("a block of the kind {other:?} is not run by anything"),
@@ -71,7 +70,7 @@ async fn clone_with_a_gateway(database: Database) -> Gateway {
 }
 
 /// Runs a guide, changed by `change`, and answers what it printed.
-async fn run(gateway: &Gateway, guide: &str, change: impl FnOnce(String) -> String) -> String {
+fn run(gateway: &Gateway, guide: &str, change: impl FnOnce(String) -> String) -> String {
     let script = change(script(&document(guide)));
     let output = tokio::task::block_in_place(|| gateway.bash(&script));
     output.ok().to_owned()
@@ -86,8 +85,7 @@ async fn getting_started_ends_with_a_verified_webhook(database: Database) {
         .port();
     let ending = "\nuntil [ \"$(grep -c 'signature verifies' listener.out)\" -ge 2 ]; do sleep 0.1; done\ncat listener.out\n";
     let printed =
-        run(&gateway, "GETTING-STARTED.md", |script| script.replace("9099", &port.to_string()) + ending)
-            .await;
+        run(&gateway, "GETTING-STARTED.md", |script| script.replace("9099", &port.to_string()) + ending);
     assert!(printed.contains("\"status\":\"completed\""), "{printed}");
     for event in ["payment.created", "payment.completed"] {
         let verified = |line: &str| line.starts_with(event) && line.ends_with("  signature verifies");
@@ -97,7 +95,7 @@ async fn getting_started_ends_with_a_verified_webhook(database: Database) {
 
 async fn testing_shows_what_the_simulator_does(database: Database) {
     let gateway = clone_with_a_gateway(database).await;
-    let printed = run(&gateway, "TESTING.md", |script| script).await;
+    let printed = run(&gateway, "TESTING.md", |script| script);
     let reached =
         |status: &str| printed.lines().filter(|line| line.ends_with(&format!(" is {status}"))).count();
     let counts = ["completed", "failed", "expired", "refunded", "cancelled"].map(reached);
@@ -112,7 +110,7 @@ async fn testing_shows_what_the_simulator_does(database: Database) {
 
 async fn going_live_onboards_a_merchant(database: Database) {
     let gateway = clone_with_a_gateway(database).await;
-    let printed = run(&gateway, "GOING-LIVE.md", |script| script).await;
+    let printed = run(&gateway, "GOING-LIVE.md", |script| script);
     for shown in ["first test key", "first live key", "\"clean\": true"] {
         assert!(printed.contains(shown), "{shown} is not there\n{printed}");
     }
@@ -122,13 +120,13 @@ async fn going_live_onboards_a_merchant(database: Database) {
 
 async fn errors_are_handled_as_the_program_says(database: Database) {
     let gateway = clone_with_a_gateway(database).await;
-    let printed = run(&gateway, "ERRORS.md", |script| script).await;
+    let printed = run(&gateway, "ERRORS.md", |script| script);
     assert_eq!(printed, "processing\ncompleted\n");
 }
 
 async fn versioning_finds_the_release(database: Database) {
     let gateway = clone_with_a_gateway(database).await;
-    let printed = run(&gateway, "VERSIONING.md", |script| script).await;
+    let printed = run(&gateway, "VERSIONING.md", |script| script);
     assert!(printed.contains(env!("CARGO_PKG_VERSION")), "{printed}");
 }
 
