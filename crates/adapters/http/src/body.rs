@@ -19,8 +19,14 @@ use actix_web::{
 use futures_util::StreamExt;
 use quipu_kernel::Problems;
 use serde_json::Value;
+use tokio::time::Instant;
 
-use crate::{code::ErrorCode, connection::Turn, error::ApiError};
+use crate::{
+    code::ErrorCode,
+    connection::{Announced, Conversation, NotWaitedFor, Turn},
+    error::ApiError,
+    settings::least_within,
+};
 
 /// The most a JSON body may have.
 pub(crate) const MAX_JSON: usize = 1024 * 1024;
@@ -66,8 +72,19 @@ impl Intake {
         }
     }
 
+    /// Refuses a body of another type before it is sent, where it is known that there will be one.
+    pub(crate) fn judge_announced(self, request: &HttpRequest) -> Result<(), ApiError> {
+        let is_certain = declared_length(request).is_some_and(|length| length > 0)
+            || is_announced(request) && request.headers().contains_key(header::EXPECT);
+        if is_certain { self.judge_kind(request) } else { Ok(()) }
+    }
+
     /// Refuses a body of another type. A body that does not say what it is counts as the right one.
     pub(crate) fn judge_type(self, request: &HttpRequest, body: &[u8]) -> Result<(), ApiError> {
+        if body.is_empty() { Ok(()) } else { self.judge_kind(request) }
+    }
+
+    fn judge_kind(self, request: &HttpRequest) -> Result<(), ApiError> {
         let expected = match self {
             Self::Json => "application/json",
             Self::Form => "application/x-www-form-urlencoded",
@@ -79,7 +96,7 @@ impl Intake {
                 value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
             })
         };
-        if body.is_empty() || is(header::CONTENT_TYPE, expected) && is(header::CONTENT_ENCODING, "identity") {
+        if is(header::CONTENT_TYPE, expected) && is(header::CONTENT_ENCODING, "identity") {
             return Ok(());
         }
         let message = format!("the body must be {expected}, not encoded");
@@ -97,8 +114,29 @@ pub(crate) async fn read(
     payload: &mut Payload,
     at_most: usize,
     timeout: Duration,
+    announced: Option<&Announced>,
 ) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(timeout, collect(payload, at_most)).await.unwrap_or_else(|_| Err(too_slow()))
+    let whole = async {
+        tokio::time::timeout(timeout, collect(payload, at_most)).await.unwrap_or_else(|_| Err(too_slow()))
+    };
+    unless_refused(whole, at_most as u64, announced).await
+}
+
+/// Reads on, unless what the client announces is too much, or no body at all.
+async fn unless_refused<T>(
+    reading: impl Future<Output = Result<T, ApiError>>,
+    at_most: u64,
+    announced: Option<&Announced>,
+) -> Result<T, ApiError> {
+    let Some(announced) = announced else { return reading.await };
+    tokio::select! {
+        biased;
+        refusal = announced.refusal(at_most) => Err(match refusal {
+            NotWaitedFor::TooLarge => too_large(at_most),
+            NotWaitedFor::Malformed => ApiError::validation("body", "must come in well-formed chunks"),
+        }),
+        read = reading => read,
+    }
 }
 
 async fn collect(payload: &mut Payload, at_most: usize) -> Result<Bytes, ApiError> {
@@ -126,28 +164,55 @@ pub(crate) type SharedPayload = Rc<RefCell<Payload>>;
 /// A body that its handler reads piece by piece. It never gives more than the route allows.
 pub(crate) struct Upload {
     payload: SharedPayload,
+    conversation: Option<Rc<Conversation>>,
     at_most: u64,
     taken: u64,
     patience: Duration,
+    /// Since when is counted what comes, and what had come by then.
+    since: (Instant, u64),
 }
 
 impl Upload {
-    /// Each piece must come within `patience`.
-    pub(crate) const fn new(payload: SharedPayload, at_most: u64, patience: Duration) -> Self {
-        Self { payload, at_most, taken: 0, patience }
+    /// Each piece must come within `patience`, and within each such time enough of them.
+    pub(crate) fn new(
+        payload: SharedPayload,
+        conversation: Option<Rc<Conversation>>,
+        at_most: u64,
+        patience: Duration,
+    ) -> Self {
+        Self { payload, conversation, at_most, taken: 0, patience, since: (Instant::now(), 0) }
     }
 
-    /// The next piece; `None` at the end.
+    /// The next piece; `None` at the end. Nobody is asked to send one before.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let next = poll_fn(|context| self.payload.borrow_mut().poll_next_unpin(context));
-        let next = tokio::time::timeout(self.patience, next).await.map_err(|_| too_slow())?;
-        let Some(piece) = next else { return Ok(None) };
+        let announced = self.conversation.as_deref().and_then(|conversation| {
+            conversation.want_body();
+            conversation.announced()
+        });
+        let (payload, at_most) = (Rc::clone(&self.payload), self.at_most);
+        let next = async { Ok(poll_fn(|context| payload.borrow_mut().poll_next_unpin(context)).await) };
+        let next = unless_refused(next, at_most, announced.as_deref());
+        let next = tokio::time::timeout_at(self.patient_until()?, next).await.map_err(|_| too_slow())?;
+        let Some(piece) = next? else { return Ok(None) };
         let piece = piece.map_err(|_| broken())?;
         self.taken += piece.len() as u64;
         if self.taken > self.at_most {
             return Err(too_large(self.at_most));
         }
         Ok(Some(piece))
+    }
+
+    /// Until when the next piece is waited for. Whoever has sent enough gets another while, whoever has not only what is
+    /// left of this one.
+    fn patient_until(&mut self) -> Result<Instant, ApiError> {
+        let (now, (since, taken)) = (Instant::now(), self.since);
+        let has_sent_enough = self.taken - taken >= least_within(self.patience);
+        if has_sent_enough {
+            self.since = (now, self.taken);
+        } else if now >= since + self.patience {
+            return Err(too_slow());
+        }
+        Ok(self.since.0 + self.patience)
     }
 }
 
