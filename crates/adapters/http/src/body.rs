@@ -298,3 +298,46 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
 pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
     if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { parse(body) }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::error::PayloadError;
+    use futures_util::stream;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// When an upload ends whose pieces come like these, one after the other, each after some seconds; nothing if it goes on
+    /// for five minutes.
+    async fn ends(piece: impl Fn(u64) -> (u64, usize) + Copy + 'static) -> Option<u64> {
+        let pieces = stream::unfold(0, move |number| async move {
+            let (seconds, length) = piece(number);
+            sleep(Duration::from_secs(seconds)).await;
+            Some((Ok::<_, PayloadError>(Bytes::from(vec![0; length])), number + 1))
+        });
+        let payload = Payload::Stream { payload: Box::pin(pieces) };
+        let mut upload = Upload::new(Rc::new(RefCell::new(payload)), None, u64::MAX, PATIENCE);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_mins(5) {
+            if let Err(error) = upload.next().await {
+                assert!(matches!(error.code(), ErrorCode::BodyTimeout), "{error:?}");
+                return Some(begun.elapsed().as_secs());
+            }
+        }
+        None
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_goes_on_as_long_as_enough_of_it_comes() {
+        assert_eq!(ends(|_| (1, 16 * 1024)).await, None);
+        assert_eq!(ends(|_| (29, 29 * 16 * 1024)).await, None, "in portions");
+        assert_eq!(ends(|_| (1, 4 * 1024)).await, Some(30), "it trickles");
+        assert_eq!(ends(|_| (1000, 1)).await, Some(30), "it never begins");
+        let stalls = |number| if number < 5 { (1, 1024 * 1024) } else { (1000, 1) };
+        assert_eq!(ends(stalls).await, Some(35), "it stalls");
+        let dwindles = |number| if number < 5 { (1, 1024 * 1024) } else { (1, 10) };
+        assert_eq!(ends(dwindles).await, Some(35), "it dwindles");
+    }
+}

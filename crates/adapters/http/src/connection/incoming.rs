@@ -126,11 +126,7 @@ impl Incoming {
 }
 
 /// How many bytes belong to the head, and what comes after it if it is whole.
-fn follow_head(
-    before: &mut Vec<u8>,
-    bytes: &[u8],
-    conversation: &Conversation,
-) -> (usize, Option<State>) {
+fn follow_head(before: &mut Vec<u8>, bytes: &[u8], conversation: &Conversation) -> (usize, Option<State>) {
     let known = before.len();
     if known > 0 {
         before.extend_from_slice(bytes);
@@ -329,7 +325,9 @@ mod tests {
 
     #[test]
     fn what_is_no_chunk_is_not_passed_on() {
-        for wrong in ["zz\r\n", "\r\n", "-1\r\n", "5\nhello", "1\r\nab", "1\r\na\rx", "0\r\n\n", "1 1\r\n", "1;\u{1}"] {
+        for wrong in
+            ["zz\r\n", "\r\n", "-1\r\n", "5\nhello", "1\r\nab", "1\r\na\rx", "0\r\n\n", "1 1\r\n", "1;\u{1}"]
+        {
             let text = format!("{HEAD}{wrong}");
             for piece in [1, 10_000] {
                 let (passed, announced) = follow(&text, piece);

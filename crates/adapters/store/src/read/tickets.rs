@@ -98,9 +98,7 @@ impl TicketReads for Store {
     ) -> Result<(Vec<TicketSummary>, u64), StoreUnavailable> {
         let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(
-                async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await },
-            )
+            Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await })
         });
         Ok(listed.await?)
     }
