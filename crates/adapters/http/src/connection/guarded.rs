@@ -24,6 +24,8 @@ use super::{
 };
 use crate::{settings::least_within, state::AppState};
 
+/// What the system may hold of an answer that it cannot send yet.
+const UNSENT: u32 = 128 * 1024;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// How long is read on, and thrown away, after our side was closed.
 const LINGER: Duration = Duration::from_secs(1);
@@ -65,7 +67,10 @@ impl Guarded {
         let _set = socket.set_nodelay(true);
         // What the system holds for a client that takes nothing, not even into its own buffers, ends with the connection. Where
         // that cannot be set, whoever writes more will notice.
-        let _set = SockRef::from(&socket).set_tcp_user_timeout(Some(state.settings.stall_timeout));
+        let system = SockRef::from(&socket);
+        let _set = system.set_tcp_user_timeout(Some(state.settings.stall_timeout));
+        // So that how much a slow client takes is seen in small steps, and little is held for it.
+        let _set = system.set_tcp_notsent_lowat(UNSENT);
         let conversation = Rc::new(Conversation::new());
         let first = conversation.deadline().unwrap_or_else(Instant::now);
         Some(Self {
