@@ -256,9 +256,10 @@ impl Chunks {
                 Step::Digits
             }
             (Step::Digits | Step::Blank, b' ' | b'\t') => Step::Blank,
-            (Step::Digits | Step::Blank, b';') => Step::Extension,
+            (Step::Digits | Step::Blank, b';') | (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
+                Step::Extension
+            }
             (Step::Digits | Step::Blank | Step::Extension, b'\r') => Step::SizeLf,
-            (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => Step::Extension,
             (Step::SizeLf, b'\n') => {
                 self.announced.add(self.size);
                 if self.size > 0 { Step::Data } else { Step::Line }

@@ -67,13 +67,12 @@ async fn keys(
     {
         return Ok(found);
     }
-    let total = match known {
-        Some(total) => total,
-        None => {
-            let total = count(conn, tenant, filter).await?;
-            tallies.keep(conn, tenant, filter, total).await?;
-            total
-        }
+    let total = if let Some(total) = known {
+        total
+    } else {
+        let total = count(conn, tenant, filter).await?;
+        tallies.keep(conn, tenant, filter, total).await?;
+        total
     };
     let some = page.offset() < total;
     Ok((if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total))
