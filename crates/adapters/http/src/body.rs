@@ -302,7 +302,7 @@ pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
 #[cfg(test)]
 mod tests {
     use actix_web::error::PayloadError;
-    use futures_util::stream;
+    use futures_util::{Stream, stream};
     use tokio::time::sleep;
 
     use super::*;
@@ -317,7 +317,8 @@ mod tests {
             sleep(Duration::from_secs(seconds)).await;
             Some((Ok::<_, PayloadError>(Bytes::from(vec![0; length])), number + 1))
         });
-        let payload = Payload::Stream { payload: Box::pin(pieces) };
+        let pieces: Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>> = Box::pin(pieces);
+        let payload = Payload::Stream { payload: pieces };
         let mut upload = Upload::new(Rc::new(RefCell::new(payload)), None, u64::MAX, PATIENCE);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_mins(5) {
