@@ -26,7 +26,7 @@ pub(super) fn run(
     settings: &Settings,
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
-    let _logging = logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text, None)?;
     wire::require_database(settings)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
