@@ -91,16 +91,14 @@ impl Gateway {
     }
 
     async fn launch(setup: Setup, database: Arc<TestDatabase>, data: Arc<ScratchFolder>) -> Self {
-        let mut gateway = Self {
-            process: None,
-            database,
-            data,
-            setup,
-            credentials: Value::Null,
-            anonymous: Client::anonymous(""),
-        };
+        let mut gateway = Self::unstarted(setup, database, data);
         gateway.spawn().await;
         gateway
+    }
+
+    fn unstarted(setup: Setup, database: Arc<TestDatabase>, data: Arc<ScratchFolder>) -> Self {
+        let (credentials, anonymous) = (Value::Null, Client::anonymous(""));
+        Self { process: None, database, data, setup, credentials, anonymous }
     }
 
     async fn spawn(&mut self) {
@@ -281,6 +279,20 @@ impl Gateway {
         self.restart().await;
     }
 
+    /// A gateway that does not run yet, under the same keys and credentials, with an empty database of its own.
+    pub async fn elsewhere(&self) -> Self {
+        let database = TestDatabase::create(self.setup.database).await;
+        Self::unstarted(self.setup.clone(), Arc::new(database), Arc::new(self.folder_with_keys()))
+    }
+
+    fn folder_with_keys(&self) -> ScratchFolder {
+        let folder = ScratchFolder::new();
+        for file in ["dev-credentials.json", "master.key"] {
+            std::fs::copy(self.data.path().join(file), folder.path().join(file)).expect("the file is there");
+        }
+        folder
+    }
+
     /// Another node where the database allows one: SQLite belongs to one process.
     pub async fn second_node(&self) -> Option<Self> {
         match self.setup.database {
@@ -292,11 +304,8 @@ impl Gateway {
     /// A second gateway on the same PostgreSQL database under the same master key, as in a cluster.
     pub async fn another_node(&self) -> Self {
         assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
-        let folder = ScratchFolder::new();
-        for file in ["dev-credentials.json", "master.key"] {
-            std::fs::copy(self.data.path().join(file), folder.path().join(file)).expect("the file is there");
-        }
-        Self::launch(self.setup.clone(), Arc::clone(&self.database), Arc::new(folder)).await
+        let folder = Arc::new(self.folder_with_keys());
+        Self::launch(self.setup.clone(), Arc::clone(&self.database), folder).await
     }
 
     /// A caller without credentials.

@@ -1,12 +1,14 @@
 //! The scenarios, one file a subject, each on both databases.
 
 mod access;
+mod backup;
 mod balances;
 mod books;
 mod cancel;
 mod concurrency;
 mod crash;
 mod create;
+mod database_file;
 mod errors;
 mod health;
 mod hostile_input;

@@ -6,7 +6,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
 use tokio_postgres::NoTls;
 
-use crate::{error::OpenError, session, settings::StoreSettings};
+use crate::{connection::sqlite_address, error::OpenError, session, settings::StoreSettings};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
@@ -49,14 +49,14 @@ pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Resul
 
 fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
-    let mut conn = SqliteConnection::establish(path).map_err(|error| unreachable(&error))?;
+    let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| unreachable(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         .map_err(|error| unreachable(&error))?;
     Ok(conn)
 }
 
 /// Migrations wait for each other for as long as they take; only the connection is bounded.
-async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
+pub(crate) async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let times = settings.times();
     let config = session::configured(&settings.url, times.connect, times.call);

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use quipu_ledger::LedgerReads;
-use serde_json::json;
+use quipu_ledger::{CheckReport, LedgerReads};
+use serde_json::{Value, json};
 
 use super::session;
 use crate::{
@@ -42,12 +42,17 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
         store.close().await;
         report
     })?;
-    session::print(&json!({
+    session::print(&self::report(&report))?;
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is printed of a verification.
+pub(super) fn report(report: &CheckReport) -> Value {
+    json!({
         "clean": report.is_clean(),
         "balances": report.balances,
         "transactions": report.transactions,
         "payments": report.payments,
         "breaches": report.breaches,
-    }))?;
-    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })
 }

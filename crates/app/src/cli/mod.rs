@@ -1,6 +1,7 @@
 //! The command line.
 
 mod adjust;
+mod backup;
 mod bank;
 mod bank_import;
 mod credential;
@@ -56,6 +57,10 @@ enum Command {
     Migrate,
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// Copy the database into a file, while servers go on to write
+    Backup(backup::Backup),
+    /// Make the database out of a copy, and verify it; refused where there is one, or a server runs
+    Restore(backup::Restore),
     /// Print each webhook that reaches a local port, and whether its signature verifies
     Listen(listen::Listen),
     /// Print every route with the credential and the scope it asks for
@@ -97,6 +102,8 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate => database::migrate(&settings),
             Command::Check => database::check(&settings),
+            Command::Backup(backup) => backup.run(&settings),
+            Command::Restore(restore) => restore.run(&settings),
             Command::Listen(listen) => listen.run(),
             Command::Routes => routes::print(),
             Command::Openapi { operator } => routes::openapi(operator),
