@@ -18,13 +18,15 @@ pub struct Setup {
     database: Database,
     environment: Vec<(String, String)>,
     serve: &'static [&'static str],
+    /// Whether a start waits until everything the gateway depends on is there.
+    waits_for_all: bool,
 }
 
 impl Setup {
     /// The settings most scenarios run under.
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
-        let setup = Self { database, environment: Vec::new(), serve: &["serve", "--dev"] };
+        let setup = Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true };
         setup
             .set("LISTEN", "127.0.0.1:0")
             .set("METRICS_LISTEN", "127.0.0.1:0")
@@ -43,6 +45,20 @@ impl Setup {
         self
     }
 
+    /// Sets any other environment variable.
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Has the gateway reach its database by another address, which `change` makes of the usual one.
+    pub async fn start_through(self, change: impl FnOnce(&str) -> String) -> Gateway {
+        let database = TestDatabase::create(self.database).await;
+        let url = change(database.url().expect("a database on a server"));
+        let setup = self.set("DATABASE_URL", &url);
+        Gateway::launch(setup, Arc::new(database), Arc::new(ScratchFolder::new())).await
+    }
+
     /// Leaves a configuration key at its documented default.
     pub fn default_for(mut self, key: &str) -> Self {
         self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
@@ -52,6 +68,12 @@ impl Setup {
     /// Moves rate limits to the bed's Redis.
     pub fn with_redis(self) -> Self {
         self.set("REDIS_URL", &crate::database::redis_url())
+    }
+
+    /// The same where something that the gateway depends on will not be there.
+    pub async fn start_unready(mut self) -> Gateway {
+        self.waits_for_all = false;
+        self.start().await
     }
 
     /// Starts the gateway on an empty database and waits until it is ready.
@@ -118,7 +140,7 @@ impl Gateway {
             }
             let client = Client::anonymous(credentials["base_url"].as_str().filter(|url| !url.is_empty())?);
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
-            (ready.status == 200).then_some((credentials, client))
+            (ready.status == 200 || !self.setup.waits_for_all).then_some((credentials, client))
         })
         .await;
         self.credentials = credentials;
@@ -152,7 +174,9 @@ impl Gateway {
         command.arg("--data").arg(self.data.path());
         command.current_dir(self.data.path());
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(url) = self.database.url() {
+        if let Some(url) = self.database.url()
+            && !self.setup.environment.iter().any(|(name, _)| name == "QUIPU__DATABASE_URL")
+        {
             command.env("QUIPU__DATABASE_URL", url);
         }
         command

@@ -14,17 +14,19 @@ mod receiver;
 mod scratch;
 pub mod signature;
 mod table;
+mod tls;
 
 pub use answer::Answer;
 pub use client::{Client, instant_in};
 pub use command::CommandOutput;
-pub use database::{Database, TestDatabase};
+pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::eventually;
 pub use gateway::{Gateway, Setup};
 pub use merchant::Merchant;
 pub use receiver::{Behaviour, Delivery, Receiver};
 pub use scratch::ScratchFolder;
 pub use table::Table;
+pub use tls::{Authority, Identity, TlsServer};
 
 /// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario left out of the list is
 /// dead code, which the lints refuse.

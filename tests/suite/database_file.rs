@@ -116,9 +116,25 @@ async fn a_file_that_was_cut_short_or_made_read_only_is_noticed() {
     found_again(&gateway).await;
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
 
-    fs::OpenOptions::new().write(true).open(&database).and_then(|file| file.set_len(4096)).expect("cut");
+    // What was written is in the log until it is copied.
+    gateway.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)").expect("copied");
+    found_again(&gateway).await;
+    cut(&database, 4096);
     nothing_is_served(&gateway).await;
-    assert!(problem(&gateway).await.contains("truncated"));
+    assert!(problem(&gateway).await.contains("file was truncated"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_cut_short_is_noticed() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    cut(&database_of(&gateway).with_extension("db-wal"), 0);
+    nothing_is_served(&gateway).await;
+    assert!(problem(&gateway).await.contains("log was truncated"));
+}
+
+fn cut(file: &Path, length: u64) {
+    fs::OpenOptions::new().write(true).open(file).and_then(|file| file.set_len(length)).expect("cut");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -23,4 +23,5 @@ mod running;
 mod shell;
 mod simulator;
 mod tickets;
+mod tls;
 mod webhooks;

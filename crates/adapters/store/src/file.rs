@@ -9,13 +9,13 @@ use std::{
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use diesel::RunQueryDsl as _;
+use diesel::{QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
 
 use crate::{connection::Connection, error::Fault};
 
@@ -28,6 +28,7 @@ pub(crate) enum FileTrouble {
     ReadOnly,
     LogGone,
     LogReplaced,
+    LogTruncated,
     Hidden(io::ErrorKind),
 }
 
@@ -40,6 +41,7 @@ impl fmt::Display for FileTrouble {
             Self::ReadOnly => "the database file is read-only",
             Self::LogGone => "the database's write-ahead log is gone; stop and restore a backup",
             Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
+            Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",
             Self::Hidden(kind) => return write!(f, "the database file cannot be looked at: {kind}"),
         };
         f.write_str(said)
@@ -58,9 +60,31 @@ pub(crate) struct DatabaseFile {
     /// The longest that the file was seen: SQLite never shortens it unless it is told to.
     longest: AtomicU64,
     is_truncated: AtomicBool,
+    /// The longest that the log was seen since it last became shorter by right.
+    longest_log: AtomicU64,
+    is_log_truncated: AtomicBool,
     is_in_trouble: AtomicBool,
+    /// Of the log: a page of the database and its header.
+    frame: u64,
     /// While there is a connection SQLite keeps the log, so that it stays the one that was seen at first.
-    _keeper: Mutex<Connection>,
+    keeper: Mutex<Connection>,
+}
+
+/// What stands before the frames of the log.
+const LOG_HEADER: u64 = 32;
+/// What stands before the page in each frame.
+const FRAME_HEADER: u64 = 24;
+
+#[derive(QueryableByName)]
+struct PageSize {
+    #[diesel(sql_type = BigInt)]
+    page_size: i64,
+}
+
+#[derive(QueryableByName)]
+struct Log {
+    #[diesel(sql_type = BigInt)]
+    log: i64,
 }
 
 impl DatabaseFile {
@@ -69,10 +93,10 @@ impl DatabaseFile {
         let unopened = |error: io::Error| Fault::Unconnected(error.to_string());
         let identity = identity_of(&std::fs::metadata(path).map_err(unopened)?);
         let mut keeper = Connection::open_sqlite(path, Duration::from_secs(2))?;
+        let Connection::Sqlite(conn) = &mut keeper else { return Err(Fault::Abandoned) };
         // The first thing that is read has SQLite make its log.
-        if let Connection::Sqlite(conn) = &mut keeper {
-            diesel::sql_query("SELECT COUNT(*) FROM sqlite_schema").execute(conn)?;
-        }
+        sql_query("SELECT COUNT(*) FROM sqlite_schema").execute(conn)?;
+        let page: PageSize = sql_query("PRAGMA page_size").get_result(conn)?;
         // SQLite keeps its log beside the file itself, wherever a link to it may be.
         let mut log = std::fs::canonicalize(path).map_err(unopened)?.into_os_string();
         log.push("-wal");
@@ -85,8 +109,11 @@ impl DatabaseFile {
             log_identity,
             longest: AtomicU64::new(0),
             is_truncated: AtomicBool::new(false),
+            longest_log: AtomicU64::new(0),
+            is_log_truncated: AtomicBool::new(false),
             is_in_trouble: AtomicBool::new(false),
-            _keeper: Mutex::new(keeper),
+            frame: FRAME_HEADER + u64::try_from(page.page_size).unwrap_or(0),
+            keeper: Mutex::new(keeper),
         };
         file.look().map_err(Fault::Lost)?;
         Ok(file)
@@ -135,8 +162,36 @@ impl DatabaseFile {
         if file.mode() & 0o222 == 0 {
             return Err(FileTrouble::ReadOnly);
         }
+        self.found_log()
+    }
+
+    fn found_log(&self) -> Result<(), FileTrouble> {
+        let longest = self.longest_log.load(Ordering::Acquire);
         let log = metadata(&self.log, FileTrouble::LogGone)?;
-        if identity_of(&log) == self.log_identity { Ok(()) } else { Err(FileTrouble::LogReplaced) }
+        if identity_of(&log) != self.log_identity {
+            return Err(FileTrouble::LogReplaced);
+        }
+        if log.len() > longest {
+            self.longest_log.fetch_max(log.len(), Ordering::AcqRel);
+        } else if log.len() < longest {
+            // SQLite shortens it too, once everything in it is in the database. Looked at twice, since it may do so just now.
+            if self.lacks_frames() && self.lacks_frames() {
+                self.is_log_truncated.store(true, Ordering::Relaxed);
+            } else {
+                self.longest_log.store(log.len(), Ordering::Release);
+            }
+        }
+        if self.is_log_truncated.load(Ordering::Relaxed) { Err(FileTrouble::LogTruncated) } else { Ok(()) }
+    }
+
+    /// Whether the log is too short for what SQLite knows to be in it.
+    fn lacks_frames(&self) -> bool {
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let Connection::Sqlite(conn) = &mut *keeper else { return false };
+        let Ok(known) = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result::<Log>(conn) else { return false };
+        let frames = u64::try_from(known.log).unwrap_or(0);
+        let needed = if frames == 0 { 0 } else { LOG_HEADER + frames * self.frame };
+        std::fs::metadata(&self.log).is_ok_and(|log| log.len() < needed)
     }
 }
 
@@ -192,6 +247,23 @@ mod tests {
         assert_eq!(file.look(), Err(FileTrouble::LogReplaced));
         fs::rename(&away, &log).expect("moved back");
         assert_eq!(file.look(), Ok(()));
+    }
+
+    #[test]
+    fn a_log_may_become_shorter_once_all_of_it_is_in_the_database() {
+        use diesel::connection::SimpleConnection as _;
+        let (_folder, path, file) = database();
+        let Ok(Connection::Sqlite(mut writer)) = file.connect(Duration::ZERO) else { panic!("a connection") };
+        let mut write = |statement| writer.batch_execute(statement).expect("written");
+        write("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (randomblob(100000))");
+        assert_eq!(file.look(), Ok(()));
+        write("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_eq!(file.look(), Ok(()));
+        write("INSERT INTO filler VALUES (randomblob(100000))");
+        assert_eq!(file.look(), Ok(()));
+        let log = fs::OpenOptions::new().write(true).open(format!("{path}-wal")).expect("opened");
+        log.set_len(50_000).expect("truncated");
+        assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod statement;
 mod store;
 mod stored;
 mod tables;
+mod tls;
 mod transaction;
 mod webhooks;
 mod work;

@@ -4,7 +4,6 @@ use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as 
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
-use tokio_postgres::NoTls;
 
 use crate::{connection::sqlite_address, error::OpenError, session, settings::StoreSettings};
 
@@ -59,15 +58,10 @@ fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
 pub(crate) async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let times = settings.times();
-    let config = session::configured(&settings.url, times.connect, times.call);
-    let config = config.map_err(|fault| unreachable(&fault))?;
-    let connect = async {
-        let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(&error))?;
-        let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
-        conn.map_err(|error| unreachable(&error))
-    };
+    let address = session::configured(&settings.url, times.connect, times.call);
+    let address = address.map_err(|fault| unreachable(&fault))?;
     let slow = |_| OpenError::Unreachable("the server does not answer".to_owned());
-    timeout(times.connect, connect).await.map_err(slow)?
+    timeout(times.connect, address.connect()).await.map_err(slow)?.map_err(|fault| unreachable(&fault))
 }
 
 fn run<DB: diesel::backend::Backend>(

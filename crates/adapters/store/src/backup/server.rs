@@ -10,7 +10,7 @@ use diesel::{QueryableByName, sql_query, sql_types::Bool};
 use diesel_async::RunQueryDsl as _;
 
 use super::BackupError;
-use crate::{migrate, settings::StoreSettings};
+use crate::{migrate, settings::StoreSettings, tls::decoded};
 
 const DUMP_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are \
     `pg_dump --format=custom --file=FILE \"$QUIPU__DATABASE_URL\"`";
@@ -95,26 +95,6 @@ fn without_password(url: &str) -> (String, Option<String>) {
     let Some((user, hosts)) = rest[..end].rsplit_once('@') else { return unchanged() };
     let Some((name, password)) = user.split_once(':') else { return unchanged() };
     (format!("{scheme}://{name}@{hosts}{}", &rest[end..]), Some(decoded(password)))
-}
-
-/// With `%40` and the like read as what they stand for.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        match hex.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
