@@ -26,7 +26,8 @@ impl Setup {
     /// The settings most scenarios run under.
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
-        let setup = Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true };
+        let setup =
+            Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true };
         setup
             .set("LISTEN", "127.0.0.1:0")
             .set("METRICS_LISTEN", "127.0.0.1:0")

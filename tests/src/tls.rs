@@ -120,7 +120,8 @@ impl TlsServer {
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                let (acceptor, upstream, counted) = (acceptor.clone(), upstream.clone(), Arc::clone(&counted));
+                let (acceptor, upstream, counted) =
+                    (acceptor.clone(), upstream.clone(), Arc::clone(&counted));
                 connections.spawn(async move { serve(client, acceptor, &upstream, &counted).await });
             }
         });

@@ -151,7 +151,11 @@ async fn production_makes_no_database_and_serves_none_twice() {
     };
     let told = serve(&missing);
     assert_eq!(told.status, Some(2), "{}", told.stderr);
-    assert!(told.stderr.contains("there is no database") && told.stderr.contains("quipu migrate"), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("there is no database") && told.stderr.contains("quipu migrate"),
+        "{}",
+        told.stderr
+    );
     assert!(!missing.exists());
     fs::write(&missing, "").expect("an empty file");
     let told = serve(&missing);
@@ -180,7 +184,10 @@ async fn readiness_covers_writing(database: Database) {
         ),
         Database::Postgres => {
             gateway.execute_sql(FUNCTION).expect("the owner of a database may do this");
-            ("CREATE TRIGGER refuse BEFORE INSERT ON nodes EXECUTE FUNCTION refuse()", "DROP TRIGGER refuse ON nodes")
+            (
+                "CREATE TRIGGER refuse BEFORE INSERT ON nodes EXECUTE FUNCTION refuse()",
+                "DROP TRIGGER refuse ON nodes",
+            )
         }
     };
     gateway.execute_sql(trigger).expect("the owner of a database may do this");

@@ -5,6 +5,7 @@ mod backup;
 mod balances;
 mod books;
 mod cancel;
+mod cluster;
 mod concurrency;
 mod crash;
 mod create;

@@ -5,7 +5,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use quipu_tests::{Authority, Database, Gateway, ScratchFolder, Setup, TestDatabase, TlsServer, draft, eventually};
+use quipu_tests::{
+    Authority, Database, Gateway, ScratchFolder, Setup, TestDatabase, TlsServer, draft, eventually,
+};
 
 /// What becomes of each `sslmode`, with and without the authority: `None` is a connection, a text is in what is told.
 type Expected = (&'static str, bool, Option<&'static str>);
@@ -63,7 +65,9 @@ async fn each_sslmode_takes_the_certificates_that_it_should() {
         }
     }
     // The bed's server itself has no TLS.
-    for (mode, works) in [("disable", true), ("allow", true), ("prefer", true), ("require", false), ("verify-full", false)] {
+    for (mode, works) in
+        [("disable", true), ("allow", true), ("prefer", true), ("require", false), ("verify-full", false)]
+    {
         let output =
             gateway.run_elsewhere(&[("QUIPU__DATABASE_URL", &format!("{url}?sslmode={mode}"))], &["migrate"]);
         assert_eq!(output.status == Some(0), works, "{mode}: {}", output.stderr);
@@ -104,10 +108,14 @@ impl TlsRedis {
         let process = Command::new("redis-server")
             .args(["--port", "0", "--tls-port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--appendonly", "no", "--tls-auth-clients", "no"])
-            .arg("--tls-cert-file").arg(certificate)
-            .arg("--tls-key-file").arg(key)
-            .arg("--tls-ca-cert-file").arg(authority_file)
-            .arg("--dir").arg(folder.path())
+            .arg("--tls-cert-file")
+            .arg(certificate)
+            .arg("--tls-key-file")
+            .arg(key)
+            .arg("--tls-ca-cert-file")
+            .arg(authority_file)
+            .arg("--dir")
+            .arg(folder.path())
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is installed");
@@ -137,7 +145,8 @@ async fn limits_are_shared_through_a_redis_behind_tls() {
     let redis = TlsRedis::start(&folder, &authority, "127.0.0.1");
     let file = authority.write_to(folder.path()).display().to_string();
     // It is ready once Redis is.
-    let setup = Setup::new(Database::Sqlite).set("REDIS_URL", &redis.url()).environment("SSL_CERT_FILE", &file);
+    let setup =
+        Setup::new(Database::Sqlite).set("REDIS_URL", &redis.url()).environment("SSL_CERT_FILE", &file);
     let gateway = setup.set("LIMITS__STANDARD_PER_MINUTE", "5").start().await;
     let answer = gateway.v1().get("/api/v1/balance").await;
     assert_eq!(answer.header("X-RateLimit-Remaining"), Some("4"), "{answer}");

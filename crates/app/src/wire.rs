@@ -154,7 +154,10 @@ pub(crate) fn require_database(settings: &Settings) -> Result<()> {
     let Some(path) = settings.embedded_database() else { return Ok(()) };
     match std::fs::metadata(path) {
         Ok(found) if found.len() == 0 => {
-            bail!("the database {} is an empty file: restore a backup, or run `quipu migrate` for a new one", path.display())
+            bail!(
+                "the database {} is an empty file: restore a backup, or run `quipu migrate` for a new one",
+                path.display()
+            )
         }
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(

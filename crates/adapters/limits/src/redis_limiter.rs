@@ -237,7 +237,11 @@ impl Shared {
     }
 
     /// Looks whether the others have told what they know, too.
-    async fn complete(&self, connection: MultiplexedConnection, memory: Option<Arc<str>>) -> Result<(), Failure> {
+    async fn complete(
+        &self,
+        connection: MultiplexedConnection,
+        memory: Option<Arc<str>>,
+    ) -> Result<(), Failure> {
         self.tell(&connection).await?;
         let announced = self.announce(connection, true).await?;
         if memory.as_ref() != Some(&announced.memory) {

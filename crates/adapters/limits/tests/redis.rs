@@ -300,7 +300,8 @@ async fn until_counted(redis: &PrivateRedis, count: usize) {
     let first = scores(&mut connection).await;
     loop {
         let now = scores(&mut connection).await;
-        let announced = now.iter().filter(|(node, at)| first.iter().any(|(known, then)| known == node && at > then));
+        let announced =
+            now.iter().filter(|(node, at)| first.iter().any(|(known, then)| known == node && at > then));
         if announced.count() == count {
             return;
         }

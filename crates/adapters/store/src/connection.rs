@@ -73,8 +73,8 @@ impl Connection {
     /// large the file grows; the system's own cache holds the rest.
     pub(crate) fn open_sqlite(path: &str, lock: Duration) -> Result<Self, Fault> {
         let busy = lock.as_millis();
-        let mut conn =
-            SqliteConnection::establish(&sqlite_address(path)).map_err(|error| Fault::Unconnected(error.to_string()))?;
+        let mut conn = SqliteConnection::establish(&sqlite_address(path))
+            .map_err(|error| Fault::Unconnected(error.to_string()))?;
         conn.batch_execute(&format!(
             "PRAGMA busy_timeout = {busy};
              PRAGMA journal_mode = WAL;

@@ -188,7 +188,9 @@ impl DatabaseFile {
     fn lacks_frames(&self) -> bool {
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let Connection::Sqlite(conn) = &mut *keeper else { return false };
-        let Ok(known) = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result::<Log>(conn) else { return false };
+        let Ok(known) = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result::<Log>(conn) else {
+            return false;
+        };
         let frames = u64::try_from(known.log).unwrap_or(0);
         let needed = if frames == 0 { 0 } else { LOG_HEADER + frames * self.frame };
         std::fs::metadata(&self.log).is_ok_and(|log| log.len() < needed)

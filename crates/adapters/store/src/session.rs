@@ -95,7 +95,8 @@ impl Address {
     /// A connection, which nobody drives yet.
     pub(crate) async fn connect(&self) -> Result<AsyncPgConnection, Fault> {
         let unconnected = |error: &dyn Error| Fault::Unconnected(whole(error));
-        let (client, connection) = self.transport.connect(&self.config).await.map_err(|error| unconnected(&error))?;
+        let (client, connection) =
+            self.transport.connect(&self.config).await.map_err(|error| unconnected(&error))?;
         let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
         conn.map_err(|error| unconnected(&error))
     }

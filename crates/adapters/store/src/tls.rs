@@ -77,9 +77,9 @@ impl Transport {
             match option.split_once('=') {
                 Some(("sslmode", word)) => {
                     let known = Mode::named(word);
-                    mode = Some(known.ok_or_else(|| refused(
-                        "sslmode must be disable, allow, prefer, require, verify-ca or verify-full",
-                    ))?);
+                    mode = Some(known.ok_or_else(|| {
+                        refused("sslmode must be disable, allow, prefer, require, verify-ca or verify-full")
+                    })?);
                 }
                 Some(("sslrootcert", file)) => authority = Some(decoded(file)),
                 _ => rest.push(option),
@@ -126,7 +126,8 @@ fn refused(text: impl std::fmt::Display) -> Fault {
 
 fn client_config(mode: Mode, authority: Option<&str>) -> Result<ClientConfig, Fault> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
     let builder = builder.map_err(refused)?;
     let (authority, is_any_name) = match (mode, authority) {
         (Mode::VerifyFull, authority) => (authority.unwrap_or("system"), false),
@@ -285,7 +286,11 @@ mod tests {
             ("", Mode::Prefer, ""),
             ("?sslmode=disable", Mode::Disable, ""),
             ("?sslmode=allow&connect_timeout=3", Mode::Allow, "?connect_timeout=3"),
-            ("?connect_timeout=3&sslmode=require&application_name=x", Mode::Require, "?connect_timeout=3&application_name=x"),
+            (
+                "?connect_timeout=3&sslmode=require&application_name=x",
+                Mode::Require,
+                "?connect_timeout=3&application_name=x",
+            ),
             ("?sslmode=verify-full", Mode::VerifyFull, ""),
         ] {
             let url = format!("postgres://u:p@db1,db2:5433/quipu{query}");

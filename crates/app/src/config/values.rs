@@ -40,7 +40,11 @@ pub(crate) fn redis_url(text: &str) -> Result<Secret, Expected> {
     let known = ["redis://", "rediss://"]
         .iter()
         .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
-    if known { Ok(Secret::new(text)) } else { Err("redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss://…") }
+    if known {
+        Ok(Secret::new(text))
+    } else {
+        Err("redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss://…")
+    }
 }
 
 pub(crate) fn secret(text: &str) -> Result<Secret, Expected> {

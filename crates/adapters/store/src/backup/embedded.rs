@@ -22,7 +22,11 @@ pub(super) fn back_up(path: &str, into: &Path) -> Result<(), BackupError> {
     let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| failed(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA cache_size = -8192;")
         .map_err(|error| failed(&error))?;
-    sql_query("VACUUM INTO ?").bind::<Text, _>(into).execute(&mut conn).map(drop).map_err(|error| failed(&error))
+    sql_query("VACUUM INTO ?")
+        .bind::<Text, _>(into)
+        .execute(&mut conn)
+        .map(drop)
+        .map_err(|error| failed(&error))
 }
 
 /// Puts a copy where the database will be, once it was found to be whole.

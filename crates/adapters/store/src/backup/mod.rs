@@ -60,7 +60,11 @@ pub fn back_up(settings: &StoreSettings, file: &Path) -> Result<u64, BackupError
 
 /// Makes the database out of a copy. There must be none yet, and nobody may be connected to where it will be; the caller
 /// sees to that for an embedded one. Migrations that the copy lacks are not applied. Blocks for as long as it takes.
-pub fn restore(settings: &StoreSettings, file: &Path, runtime: &tokio::runtime::Handle) -> Result<(), BackupError> {
+pub fn restore(
+    settings: &StoreSettings,
+    file: &Path,
+    runtime: &tokio::runtime::Handle,
+) -> Result<(), BackupError> {
     let kind = kind_of(file)?;
     match (settings.sqlite_path(), kind) {
         (Some(path), Kind::Embedded) => embedded::restore(Path::new(path), file),
@@ -72,7 +76,8 @@ pub fn restore(settings: &StoreSettings, file: &Path, runtime: &tokio::runtime::
             "the file is a copy of a PostgreSQL database, and database_url names an embedded one".to_owned(),
         )),
         (None, Kind::Embedded) => Err(BackupError::NotACopy(
-            "the file is a copy of an embedded database, and database_url names a PostgreSQL server".to_owned(),
+            "the file is a copy of an embedded database, and database_url names a PostgreSQL server"
+                .to_owned(),
         )),
     }
 }
@@ -170,9 +175,12 @@ mod tests {
     fn what_is_no_copy_is_told_from_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("copy");
-        for (bytes, known) in
-            [(&b""[..], false), (b"SQLite", false), (b"PGDMP\x01\x0e", true), (b"SQLite format 3\0\x10", true)]
-        {
+        for (bytes, known) in [
+            (&b""[..], false),
+            (b"SQLite", false),
+            (b"PGDMP\x01\x0e", true),
+            (b"SQLite format 3\0\x10", true),
+        ] {
             std::fs::write(&file, bytes).expect("written");
             assert_eq!(kind_of(&file).is_ok(), known, "{bytes:?}");
         }

@@ -81,7 +81,8 @@ pub(super) async fn require_empty(settings: &StoreSettings) -> Result<(), Backup
     }
     if found.has_tables {
         return Err(BackupError::DatabaseExists(
-            "the database has tables already, and nothing is overwritten: restore into an empty one".to_owned(),
+            "the database has tables already, and nothing is overwritten: restore into an empty one"
+                .to_owned(),
         ));
     }
     Ok(())
@@ -111,7 +112,11 @@ mod tests {
     #[test]
     fn a_password_is_no_argument_of_a_program() {
         for (url, stripped, password) in [
-            ("postgres://quipu:s3%40cret@db1,db2:5433/quipu?sslmode=require", "postgres://quipu@db1,db2:5433/quipu?sslmode=require", Some("s3@cret")),
+            (
+                "postgres://quipu:s3%40cret@db1,db2:5433/quipu?sslmode=require",
+                "postgres://quipu@db1,db2:5433/quipu?sslmode=require",
+                Some("s3@cret"),
+            ),
             ("postgres://quipu@db/quipu", "postgres://quipu@db/quipu", None),
             ("postgresql://db", "postgresql://db", None),
             ("postgres://a:b:c%@db", "postgres://a@db", Some("b:c%")),
