@@ -34,6 +34,11 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
 }
 
+/// Makes the tables of an embedded database, all of them.
+pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<(), OpenError> {
+    run(conn, SQLITE).map(drop)
+}
+
 /// Whether something is missing.
 pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Result<bool, OpenError> {
     if let Some(path) = settings.sqlite_path() {
