@@ -116,7 +116,7 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
         served["listen"].as_str().map(str::to_owned)
     })
     .await;
-    let metrics = Client::anonymous(&format!("http://{address}"));
+    let metrics = Client::undocumented(&format!("http://{address}"));
     let names = [
         "quipu_requests_total{method=\"POST\",path=\"/api/v1/payments\",status=\"2xx\"} 1",
         "quipu_request_seconds_count",

@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can work.
+//! Whether the process lives, and whether it can work (docs/OPERATIONS.md).
 
 use std::time::{Duration, Instant};
 

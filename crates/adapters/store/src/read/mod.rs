@@ -2,6 +2,7 @@
 
 mod bank;
 mod count;
+mod first_pages;
 mod ledger;
 mod money;
 mod narrow;
