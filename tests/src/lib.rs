@@ -13,6 +13,7 @@ mod merchant;
 pub mod provider;
 mod receiver;
 mod scratch;
+mod setup;
 pub mod signature;
 mod table;
 mod tls;
@@ -26,6 +27,7 @@ pub use gateway::{Gateway, Setup, binary};
 pub use merchant::Merchant;
 pub use receiver::{Behaviour, Delivery, Receiver};
 pub use scratch::ScratchFolder;
+pub use setup::Setup;
 pub use table::Table;
 pub use tls::{Authority, Identity, TlsServer};
 

@@ -156,6 +156,9 @@ async fn production_makes_no_database_and_serves_none_twice() {
         "{}",
         told.stderr
     );
+    let url = format!("sqlite://{}", missing.display());
+    let told = gateway.run_under(&[("QUIPU__DATABASE_URL", &url)], &["migrate", "--existing"]);
+    assert!(told.status == Some(2) && told.stderr.contains("there is no database"), "{}", told.stderr);
     assert!(!missing.exists());
     fs::write(&missing, "").expect("an empty file");
     let told = serve(&missing);

@@ -13,9 +13,12 @@ use crate::{
     logging, wire,
 };
 
-/// Applies what the database lacks and prints what that was.
-pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
+/// Applies what the database lacks and prints what that was. With `existing` it makes no database.
+pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text)?;
+    if existing {
+        wire::require_database(settings)?;
+    }
     DataFolder::open(&settings.data_dir)?;
     wire::make_database_private(settings)?;
     let applied = session::runtime()?.block_on(async {

@@ -53,8 +53,12 @@ enum Command {
         #[arg(long)]
         dev: bool,
     },
-    /// Apply the migrations that the database lacks
-    Migrate,
+    /// Apply the migrations that the database lacks; makes an embedded database that is not there
+    Migrate {
+        /// Refuse to make an embedded database: the one that was there may have gone
+        #[arg(long)]
+        existing: bool,
+    },
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
     /// Copy the database into a file, while servers go on to write
@@ -100,7 +104,7 @@ impl Cli {
         let settings = Settings::load(self.places.config.as_deref(), self.places.data.as_deref())?;
         match self.command {
             Command::Serve { dev } => serve::run(&settings, dev),
-            Command::Migrate => database::migrate(&settings),
+            Command::Migrate { existing } => database::migrate(&settings, existing),
             Command::Check => database::check(&settings),
             Command::Backup(backup) => backup.run(&settings),
             Command::Restore(restore) => restore.run(&settings),
