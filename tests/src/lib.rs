@@ -23,7 +23,7 @@ pub use client::{Client, instant_in};
 pub use command::CommandOutput;
 pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::{effort, eventually};
-pub use gateway::{Gateway, Setup, binary};
+pub use gateway::{Gateway, binary};
 pub use merchant::Merchant;
 pub use receiver::{Behaviour, Delivery, Receiver};
 pub use scratch::ScratchFolder;
