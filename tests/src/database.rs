@@ -42,6 +42,14 @@ impl TestDatabase {
         }
     }
 
+    /// Copies a database of the bed's server that nobody is connected to.
+    pub async fn copy_of(url: &str) -> Self {
+        let (server, original) = url.rsplit_once('/').expect("the URL ends in a database");
+        let name = unique_name("quipu_test");
+        execute_as_superuser(&format!("CREATE DATABASE {name} TEMPLATE {original}")).await;
+        Self::Postgres { url: format!("{server}/{name}"), name }
+    }
+
     /// What `database_url` is set to; `None` leaves the default, which is SQLite in the data folder.
     pub fn url(&self) -> Option<&str> {
         match self {

@@ -9,57 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Client, CommandOutput, Database, Merchant, ScratchFolder, TestDatabase, eventually};
-
-/// What a gateway is started with. Limits are out of the way and the simulator settles after 100 ms, unless a test asks
-/// for something else.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    database: Database,
-    environment: Vec<(String, String)>,
-    serve: &'static [&'static str],
-}
-
-impl Setup {
-    /// The settings most scenarios run under.
-    pub fn new(database: Database) -> Self {
-        let plenty = "100000000";
-        let setup = Self { database, environment: Vec::new(), serve: &["serve", "--dev"] };
-        setup
-            .set("LISTEN", "127.0.0.1:0")
-            .set("METRICS_LISTEN", "127.0.0.1:0")
-            .set("SIMULATOR__DELAY", "100ms")
-            .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", plenty)
-            .set("LIMITS__PAYMENT_CREATE_PER_10S", plenty)
-            .set("LIMITS__STANDARD_PER_MINUTE", plenty)
-            .set("LIMITS__UNAUTHENTICATED_PER_MINUTE", plenty)
-            .set("LIMITS__PAGES_PER_MINUTE", plenty)
-    }
-
-    /// Sets the configuration key `QUIPU__{key}`, in capitals with double underscores between sections.
-    pub fn set(mut self, key: &str, value: &str) -> Self {
-        self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
-        self.environment.push((format!("QUIPU__{key}"), value.to_owned()));
-        self
-    }
-
-    /// Leaves a configuration key at its documented default.
-    pub fn default_for(mut self, key: &str) -> Self {
-        self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
-        self
-    }
-
-    /// Moves rate limits to the bed's Redis.
-    pub fn with_redis(self) -> Self {
-        self.set("REDIS_URL", &crate::database::redis_url())
-    }
-
-    /// Starts the gateway on an empty database and waits until it is ready.
-    pub async fn start(self) -> Gateway {
-        let database = Arc::new(TestDatabase::create(self.database).await);
-        Gateway::launch(self, database, Arc::new(ScratchFolder::new())).await
-    }
-}
+use crate::{Client, CommandOutput, Database, Merchant, ScratchFolder, Setup, TestDatabase, eventually};
 
 /// A running gateway: `quipu serve --dev`, unless it was restarted for production.
 #[derive(Debug)]
@@ -90,17 +40,15 @@ impl Gateway {
         Setup::new(database).start().await
     }
 
-    async fn launch(setup: Setup, database: Arc<TestDatabase>, data: Arc<ScratchFolder>) -> Self {
-        let mut gateway = Self {
-            process: None,
-            database,
-            data,
-            setup,
-            credentials: Value::Null,
-            anonymous: Client::anonymous(""),
-        };
+    pub(crate) async fn launch(setup: Setup, database: Arc<TestDatabase>, data: Arc<ScratchFolder>) -> Self {
+        let mut gateway = Self::unstarted(setup, database, data);
         gateway.spawn().await;
         gateway
+    }
+
+    fn unstarted(setup: Setup, database: Arc<TestDatabase>, data: Arc<ScratchFolder>) -> Self {
+        let (credentials, anonymous) = (Value::Null, Client::anonymous(""));
+        Self { process: None, database, data, setup, credentials, anonymous }
     }
 
     async fn spawn(&mut self) {
@@ -120,7 +68,7 @@ impl Gateway {
             }
             let client = Client::anonymous(credentials["base_url"].as_str().filter(|url| !url.is_empty())?);
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
-            (ready.status == 200).then_some((credentials, client))
+            (ready.status == 200 || !self.setup.waits_for_all).then_some((credentials, client))
         })
         .await;
         self.credentials = credentials;
@@ -154,7 +102,9 @@ impl Gateway {
         command.arg("--data").arg(self.data.path());
         command.current_dir(self.data.path());
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(url) = self.database.url() {
+        if let Some(url) = self.database.url()
+            && !self.setup.environment.iter().any(|(name, _)| name == "QUIPU__DATABASE_URL")
+        {
             command.env("QUIPU__DATABASE_URL", url);
         }
         command
@@ -281,6 +231,20 @@ impl Gateway {
         self.restart().await;
     }
 
+    /// A gateway that does not run yet, under the same keys and credentials, with an empty database of its own.
+    pub async fn elsewhere(&self) -> Self {
+        let database = TestDatabase::create(self.setup.database).await;
+        Self::unstarted(self.setup.clone(), Arc::new(database), Arc::new(self.folder_with_keys()))
+    }
+
+    fn folder_with_keys(&self) -> ScratchFolder {
+        let folder = ScratchFolder::new();
+        for file in ["dev-credentials.json", "master.key"] {
+            std::fs::copy(self.data.path().join(file), folder.path().join(file)).expect("the file is there");
+        }
+        folder
+    }
+
     /// Another node where the database allows one: SQLite belongs to one process.
     pub async fn second_node(&self) -> Option<Self> {
         match self.setup.database {
@@ -292,11 +256,8 @@ impl Gateway {
     /// A second gateway on the same PostgreSQL database under the same master key, as in a cluster.
     pub async fn another_node(&self) -> Self {
         assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
-        let folder = ScratchFolder::new();
-        for file in ["dev-credentials.json", "master.key"] {
-            std::fs::copy(self.data.path().join(file), folder.path().join(file)).expect("the file is there");
-        }
-        Self::launch(self.setup.clone(), Arc::clone(&self.database), Arc::new(folder)).await
+        let folder = Arc::new(self.folder_with_keys());
+        Self::launch(self.setup.clone(), Arc::clone(&self.database), folder).await
     }
 
     /// A caller without credentials.

@@ -13,19 +13,23 @@ mod merchant;
 pub mod provider;
 mod receiver;
 mod scratch;
+mod setup;
 pub mod signature;
 mod table;
+mod tls;
 
 pub use answer::Answer;
 pub use client::{Client, instant_in};
 pub use command::CommandOutput;
 pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::{effort, eventually};
-pub use gateway::{Gateway, Setup, binary};
+pub use gateway::{Gateway, binary};
 pub use merchant::Merchant;
 pub use receiver::{Behaviour, Delivery, Receiver};
 pub use scratch::ScratchFolder;
+pub use setup::Setup;
 pub use table::Table;
+pub use tls::{Authority, Identity, TlsServer};
 
 /// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario left out of the list is
 /// dead code, which the lints refuse.

@@ -1,95 +1,256 @@
-//! `quipu check` and `GET /ledger/check` against books that somebody has tampered with.
+//! `quipu check` against databases that somebody has tampered with: every kind of it is named.
+//!
+//! One gateway makes a little history and stops. Each case then has a copy of its database to itself.
 
-use quipu_tests::{Database, Gateway, draft, on_both_databases};
-use serde_json::Value;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-on_both_databases!(every_kind_of_breach_is_named);
+use quipu_tests::{CommandOutput, Database, Gateway, Setup, TestDatabase, draft, on_both_databases};
+use serde_json::{Value, json};
 
-/// What is done to the rows of one merchant, how it is undone, and the invariant that it breaks.
-const PLANTED: [(&str, &str, &str); 10] = [
+on_both_databases!(every_kind_of_tampering_is_named, nothing_replaces_an_entry_or_a_line);
+
+/// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
+const TAMPERED: [(&str, &str); 50] = [
+    ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
+    ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
+    ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
+    ("UPDATE balances SET withdrawal = withdrawal + 1, adjustment = adjustment + 1", "totals_equal_payments"),
+    ("UPDATE balances SET available = available - 1, frozen = frozen + 1 WHERE available > 0", "frozen_equals_open_withdrawals"),
+    ("DELETE FROM balances WHERE currency = 'ARS'", "balance_equals_entries"),
     (
-        "balances SET available = available + 1, adjustment = adjustment + 1",
-        "balances SET available = available - 1, adjustment = adjustment - 1",
+        "INSERT INTO balances SELECT merchant_id, 'live', currency, available, frozen, deposit, withdrawal, commission,
+            adjustment FROM balances WHERE currency = 'ARS'",
         "balance_equals_entries",
     ),
+    ("UPDATE entries SET amount = amount + 1 WHERE reason = 'deposit_completed' AND line = 1", "transaction_sums_to_zero"),
+    ("UPDATE entries SET currency = 'UYU' WHERE reason = 'deposit_completed'", "balance_equals_entries"),
+    ("UPDATE entries SET currency = 'UYU' WHERE reason = 'deposit_completed' AND line = 1", "transaction_sums_to_zero"),
+    ("UPDATE entries SET environment = 'live' WHERE reason = 'deposit_completed'", "balance_equals_entries"),
+    ("UPDATE entries SET reason = 'refund' WHERE reason = 'deposit_completed'", "entries_equal_payments"),
+    ("UPDATE entries SET payment_id = NULL WHERE reason = 'refund'", "entries_equal_payments"),
+    ("UPDATE entries SET payment_id = 'pay_0' WHERE reason = 'deposit_completed'", "entries_equal_payments"),
+    ("UPDATE entries SET account = 'revenue' WHERE account = 'available' AND reason = 'deposit_completed'", "balance_equals_entries"),
+    ("UPDATE entries SET amount = 2 * amount WHERE reason = 'withdrawal_created'", "balance_equals_entries"),
+    ("DELETE FROM entries WHERE reason = 'deposit_completed'", "entries_equal_payments"),
+    ("DELETE FROM entries WHERE reason = 'withdrawal_released' AND line = 1", "transaction_sums_to_zero"),
     (
-        "balances SET commission = commission + 1, adjustment = adjustment + 1",
-        "balances SET commission = commission - 1, adjustment = adjustment - 1",
-        "totals_equal_payments",
+        "INSERT INTO entries SELECT merchant_id, environment, 'twice' || transaction_id, line, currency, account, amount, reason,
+            payment_id, created_at FROM entries WHERE reason = 'deposit_completed'",
+        "entries_equal_payments",
     ),
-    (
-        "balances SET available = available - 1, frozen = frozen + 1",
-        "balances SET available = available + 1, frozen = frozen - 1",
-        "frozen_equals_open_withdrawals",
-    ),
-    (
-        "entries SET amount = amount + 1 WHERE reason = 'deposit_completed' AND line = 1",
-        "entries SET amount = amount - 1 WHERE reason = 'deposit_completed' AND line = 1",
-        "transaction_sums_to_zero",
-    ),
-    (
-        "entries SET currency = 'UYU' WHERE reason = 'deposit_completed'",
-        "entries SET currency = 'MXN' WHERE reason = 'deposit_completed'",
-        "balance_equals_entries",
-    ),
-    (
-        "events SET status_version = 3 WHERE status = 'completed'",
-        "events SET status_version = 2 WHERE status = 'completed'",
-        "status_versions_gapless",
-    ),
-    (
-        "events SET status = 'failed' WHERE status = 'completed'",
-        "events SET status = 'completed' WHERE status = 'failed'",
-        "status_versions_gapless",
-    ),
-    (
-        "payments SET status_version = status_version + 1",
-        "payments SET status_version = status_version - 1",
-        "status_versions_gapless",
-    ),
-    (
-        "payments SET amount = amount + 1 WHERE status = 'completed'",
-        "payments SET amount = amount - 1 WHERE status = 'completed'",
-        "totals_equal_payments",
-    ),
-    ("counters SET count = count + 1", "counters SET count = count - 1", "counters_equal_rows"),
+    ("UPDATE payments SET status_version = status_version + 1", "status_versions_gapless"),
+    ("UPDATE payments SET status = 'failed' WHERE status = 'cancelled'", "status_versions_gapless"),
+    ("UPDATE payments SET status = 'completed' WHERE status = 'partial_refund'", "counters_equal_rows"),
+    ("UPDATE payments SET amount = amount + 1 WHERE status = 'processing'", "events_equal_payments"),
+    ("UPDATE payments SET amount = amount + 1 WHERE status = 'completed'", "totals_equal_payments"),
+    ("UPDATE payments SET fee = fee + 1 WHERE status = 'completed'", "entries_equal_payments"),
+    ("UPDATE payments SET received_amount = amount + 1 WHERE status = 'partial_refund'", "totals_equal_payments"),
+    ("UPDATE payments SET refunded_amount = refunded_amount + 1 WHERE status = 'partial_refund'", "entries_equal_payments"),
+    ("UPDATE payments SET currency = 'UYU' WHERE status = 'completed'", "entries_equal_payments"),
+    ("UPDATE payments SET method = 'cash' WHERE status = 'completed'", "counters_equal_rows"),
+    ("UPDATE payments SET type = 'deposit_pp' WHERE type = 'deposit'", "events_equal_payments"),
+    ("UPDATE payments SET environment = 'live' WHERE status = 'cancelled'", "counters_equal_rows"),
+    ("UPDATE payments SET holds_reference = NOT holds_reference WHERE status = 'processing'", "references_follow_status"),
+    ("UPDATE payments SET holds_reference = NOT holds_reference WHERE status = 'cancelled'", "references_follow_status"),
+    ("UPDATE payments SET late = NOT late WHERE status = 'completed'", "references_follow_status"),
+    ("UPDATE payments SET revision = 0", "status_versions_gapless"),
+    ("UPDATE payments SET customer_id = 7 WHERE status = 'completed'", "rows_belong_together"),
+    ("DELETE FROM payments WHERE status = 'processing'", "counters_equal_rows"),
+    ("UPDATE events SET status_version = 3 WHERE status = 'completed'", "status_versions_gapless"),
+    ("UPDATE events SET status = 'failed' WHERE status = 'completed'", "status_versions_gapless"),
+    ("UPDATE events SET previous_status = 'pending' WHERE status = 'cancelled' OR status = 'completed'", "status_versions_gapless"),
+    ("DELETE FROM events WHERE status = 'cancelled'", "status_versions_gapless"),
+    ("UPDATE events SET payload = replace(payload, '\"amount\":1000,', '\"amount\":1001,')", "events_equal_payments"),
+    ("UPDATE events SET payload = replace(payload, '\"status\":\"cancelled\"', '\"status\":\"failed\"')", "events_equal_payments"),
+    ("UPDATE events SET payload = substr(payload, 1, 100)", "events_equal_payments"),
+    ("UPDATE events SET type = 'payment.failed' WHERE type = 'payment.cancelled'", "events_equal_payments"),
+    ("DELETE FROM work WHERE queue = 'settlement'", "open_payments_are_due"),
+    ("UPDATE work SET subject = (SELECT id FROM payments WHERE status = 'cancelled') WHERE queue = 'settlement' AND action = 'expire'", "open_payments_are_due"),
+    ("DELETE FROM audit_log WHERE action = 'balance.adjust'", "adjustments_are_audited"),
+    ("UPDATE audit_log SET after = replace(after, '100000', '1') WHERE action = 'balance.adjust'", "adjustments_are_audited"),
+    ("DELETE FROM refunds", "entries_equal_payments"),
 ];
 
-async fn every_kind_of_breach_is_named(database: Database) {
-    let gateway = Gateway::start(database).await;
-    let merchant = gateway.merchant().await;
-    let id = merchant.create(&draft::deposit_mxn(100)).await;
-    merchant.wait_for(&id, "completed").await;
+/// The same for what the two databases do each in its own words.
+const TAMPERED_IN_SQLITE: [(&str, &str); 6] = [
+    ("DROP TRIGGER entries_are_never_updated", "schema_as_migrated"),
+    ("DROP TRIGGER audit_log_is_never_replaced", "schema_as_migrated"),
+    ("CREATE TRIGGER mine AFTER INSERT ON payments BEGIN DELETE FROM events; END", "schema_as_migrated"),
+    ("DROP INDEX payments_holding_reference", "schema_as_migrated"),
+    ("ALTER TABLE refunds ADD COLUMN mine TEXT", "schema_as_migrated"),
+    (
+        "PRAGMA ignore_check_constraints = ON; UPDATE payments SET amount = 0 WHERE status = 'processing'",
+        "file_integrity",
+    ),
+];
+const TAMPERED_IN_POSTGRES: [(&str, &str); 6] = [
+    ("ALTER TABLE entries DISABLE TRIGGER entries_are_never_changed", "schema_as_migrated"),
+    ("DROP TRIGGER audit_log_is_never_changed ON audit_log", "schema_as_migrated"),
+    (
+        "CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+        "schema_as_migrated",
+    ),
+    ("DROP INDEX payments_holding_reference", "schema_as_migrated"),
+    ("ALTER TABLE balances DROP CONSTRAINT balances_check", "schema_as_migrated"),
+    (
+        "CREATE TRIGGER mine AFTER INSERT ON payments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
+        "schema_as_migrated",
+    ),
+];
+
+async fn every_kind_of_tampering_is_named(database: Database) {
+    let (mut gateway, own) = (
+        history(database).await,
+        match database {
+            Database::Sqlite => &TAMPERED_IN_SQLITE[..],
+            Database::Postgres => &TAMPERED_IN_POSTGRES[..],
+        },
+    );
     gateway.check();
-    // Else the database would refuse to touch the entries.
-    let unguarded = match database {
-        Database::Sqlite => "DROP TRIGGER entries_are_never_updated",
-        Database::Postgres => "ALTER TABLE entries DISABLE TRIGGER USER",
-    };
-    gateway.execute_sql(unguarded).expect("the owner of a database may do this");
-    let change = |what: &str| {
-        let joined = if what.contains(" WHERE ") { "AND" } else { "WHERE" };
-        let statement = format!("UPDATE {what} {joined} merchant_id = {}", merchant.id);
-        gateway.execute_sql(&statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
-    };
-    for (breach, repair, invariant) in PLANTED {
-        change(breach);
-        let report = gateway.run(&["check"]);
-        assert_eq!(report.status, Some(1), "{breach}: {}", report.stdout);
-        names(&serde_json::from_str(&report.stdout).expect("a report is JSON"), invariant, merchant.id);
-        names(&gateway.operator().get("/operator/v1/ledger/check").await.data(), invariant, merchant.id);
-        change(repair);
-        gateway.check();
+    assert_eq!(gateway.terminate().await, Some(0));
+    let original = Original::of(&gateway);
+    let freed =
+        TAMPERED.iter().map(|(what, invariant)| (format!("{}; {what}", unguarded(database)), invariant));
+    let own = own.iter().map(|(what, invariant)| ((*what).to_owned(), invariant));
+    for (what, invariant) in freed.chain(own) {
+        let copy = original.copy().await;
+        copy.execute(&what).ok();
+        let checked = copy.check(&gateway);
+        assert_eq!(checked.status, Some(1), "{what}: {}{}", checked.stdout, checked.stderr);
+        let report: Value = serde_json::from_str(&checked.stdout).expect("a report is JSON");
+        let mut breaches = report["breaches"].as_array().expect("a list").iter();
+        assert!(breaches.any(|breach| breach["invariant"] == *invariant), "{what}: {report:#}");
     }
 }
 
-#[track_caller]
-fn names(report: &Value, invariant: &str, merchant: i64) {
-    assert_eq!(report["clean"], false, "{report}");
-    let breaches = report["breaches"].as_array().expect("a list");
-    let named = breaches.iter().any(|breach| {
-        breach["invariant"] == invariant
-            && breach["subject"].as_str().is_some_and(|subject| subject.contains(&merchant.to_string()))
-    });
-    assert!(named, "{invariant} is not named: {report}");
+/// Payments in most of their states, with an adjustment, a refund, and the work and events that follow from them.
+async fn history(database: Database) -> Gateway {
+    let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("ARS", 100_000).await;
+    let operator = gateway.operator();
+    let decide = async |id: &str, verb: &str, body: Value| {
+        operator.post(&format!("/operator/v1/payments/{id}/{verb}"), &body).await.ok();
+    };
+    merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
+    let refunded = merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
+    decide(&refunded, "complete", json!({})).await;
+    decide(&refunded, "refunds", json!({ "amount": 300, "reason": "half of it" })).await;
+    let completed = merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
+    decide(&completed, "complete", json!({})).await;
+    merchant.create(&draft::withdrawal_ars(1_000)).await;
+    let paid = merchant.create(&draft::withdrawal_ars(1_000)).await;
+    decide(&paid, "complete", json!({})).await;
+    let cancelled = merchant.create(&draft::withdrawal_ars(1_000)).await;
+    merchant.api.post(&format!("/api/v1/payments/{cancelled}/cancel"), &json!({})).await.ok();
+    gateway
+}
+
+/// A database that nobody uses, to be copied.
+enum Original {
+    File(PathBuf),
+    Server(String),
+}
+
+/// A copy of it, which goes with the test.
+enum Copied {
+    File(PathBuf),
+    Server(TestDatabase),
+}
+
+impl Original {
+    fn of(gateway: &Gateway) -> Self {
+        if let Some(url) = gateway.postgres_url() {
+            return Self::Server(url.to_owned());
+        }
+        let file = gateway.data_folder().join("original.db");
+        gateway.run(&["backup", file.to_str().expect("UTF-8")]).ok();
+        Self::File(file)
+    }
+
+    async fn copy(&self) -> Copied {
+        match self {
+            Self::File(original) => {
+                let file = original.with_file_name("copy.db");
+                let _none = ["db-wal", "db-shm"].map(|end| std::fs::remove_file(file.with_extension(end)));
+                std::fs::copy(original, &file).expect("copied");
+                Copied::File(file)
+            }
+            Self::Server(url) => Copied::Server(TestDatabase::copy_of(url).await),
+        }
+    }
+}
+
+impl Copied {
+    fn url(&self) -> String {
+        match self {
+            Self::File(file) => format!("sqlite://{}", file.display()),
+            Self::Server(database) => database.url().expect("a server").to_owned(),
+        }
+    }
+
+    fn check(&self, gateway: &Gateway) -> CommandOutput {
+        gateway.run_under(&[("QUIPU__DATABASE_URL", &self.url())], &["check"])
+    }
+
+    fn execute(&self, statements: &str) -> CommandOutput {
+        let mut command;
+        match self {
+            Self::File(file) => {
+                command = Command::new("python3");
+                command.args(["-c", THROUGH_PYTHON]).arg(file as &Path).arg(statements);
+            }
+            Self::Server(database) => {
+                command = Command::new("psql");
+                command.args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", "--command", statements]);
+                command.arg(database.url().expect("a server"));
+            }
+        }
+        command.output().expect("a client of the database").into()
+    }
+}
+
+/// What keeps the books append-only, out of the way.
+fn unguarded(database: Database) -> &'static str {
+    match database {
+        Database::Sqlite => {
+            "DROP TRIGGER entries_are_never_updated; DROP TRIGGER entries_are_never_deleted;
+             DROP TRIGGER audit_log_is_never_updated; DROP TRIGGER audit_log_is_never_deleted"
+        }
+        Database::Postgres => {
+            "ALTER TABLE entries DISABLE TRIGGER USER; ALTER TABLE audit_log DISABLE TRIGGER USER"
+        }
+    }
+}
+
+const THROUGH_PYTHON: &str = "import sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.executescript(sys.argv[2])
+database.commit()";
+
+async fn nothing_replaces_an_entry_or_a_line(database: Database) {
+    let gateway = Gateway::start(database).await;
+    gateway.merchant().await.fund("MXN", 1_000).await;
+    let replaces: &[&str] = match database {
+        Database::Sqlite => &[
+            "INSERT OR REPLACE INTO entries SELECT * FROM entries",
+            "REPLACE INTO audit_log SELECT * FROM audit_log",
+            "INSERT INTO entries SELECT * FROM entries WHERE true ON CONFLICT DO UPDATE SET amount = 1",
+            "UPDATE OR REPLACE entries SET line = 1",
+        ],
+        Database::Postgres => &[
+            "INSERT INTO entries SELECT * FROM entries ON CONFLICT (merchant_id, environment, transaction_id, line)
+                DO UPDATE SET amount = 1",
+            "INSERT INTO audit_log SELECT * FROM audit_log ON CONFLICT (id) DO UPDATE SET actor_name = 'nobody'",
+            "TRUNCATE entries",
+        ],
+    };
+    for statement in replaces {
+        let refused = gateway.execute_sql(statement).expect_err(statement);
+        assert!(refused.contains("never changed"), "{statement}: {refused}");
+    }
+    gateway.check();
 }

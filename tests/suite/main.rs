@@ -1,6 +1,7 @@
 //! The scenarios, one file a subject, each on both databases.
 
 mod access;
+mod backup;
 mod balances;
 mod books;
 mod cancel;
@@ -8,6 +9,7 @@ mod cluster;
 mod concurrency;
 mod crash;
 mod create;
+mod database_file;
 mod deploy;
 mod errors;
 mod guides;
@@ -26,4 +28,5 @@ mod silent_viewers;
 mod simulator;
 mod tickets;
 mod traces;
+mod tls;
 mod webhooks;

@@ -14,8 +14,12 @@ use anyhow::{Context, Result, bail};
 pub(crate) struct DataFolder(PathBuf);
 
 /// Held by a serving process on an embedded database; the system releases it when the process ends, however it ends.
+///
+/// There are two: one on a file beside the database, which is there even where the database is not, and one on the
+/// database itself, which is the same under whatever name it is reached. It must be held to the end of the process: SQLite's own
+/// locks on the file would go with it.
 pub(crate) struct ServingLock(
-    #[expect(dead_code, reason = "the lock lives as long as the file is open")] File,
+    #[expect(dead_code, reason = "the locks live as long as the files are open")] Vec<File>,
 );
 
 impl DataFolder {
@@ -68,23 +72,31 @@ impl ServingLock {
         let mut path = database.as_os_str().to_owned();
         path.push(".lock");
         let path = PathBuf::from(path);
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self(file)),
-            Err(TryLockError::WouldBlock) => bail!(
-                "another `quipu serve` uses the database {}; an embedded database serves one process \
-                 (several nodes need PostgreSQL)",
-                database.display()
-            ),
-            Err(TryLockError::Error(error)) => {
-                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+        let mut beside = OpenOptions::new();
+        let beside = beside.create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let beside = beside.with_context(|| format!("{} cannot be opened", path.display()))?;
+        let mut locks = vec![locked(beside, database)?];
+        match File::open(database) {
+            Ok(file) => locks.push(locked(file, database)?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                return Err(error).with_context(|| format!("{} cannot be opened", database.display()));
             }
+        }
+        Ok(Self(locks))
+    }
+}
+
+fn locked(file: File, database: &Path) -> Result<File> {
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another `quipu serve` uses the database {}; an embedded database serves one process \
+             (several nodes need PostgreSQL)",
+            database.display()
+        ),
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("{} cannot be locked", database.display()))
         }
     }
 }
@@ -131,5 +143,22 @@ pub(crate) mod tests {
         assert!(refused.to_string().contains("another `quipu serve`"), "{refused}");
         drop(first);
         assert!(ServingLock::of_database(&database).is_ok());
+    }
+
+    #[test]
+    fn a_link_leads_to_the_same_database() {
+        let scratch = Scratch::new();
+        let folder = DataFolder::open(&scratch.0).expect("made");
+        let [database, soft, hard] = ["quipu.db", "soft.db", "hard.db"].map(|name| folder.file(name));
+        std::fs::write(&database, "").expect("made");
+        std::os::unix::fs::symlink(&database, &soft).expect("linked");
+        std::fs::hard_link(&database, &hard).expect("linked");
+        let first = ServingLock::of_database(&hard).expect("free");
+        for name in [&database, &soft] {
+            let refused = ServingLock::of_database(name).map(|_| ()).expect_err("taken");
+            assert!(refused.to_string().contains("another `quipu serve`"), "{refused}");
+        }
+        drop(first);
+        assert!(ServingLock::of_database(&soft).is_ok());
     }
 }

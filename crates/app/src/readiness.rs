@@ -1,6 +1,7 @@
 //! What `/readyz` reports.
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_http::Readiness;
+use quipu_http::{Part, Readiness};
 use quipu_merchants::RateLimiter;
 use quipu_store::Store;
 use quipu_tickets::TicketOffice;
@@ -36,36 +37,41 @@ impl Parts {
         Self { store, tickets, shared_limiter, is_migrated: AtomicBool::new(false) }
     }
 
-    async fn is_migrated(&self) -> bool {
+    async fn is_migrated(&self) -> Result<(), &'static str> {
         if self.is_migrated.load(Ordering::Relaxed) {
-            return true;
+            return Ok(());
         }
         let complete = self.store.pending_migrations().await.is_ok_and(|pending| !pending);
         self.is_migrated.store(complete, Ordering::Relaxed);
-        complete
+        if complete { Ok(()) } else { Err("the schema is not known to be complete; see `quipu migrate`") }
     }
 }
 
 #[async_trait]
 impl Readiness for Parts {
-    async fn probe(&self) -> Vec<(&'static str, bool)> {
-        let database = answers(async { self.store.ping().await.is_ok() }, PATIENCE);
+    async fn probe(&self) -> Vec<(&'static str, Part)> {
+        let database = answers(self.store.probe(), PATIENCE);
         let migrations = answers(self.is_migrated(), PATIENCE);
-        let attachments = answers(self.tickets.files_ready(), PATIENCE);
-        let (database, migrations, attachments) = tokio::join!(database, migrations, attachments);
-        let mut parts =
-            vec![("database", database), ("migrations", migrations), ("attachments", attachments)];
+        let files = async { self.tickets.files_ready().await.then_some(()).ok_or("files cannot be kept") };
+        let (database, migrations, files) = tokio::join!(database, migrations, answers(files, PATIENCE));
+        let mut parts = vec![("database", database), ("migrations", migrations), ("attachments", files)];
         if let Some(limiter) = &self.shared_limiter {
-            let redis = async { limiter.probe().await.is_ok() };
+            let redis = async { limiter.probe().await.map_err(|_| "limits are not shared") };
             parts.push(("redis", answers(redis, PATIENCE).await));
         }
         parts
     }
 }
 
-/// Whether a part says yes in time. A server behind a broken network says nothing at all.
-async fn answers(probe: impl Future<Output = bool>, patience: Duration) -> bool {
-    tokio::time::timeout(patience, probe).await.unwrap_or(false)
+/// What a part says, if it does in time. A server behind a broken network says nothing at all.
+async fn answers<E: Into<Cow<'static, str>>>(
+    probe: impl Future<Output = Result<(), E>>,
+    patience: Duration,
+) -> Part {
+    match tokio::time::timeout(patience, probe).await {
+        Ok(said) => said.map_err(Into::into),
+        Err(_) => Err(format!("it does not answer within {} s", patience.as_secs()).into()),
+    }
 }
 
 #[cfg(test)]
@@ -74,8 +80,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_part_that_says_nothing_is_not_ready() {
-        assert!(answers(std::future::ready(true), PATIENCE).await);
-        assert!(!answers(std::future::ready(false), PATIENCE).await);
-        assert!(!answers(std::future::pending(), Duration::ZERO).await);
+        let said = |said: Result<(), &'static str>| std::future::ready(said);
+        assert!(answers(said(Ok(())), PATIENCE).await.is_ok());
+        assert_eq!(answers(said(Err("it is gone")), PATIENCE).await, Err("it is gone".into()));
+        let nothing = std::future::pending::<Result<(), &'static str>>();
+        assert!(answers(nothing, Duration::ZERO).await.is_err());
     }
 }

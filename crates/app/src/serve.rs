@@ -43,11 +43,16 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();
+    if dev {
+        wire::make_database_private(settings)?;
+    }
     // Taken before a master key is made, so that two demos that start at once do not both make one.
     let _lock = embedded.map(ServingLock::of_database).transpose()?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
-    wire::make_database_private(settings)?;
+    if !dev {
+        wire::require_database(settings)?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring).await?;

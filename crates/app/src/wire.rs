@@ -148,25 +148,38 @@ pub(crate) fn make_database_private(settings: &Settings) -> Result<()> {
     opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))
 }
 
-/// Refuses where an embedded database does not exist, for commands that have no use for an empty one.
+/// Refuses where an embedded database does not exist, or is an empty file. Whoever made a new one instead would let nobody
+/// see that the former is gone.
 pub(crate) fn require_database(settings: &Settings) -> Result<()> {
-    match settings.embedded_database() {
-        Some(path) if !path.exists() => {
-            bail!("there is no database {}: run `quipu migrate` first", path.display())
+    let Some(path) = settings.embedded_database() else { return Ok(()) };
+    match std::fs::metadata(path) {
+        Ok(found) if found.len() == 0 => {
+            bail!(
+                "the database {} is an empty file: restore a backup, or run `quipu migrate` for a new one",
+                path.display()
+            )
         }
-        _ => Ok(()),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
+            "there is no database {}: restore a backup, or run `quipu migrate` for a new one",
+            path.display()
+        ),
+        Err(error) => Err(error).with_context(|| format!("the database {} cannot be opened", path.display())),
     }
 }
 
 /// Opens the configured database without migrating it.
 pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
-    let runtime = tokio::runtime::Handle::current();
-    let database = StoreSettings {
+    Ok(Store::open(store_settings(settings), tokio::runtime::Handle::current()).await?)
+}
+
+/// The configured database, as the store wants to know of it.
+pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
+    StoreSettings {
         call: settings.call_deadline,
         lock: settings.lock_deadline,
         ..StoreSettings::new(settings.database_url.expose())
-    };
-    Ok(Store::open(database, runtime).await?)
+    }
 }
 
 /// Refuses a master key that the secrets of this database were not made with: under it no merchant would be recognised,

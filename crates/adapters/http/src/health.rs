@@ -9,14 +9,14 @@ use tokio::sync::Mutex;
 use crate::{
     call::{Call, Outcome},
     envelope,
-    state::Readiness,
+    state::{Part, Readiness},
 };
 
 /// For how long what was found is answered again: anybody may ask, and each look costs the database something.
 const REMEMBERED: Duration = Duration::from_secs(1);
 
-/// Each dependency, and whether it is there.
-type Probes = Vec<(&'static str, bool)>;
+/// Each dependency, and whether it is in order.
+type Probes = Vec<(&'static str, Part)>;
 
 /// What was found when it was last looked. Whoever asks meanwhile waits for that look and makes no other.
 #[derive(Default)]
@@ -41,13 +41,19 @@ pub(crate) async fn alive(_call: Call) -> Outcome {
     envelope::json(StatusCode::OK, &json!({ "status": "ok" }))
 }
 
-/// `GET /readyz`: everything it depends on is there; 503 names what is not.
+/// `GET /readyz`: everything it depends on is there; 503 names what is not, and why.
 pub(crate) async fn ready(call: Call) -> Outcome {
     let probes = call.state.looked.look(call.state.services.readiness.as_ref()).await;
-    let is_ready = probes.iter().all(|(_, is_there)| *is_there);
-    let checks: Map<_, _> =
-        probes.into_iter().map(|(name, is_there)| (name.to_owned(), is_there.into())).collect();
-    let (status, text) =
-        if is_ready { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "not_ready") };
-    envelope::json(status, &json!({ "status": text, "checks": checks }))
+    let (mut checks, mut problems) = (Map::new(), Map::new());
+    for (name, part) in probes {
+        checks.insert(name.to_owned(), part.is_ok().into());
+        if let Err(problem) = part {
+            problems.insert(name.to_owned(), problem.into());
+        }
+    }
+    if problems.is_empty() {
+        return envelope::json(StatusCode::OK, &json!({ "status": "ready", "checks": checks }));
+    }
+    let told = json!({ "status": "not_ready", "checks": checks, "problems": problems });
+    envelope::json(StatusCode::SERVICE_UNAVAILABLE, &told)
 }

@@ -59,5 +59,5 @@ pub use scrape::{Measured, serve_measured};
 pub use server::{configure, serve};
 pub use settings::{HttpSettings, Limits};
 pub use shape::Family;
-pub use state::{Readiness, Services, Webhooks};
+pub use state::{Part, Readiness, Services, Webhooks};
 pub use stop::Stop;

@@ -1,6 +1,6 @@
 //! What the edge calls.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use quipu_commit::Commit;
@@ -20,11 +20,14 @@ use crate::{
     settings::HttpSettings, stop::Stop, strangers::Strangers, tokens::Tokens,
 };
 
+/// Whether a dependency is in order, or what is wrong with it, in words that anybody may read.
+pub type Part = Result<(), Cow<'static, str>>;
+
 /// Whether what the process depends on is there.
 #[async_trait]
 pub trait Readiness: Send + Sync {
     /// Each dependency by name, and whether it is there.
-    async fn probe(&self) -> Vec<(&'static str, bool)>;
+    async fn probe(&self) -> Vec<(&'static str, Part)>;
 }
 
 /// What handlers of webhooks call.

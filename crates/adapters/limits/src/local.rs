@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, hash_map::RandomState},
     hash::BuildHasher,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -28,6 +31,17 @@ pub struct LocalLimiter {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     subjects_per_shard: usize,
+    has_untold: AtomicBool,
+}
+
+/// What one subject did without others knowing of it.
+pub(crate) struct Untold {
+    pub(crate) kind: BudgetKind,
+    pub(crate) subject: Box<str>,
+    /// For how many seconds it matters.
+    pub(crate) kept_for: u32,
+    /// How many seconds ago, and how often.
+    pub(crate) ages: Vec<(i64, u32)>,
 }
 
 #[derive(Default)]
@@ -46,10 +60,54 @@ impl LocalLimiter {
     /// Counts one request of `subject` if `budget` has room for it: [`RateLimiter::take`] for callers that know that
     /// they need not wait.
     pub fn check(&self, budget: Budget, subject: &str) -> Verdict {
+        self.count(budget, subject, true)
+    }
+
+    /// The same for a request that other nodes do not know of and are to be told of later.
+    pub(crate) fn check_apart(&self, budget: Budget, subject: &str) -> Verdict {
+        let verdict = self.count(budget, subject, false);
+        if verdict.allowed {
+            self.has_untold.store(true, Ordering::Relaxed);
+        }
+        verdict
+    }
+
+    fn count(&self, budget: Budget, subject: &str, is_told: bool) -> Verdict {
         let now = self.clock.now().seconds();
         let mut shard = self.shard(budget.kind(), subject);
         shard.sweep(now, self.subjects_per_shard);
-        shard.count_of(subject, self.subjects_per_shard).take(budget, now)
+        shard.count_of(subject, self.subjects_per_shard).take(budget, now, is_told)
+    }
+
+    /// All that other nodes do not know of; from now on it counts as told. Requests beyond the subjects that can be
+    /// remembered are nobody's, and stay out.
+    pub(crate) fn tell(&self) -> Vec<Untold> {
+        let mut all = Vec::new();
+        if !self.has_untold.swap(false, Ordering::Relaxed) {
+            return all;
+        }
+        let now = self.clock.now().seconds();
+        for (index, shard) in self.shards.iter().enumerate() {
+            let kind = BudgetKind::ALL[index / SHARDS];
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            for (subject, count) in &mut shard.subjects {
+                let seconds = count.tell();
+                if !seconds.is_empty() && !count.is_idle(now) {
+                    let ages = seconds.into_iter().map(|(at, count)| ((now - at).max(0), count)).collect();
+                    all.push(Untold { kind, subject: subject.clone(), kept_for: count.kept_for(), ages });
+                }
+            }
+        }
+        all
+    }
+
+    /// Whoever was told has forgotten all of it.
+    pub(crate) fn forget_told(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.subjects.values_mut().for_each(SlidingCount::forget_told);
+        }
+        self.has_untold.store(true, Ordering::Relaxed);
     }
 
     fn with_capacity(clock: Arc<dyn Clock>, subjects: usize) -> Self {
@@ -59,6 +117,7 @@ impl LocalLimiter {
             shards: std::iter::repeat_with(Mutex::default).take(shards).collect(),
             hasher: RandomState::new(),
             subjects_per_shard: subjects.div_ceil(SHARDS),
+            has_untold: AtomicBool::new(false),
         }
     }
 
@@ -113,10 +172,7 @@ impl std::fmt::Debug for LocalLimiter {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicI64, Ordering},
-        thread,
-    };
+    use std::{sync::atomic::AtomicI64, thread};
 
     use quipu_kernel::Timestamp;
     use quipu_merchants::Window;
@@ -146,6 +202,22 @@ mod tests {
         assert_eq!(limiter.check(STANDARD, "a").remaining, 98);
         assert_eq!(limiter.check(STANDARD, "b").remaining, 99);
         assert_eq!(limiter.check(pages, "a").remaining, 99);
+    }
+
+    #[test]
+    fn what_others_do_not_know_of_is_told_by_kind_and_subject() {
+        let clock = Arc::new(Hand::default());
+        let limiter = LocalLimiter::new(clock.clone());
+        let pages = Budget::single(BudgetKind::Pages, Window::per_minute(100));
+        assert!(limiter.check(STANDARD, "a").allowed && limiter.tell().is_empty());
+        assert!(limiter.check_apart(pages, "a").allowed && limiter.check_apart(pages, "a").allowed);
+        clock.0.store(5, Ordering::Relaxed);
+        let told = limiter.tell();
+        assert_eq!((told.len(), told[0].kind, &*told[0].subject), (1, BudgetKind::Pages, "a"));
+        assert_eq!((&told[0].ages, told[0].kept_for), (&vec![(5, 2)], 60));
+        assert!(limiter.tell().is_empty());
+        limiter.forget_told();
+        assert_eq!(limiter.tell().len(), 2);
     }
 
     #[test]

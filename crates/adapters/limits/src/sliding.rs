@@ -4,50 +4,80 @@ use std::{cmp::Reverse, collections::VecDeque};
 
 use quipu_merchants::{Budget, Verdict, Window};
 
-/// The seconds in which a subject was there, oldest first, each with its number of requests.
+/// One second of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Second {
+    at: i64,
+    /// How often it was there.
+    count: u32,
+    /// How many of these nobody else knows of.
+    untold: u32,
+}
+
+/// The seconds in which a subject was there, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct SlidingCount {
-    seconds: VecDeque<(i64, u32)>,
+    seconds: VecDeque<Second>,
     /// For how long a second matters: the longest window asked about last.
     kept_for: u32,
 }
 
 impl SlidingCount {
-    /// Counts a request in second `now` if every window has room for it.
-    pub(crate) fn take(&mut self, budget: Budget, now: i64) -> Verdict {
+    /// Counts a request in second `now` if every window has room for it. `is_told` says that others know of it already.
+    pub(crate) fn take(&mut self, budget: Budget, now: i64, is_told: bool) -> Verdict {
         let now = self.advance(budget, now);
         let allowed = budget.windows().all(|window| self.used(window, now) < window.limit());
         if allowed {
-            self.count(now);
+            self.count(now, is_told);
         }
         self.verdict(budget, now, allowed)
     }
 
+    /// What nobody else knows of, by second; from now on it counts as told.
+    pub(crate) fn tell(&mut self) -> Vec<(i64, u32)> {
+        let untold = self.seconds.iter_mut().filter(|second| second.untold > 0);
+        untold.map(|second| (second.at, std::mem::take(&mut second.untold))).collect()
+    }
+
+    /// Whoever was told has forgotten all of it.
+    pub(crate) fn forget_told(&mut self) {
+        self.seconds.iter_mut().for_each(|second| second.untold = second.count);
+    }
+
+    /// For how many seconds it matters.
+    pub(crate) const fn kept_for(&self) -> u32 {
+        self.kept_for
+    }
+
     /// Whether nothing in here matters any more.
     pub(crate) fn is_idle(&self, now: i64) -> bool {
-        self.seconds.back().is_none_or(|(last, _)| *last < now - i64::from(self.kept_for))
+        self.seconds.back().is_none_or(|last| last.at < now - i64::from(self.kept_for))
     }
 
     /// Forgets what has left the longest window, and returns the second to count in.
     fn advance(&mut self, budget: Budget, now: i64) -> i64 {
         self.kept_for = budget.longest_seconds();
         let kept_for = i64::from(self.kept_for);
-        let last = self.seconds.back().map_or(now, |(second, _)| *second);
+        let last = self.seconds.back().map_or(now, |last| last.at);
         // A clock set back a little must not open the window again; one set back by more was wrong before.
         let now = if last - now > kept_for { now } else { now.max(last) };
-        while self.seconds.front().is_some_and(|(second, _)| *second < now - kept_for) {
+        while self.seconds.front().is_some_and(|first| first.at < now - kept_for) {
             self.seconds.pop_front();
         }
-        while self.seconds.back().is_some_and(|(second, _)| *second > now) {
+        while self.seconds.back().is_some_and(|last| last.at > now) {
             self.seconds.pop_back();
         }
         now
     }
 
-    fn count(&mut self, now: i64) {
+    fn count(&mut self, now: i64, is_told: bool) {
+        let untold = u32::from(!is_told);
         match self.seconds.back_mut() {
-            Some((second, count)) if *second == now => *count = count.saturating_add(1),
-            _ => self.seconds.push_back((now, 1)),
+            Some(last) if last.at == now => {
+                last.count = last.count.saturating_add(1);
+                last.untold = last.untold.saturating_add(untold);
+            }
+            _ => self.seconds.push_back(Second { at: now, count: 1, untold }),
         }
     }
 
@@ -55,7 +85,7 @@ impl SlidingCount {
     /// may still be inside.
     fn inside(&self, window: Window, now: i64) -> impl Iterator<Item = (i64, u32)> {
         let first = now - i64::from(window.seconds());
-        self.seconds.iter().copied().skip_while(move |(second, _)| *second < first)
+        self.seconds.iter().map(|second| (second.at, second.count)).skip_while(move |(at, _)| *at < first)
     }
 
     fn used(&self, window: Window, now: i64) -> u32 {
@@ -115,7 +145,7 @@ mod tests {
     }
 
     fn take_many(count: &mut SlidingCount, budget: Budget, now: i64, times: usize) -> usize {
-        (0..times).filter(|_| count.take(budget, now).allowed).count()
+        (0..times).filter(|_| count.take(budget, now, true).allowed).count()
     }
 
     proptest! {
@@ -135,7 +165,7 @@ mod tests {
                     let since = now.div_euclid(1000) - i64::from(*seconds);
                     allowed.iter().filter(|at| at.div_euclid(1000) >= since).count() < *limit as usize
                 });
-                let verdict = count.take(budget, now.div_euclid(1000));
+                let verdict = count.take(budget, now.div_euclid(1000), true);
                 prop_assert_eq!(verdict.allowed, fits, "as the model decides");
                 if verdict.allowed {
                     allowed.push(now);
@@ -161,15 +191,15 @@ mod tests {
             let mut now = 1_763_683_200;
             for gap in gaps {
                 now += gap;
-                let verdict = count.take(budget, now);
+                let verdict = count.take(budget, now, true);
                 if verdict.allowed {
                     prop_assert_eq!(verdict.retry_after_seconds, 0);
                     continue;
                 }
                 let opens = now + i64::from(verdict.retry_after_seconds);
-                prop_assert!(opens > now && !count.take(budget, opens - 1).allowed);
+                prop_assert!(opens > now && !count.take(budget, opens - 1, true).allowed);
                 now = opens;
-                prop_assert!(count.take(budget, now).allowed);
+                prop_assert!(count.take(budget, now, true).allowed);
             }
         }
     }
@@ -189,18 +219,31 @@ mod tests {
         let mut count = SlidingCount::default();
         assert_eq!(take_many(&mut count, narrow, 0, 600), 500);
         assert_eq!(take_many(&mut count, narrow, 11, 600), 200);
-        let refused = count.take(narrow, 11);
+        let refused = count.take(narrow, 11, true);
         assert_eq!((refused.limit, refused.remaining, refused.retry_after_seconds), (700, 0, 50));
+    }
+
+    #[test]
+    fn what_was_counted_is_told_once_and_again_to_whoever_forgot() {
+        let budget = budget(&[(10, 60)]);
+        let mut count = SlidingCount::default();
+        for (at, is_told) in [(1, true), (1, false), (1, false), (3, false), (4, true)] {
+            assert!(count.take(budget, at, is_told).allowed);
+        }
+        assert_eq!(count.tell(), [(1, 2), (3, 1)]);
+        assert_eq!(count.tell(), []);
+        count.forget_told();
+        assert_eq!(count.tell(), [(1, 3), (3, 1), (4, 1)]);
     }
 
     #[test]
     fn the_window_with_less_left_is_reported() {
         let budget = budget(&[(5000, 60), (500, 10)]);
         let mut count = SlidingCount::default();
-        let first = count.take(budget, 100);
+        let first = count.take(budget, 100, true);
         assert_eq!((first.limit, first.remaining, first.reset_epoch_seconds), (500, 499, 111));
         take_many(&mut count, budget, 100, 499);
-        let refused = count.take(budget, 104);
+        let refused = count.take(budget, 104, true);
         assert!(!refused.allowed);
         assert_eq!(
             (refused.remaining, refused.reset_epoch_seconds, refused.retry_after_seconds),
@@ -221,7 +264,7 @@ mod tests {
     fn a_changed_limit_applies_to_what_was_counted_before() {
         let mut count = SlidingCount::default();
         assert_eq!(take_many(&mut count, budget(&[(10, 60)]), 0, 10), 10);
-        let lowered = count.take(budget(&[(5, 60)]), 1);
+        let lowered = count.take(budget(&[(5, 60)]), 1, true);
         assert!(!lowered.allowed && lowered.remaining == 0);
         assert_eq!(take_many(&mut count, budget(&[(12, 60)]), 1, 10), 2);
         assert_eq!(take_many(&mut count, budget(&[(0, 60)]), 1000, 10), 0);
@@ -241,7 +284,7 @@ mod tests {
     fn a_subject_is_idle_once_its_last_second_has_left() {
         let mut count = SlidingCount::default();
         assert!(count.is_idle(0));
-        let _ = count.take(budget(&[(3, 10)]), 100);
+        let _ = count.take(budget(&[(3, 10)]), 100, true);
         assert!(!count.is_idle(110));
         assert!(count.is_idle(111));
     }

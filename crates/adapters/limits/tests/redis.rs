@@ -207,7 +207,7 @@ async fn a_killed_redis_is_replaced_by_local_shares_until_it_is_back() {
 
     let _redis = PrivateRedis::start_on(port);
     until_shared(&limiter).await;
-    // The new Redis has no memory, but the node has one: five of its ten are taken.
+    // The new Redis has no memory, but the node has one and told it: five of its ten are taken.
     let verdict = limiter.take(budget, &subject).await;
     assert!(verdict.allowed && verdict.remaining == 4, "{verdict:?}");
     assert_eq!(take_many(&limiter, budget, &subject, 50).await, 4);
@@ -232,8 +232,82 @@ async fn nodes_fall_back_to_a_share_each_and_share_again_when_redis_is_back() {
     let _redis = PrivateRedis::start_on(port);
     until_shared(&nodes[0]).await;
     until_shared(&nodes[1]).await;
-    assert_eq!(take_many(&nodes[0], budget, &subject, 50).await, 12);
+    assert_eq!(take_many(&nodes[0], budget, &subject, 50).await, 8, "four were taken without Redis");
     assert_eq!(take_many(&nodes[1], budget, &subject, 50).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_comes_back_empty_is_told_what_every_node_allowed() {
+    let redis = PrivateRedis::start();
+    let nodes = [connect(&redis.url(), PATIENT).await, connect(&redis.url(), PATIENT).await];
+    until_shared(&nodes[0]).await;
+    until_shared(&nodes[1]).await;
+    until_counted(&redis, 2).await;
+    let (budget, [even, odd]) = (budget(60, 3600), [new_subject(), new_subject()]);
+    for _ in 0..30 {
+        assert_eq!(take_many(&nodes[0], budget, &even, 1).await, 1);
+        assert_eq!(take_many(&nodes[1], budget, &even, 1).await, 1);
+    }
+    assert_eq!(take_many(&nodes[0], budget, &odd, 70).await, 60);
+
+    let port = redis.kill();
+    // Nobody asks while it is away, but each node finds out.
+    for node in &nodes {
+        until_away(node).await;
+    }
+    let redis = PrivateRedis::start_on(port);
+    for node in &nodes {
+        until_shared(node).await;
+    }
+    for node in &nodes {
+        assert_eq!(take_many(node, budget, &even, 70).await, 0);
+        assert_eq!(take_many(node, budget, &odd, 70).await, 0);
+    }
+
+    // The same while the connections live.
+    let client = redis::Client::open(redis.url()).expect("an address");
+    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
+    redis::cmd("FLUSHALL").exec_async(&mut connection).await.expect("done");
+    for node in &nodes {
+        until_away(node).await;
+        until_shared(node).await;
+        assert_eq!(take_many(node, budget, &even, 70).await, 0);
+    }
+    assert_eq!(take_many(&nodes[1], budget, &odd, 70).await, 0);
+}
+
+async fn until_away(limiter: &RedisLimiter) {
+    let (deadline, mut looks) = (Instant::now() + DEADLINE, interval(Duration::from_millis(20)));
+    while limiter.probe().await.is_ok() {
+        assert!(Instant::now() < deadline, "Redis is not missed");
+        looks.tick().await;
+    }
+}
+
+/// Waits until each of so many nodes knows of the others, which they learn every few seconds.
+async fn until_counted(redis: &PrivateRedis, count: usize) {
+    let client = redis::Client::open(redis.url()).expect("an address");
+    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
+    let (deadline, mut looks) = (Instant::now() + DEADLINE, interval(Duration::from_millis(20)));
+    let scores = |connection: &mut redis::aio::MultiplexedConnection| {
+        let mut connection = connection.clone();
+        async move {
+            let mut call = redis::cmd("ZRANGE");
+            call.arg("quipu:limits:nodes").arg(0).arg(-1).arg("WITHSCORES");
+            call.query_async::<Vec<(String, i64)>>(&mut connection).await.expect("a set")
+        }
+    };
+    let first = scores(&mut connection).await;
+    loop {
+        let now = scores(&mut connection).await;
+        let announced =
+            now.iter().filter(|(node, at)| first.iter().any(|(known, then)| known == node && at > then));
+        if announced.count() == count {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the nodes are not announced: {now:?}");
+        looks.tick().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

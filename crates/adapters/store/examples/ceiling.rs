@@ -27,6 +27,9 @@ const MERCHANTS: i64 = 8;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let url = arguments.next().unwrap_or_else(|| "sqlite://ceiling.db".to_owned());
+    if let Some(path) = url.strip_prefix("sqlite://") {
+        std::fs::OpenOptions::new().create(true).append(true).open(path).expect("a file for the database");
+    }
     let callers: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(64);
     let seconds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(10);
     let merchants: i64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(MERCHANTS);

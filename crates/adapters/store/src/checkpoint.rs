@@ -5,7 +5,7 @@
 //! worth it, while the lane goes on. But the log begins anew only after a checkpoint that no commit overtakes, so the
 //! lane still makes one itself at the full length, and finds most of it copied.
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender};
 use diesel::{
@@ -15,6 +15,7 @@ use diesel::{
 use crate::{
     connection::{Connection, FULL_LOG},
     error::Fault,
+    file::DatabaseFile,
 };
 
 /// How many pages that are not copied yet are worth a checkpoint. A page that changes often is copied once for each, so
@@ -38,10 +39,10 @@ struct Log {
 
 /// Starts the thread, which ends with the function that is given back. That one is to be called after every turn of the
 /// lane.
-pub(crate) fn start(path: String) -> io::Result<impl FnMut() + Send> {
+pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> {
     let (due, looks): (Sender<()>, _) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("quipu-store-checkpoints".to_owned());
-    thread.spawn(move || serve(&path, &looks))?;
+    thread.spawn(move || serve(&file, &looks))?;
     let mut turns = 0;
     Ok(move || {
         turns = (turns + 1) % TURNS;
@@ -52,11 +53,14 @@ pub(crate) fn start(path: String) -> io::Result<impl FnMut() + Send> {
     })
 }
 
-fn serve(path: &str, looks: &Receiver<()>) {
+fn serve(file: &DatabaseFile, looks: &Receiver<()>) {
     let mut kept = None;
     while looks.recv().is_ok() {
         // Without checkpoints here the lane makes them all, so a failure is no reason to stop anything.
-        let connected = kept.take().map_or_else(|| connect(path), Ok);
+        if file.look().is_err() {
+            continue;
+        }
+        let connected = kept.take().map_or_else(|| connect(file), Ok);
         match connected.and_then(|mut conn| Ok((copy(&mut conn)?, conn))) {
             Ok((_, conn)) => kept = Some(conn),
             Err(fault) => tracing::warn!(%fault, "a checkpoint failed"),
@@ -64,8 +68,8 @@ fn serve(path: &str, looks: &Receiver<()>) {
     }
 }
 
-fn connect(path: &str) -> Result<SqliteConnection, Fault> {
-    match Connection::open_sqlite(path, PATIENCE) {
+fn connect(file: &DatabaseFile) -> Result<SqliteConnection, Fault> {
+    match file.connect(PATIENCE) {
         Ok(Connection::Sqlite(conn)) => Ok(conn),
         Ok(Connection::Postgres(_)) => Err(Fault::Abandoned),
         Err(fault) => Err(fault),
@@ -100,7 +104,9 @@ mod tests {
     fn the_log_is_copied_once_it_is_worth_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("checkpoint.db").display().to_string();
-        let (mut lane, mut beside) = (connect(&path).expect("opened"), connect(&path).expect("opened"));
+        std::fs::write(&path, "").expect("an empty database");
+        let file = DatabaseFile::open(&path).expect("opened");
+        let (mut lane, mut beside) = (connect(&file).expect("opened"), connect(&file).expect("opened"));
         lane.batch_execute("CREATE TABLE filler (bytes BLOB)").expect("made");
 
         let short = copy(&mut beside).expect("looked at");
@@ -121,7 +127,9 @@ mod tests {
     fn a_log_of_full_length_is_left_to_the_lane() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("checkpoint.db").display().to_string();
-        let (mut lane, mut beside) = (connect(&path).expect("opened"), connect(&path).expect("opened"));
+        std::fs::write(&path, "").expect("an empty database");
+        let file = DatabaseFile::open(&path).expect("opened");
+        let (mut lane, mut beside) = (connect(&file).expect("opened"), connect(&file).expect("opened"));
         lane.batch_execute("CREATE TABLE filler (bytes BLOB); PRAGMA wal_autocheckpoint = 0").expect("made");
         write(&mut lane, FULL_LOG);
         let full = copy(&mut beside).expect("looked at");

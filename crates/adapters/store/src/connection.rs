@@ -73,8 +73,8 @@ impl Connection {
     /// large the file grows; the system's own cache holds the rest.
     pub(crate) fn open_sqlite(path: &str, lock: Duration) -> Result<Self, Fault> {
         let busy = lock.as_millis();
-        let mut conn =
-            SqliteConnection::establish(path).map_err(|error| Fault::Unconnected(error.to_string()))?;
+        let mut conn = SqliteConnection::establish(&sqlite_address(path))
+            .map_err(|error| Fault::Unconnected(error.to_string()))?;
         conn.batch_execute(&format!(
             "PRAGMA busy_timeout = {busy};
              PRAGMA journal_mode = WAL;
@@ -127,6 +127,14 @@ impl Connection {
             Self::Postgres(conn) => conn.batch_execute("ROLLBACK").await,
         }
     }
+}
+
+/// The address of an embedded database that exists: SQLite would make a missing one, and nobody would learn that the former
+/// is gone.
+pub(crate) fn sqlite_address(path: &str) -> String {
+    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let host = if path.starts_with('/') { "//" } else { "" };
+    format!("file:{host}{escaped}?mode=rw")
 }
 
 /// The outcome of a future that never waits, which every future over a SQLite connection is.

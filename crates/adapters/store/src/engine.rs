@@ -23,6 +23,7 @@ use crate::{
     connection::{Connection, execute},
     embedded::Readers,
     error::{Fault, OpenError, Trouble},
+    file::{DatabaseFile, FileTrouble},
     hub::Hub,
     lease::Origin,
     server::Server,
@@ -66,7 +67,7 @@ pub(crate) struct Engine {
 
 enum Kind {
     /// One thread that writes, and some that read.
-    Sqlite { writer: mpsc::Sender<Work>, readers: Readers },
+    Sqlite { writer: mpsc::Sender<Work>, readers: Readers, file: Arc<DatabaseFile> },
     /// A few lanes that commit, and tasks for everything else, as many at once as there are connections.
     Postgres { lanes: Vec<mpsc::Sender<Work>>, server: Box<Server> },
 }
@@ -78,18 +79,21 @@ impl Engine {
         path: &str,
         hub: &Arc<Hub>,
         runtime: &Handle,
-    ) -> std::io::Result<Self> {
+    ) -> Result<Self, OpenError> {
         let times = settings.times();
-        let origin = Origin::Sqlite(path.to_owned(), times);
+        let unopened = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
+        let file = Arc::new(DatabaseFile::open(path).map_err(|fault| unopened(&fault))?);
+        let origin = Origin::Sqlite(Arc::clone(&file), times);
         let (writer, queue) = mpsc::channel(QUEUE);
-        let after_turn = checkpoint::start(path.to_owned())?;
+        let after_turn = checkpoint::start(Arc::clone(&file)).map_err(|error| unopened(&error))?;
         let asides = Asides::new(None, Arc::clone(hub));
         let lane = lane::serve(queue, origin.clone(), Arc::clone(hub), asides, after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
-        std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane))?;
-        let readers = Readers::new(settings, &origin)?;
-        Ok(Self { kind: Kind::Sqlite { writer, readers }, times })
+        let writing = std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane));
+        writing.map_err(|error| unopened(&error))?;
+        let readers = Readers::new(settings, &origin).map_err(|error| unopened(&error))?;
+        Ok(Self { kind: Kind::Sqlite { writer, readers, file }, times })
     }
 
     /// Starts the lanes to a server.
@@ -168,6 +172,14 @@ impl Engine {
                 Ok(answered) => return answered.map_err(|_| Fault::Abandoned)?,
                 Err(_) => Box::pin(self.ping()).await?,
             }
+        }
+    }
+
+    /// Whether an embedded database is still where it was opened.
+    pub(crate) fn look(&self) -> Result<(), FileTrouble> {
+        match &self.kind {
+            Kind::Sqlite { file, .. } => file.look(),
+            Kind::Postgres { .. } => Ok(()),
         }
     }
 

@@ -4,6 +4,8 @@ use diesel::result::{DatabaseErrorKind, Error};
 use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, StoreUnavailable};
 
+use crate::file::FileTrouble;
+
 /// Why a store could not be opened or migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -47,6 +49,9 @@ pub(crate) enum Fault {
     /// No connection was to be had.
     #[error("no connection: {0}")]
     Unconnected(String),
+    /// The file of an embedded database is not what it was. Nothing was done.
+    #[error("{0}")]
+    Lost(FileTrouble),
     /// The database did not answer in time, before a commit was asked of it.
     #[error("the database did not answer in time")]
     Silent,

@@ -24,13 +24,12 @@ use tokio::{
     sync::{Notify, broadcast, mpsc},
     time::timeout,
 };
-use tokio_postgres::Config;
 
 use crate::{
     connection::Connection,
     error::Fault,
     lease::{Lease, Origin},
-    session::Session,
+    session::{Address, Session},
     statement::statement,
     store::Store,
     webhooks::unlearnt::{Taken, Unlearnt},
@@ -146,7 +145,7 @@ impl Hub {
     }
 
     /// Starts to send hints to the other nodes on the same server, and to hear theirs.
-    pub(crate) fn join_others(self: &Arc<Self>, listening: Config, origin: Origin, runtime: &Handle) {
+    pub(crate) fn join_others(self: &Arc<Self>, listening: Address, origin: Origin, runtime: &Handle) {
         let unsent = self.unsent.lock().ok().and_then(|mut unsent| unsent.take());
         if let Some(unsent) = unsent {
             runtime.spawn(send_hints(self.node.clone(), unsent, origin));
@@ -217,7 +216,7 @@ fn news_of(node: &str, payload: &str) -> Option<News> {
     Some(News { saved: saved.collect(), queues, incomplete: items.ends_with('*') })
 }
 
-async fn hear_others(hub: std::sync::Weak<Hub>, listening: Config) {
+async fn hear_others(hub: std::sync::Weak<Hub>, listening: Address) {
     loop {
         if let Err(fault) = hear(&hub, &listening).await {
             tracing::debug!(%fault, "other nodes are not heard");
@@ -229,7 +228,7 @@ async fn hear_others(hub: std::sync::Weak<Hub>, listening: Config) {
     }
 }
 
-async fn hear(hub: &std::sync::Weak<Hub>, listening: &Config) -> Result<(), Fault> {
+async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fault> {
     let mut session = bounded(Session::begin(listening, "LISTEN quipu")).await?;
     loop {
         let next = {

@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 
-use crate::{connection::Connection, error::Fault, pool::Pool, settings::Times};
+use crate::{connection::Connection, error::Fault, file::DatabaseFile, pool::Pool, settings::Times};
 
 /// Where connections come from.
 #[derive(Clone)]
 pub(crate) enum Origin {
-    /// The embedded database of this path.
-    Sqlite(String, Times),
+    /// An embedded database.
+    Sqlite(Arc<DatabaseFile>, Times),
     /// A pool of connections to a server.
     Postgres(Arc<Pool>),
 }
@@ -24,9 +24,17 @@ impl Origin {
         }
     }
 
+    /// Whether an embedded database is still where it was opened. A server tells by itself that it has gone.
+    pub(crate) fn look(&self) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(file, _) => file.look().map_err(Fault::Lost),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     async fn connect(&self) -> Result<Connection, Fault> {
         match self {
-            Self::Sqlite(path, times) => Connection::open_sqlite(path, times.lock),
+            Self::Sqlite(file, times) => file.connect(times.lock),
             Self::Postgres(pool) => Ok(Connection::Postgres(Box::new(pool.get().await?))),
         }
     }
@@ -61,6 +69,7 @@ impl Lease {
         if self.in_use {
             self.discard(&Fault::Abandoned);
         }
+        origin.look()?;
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => origin.connect().await?,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod audit_row;
+mod backup;
 mod cache;
 mod check;
 mod checkpoint;
@@ -11,6 +12,7 @@ mod document;
 mod embedded;
 mod engine;
 mod error;
+mod file;
 mod hub;
 mod lease;
 mod migrate;
@@ -26,10 +28,12 @@ mod statement;
 mod store;
 mod stored;
 mod tables;
+mod tls;
 mod transaction;
 mod webhooks;
 mod work;
 
+pub use backup::{BackupError, back_up, restore};
 pub use error::OpenError;
 pub use settings::StoreSettings;
 pub use store::Store;

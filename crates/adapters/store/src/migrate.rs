@@ -4,9 +4,8 @@ use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as 
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
-use tokio_postgres::NoTls;
 
-use crate::{error::OpenError, session, settings::StoreSettings};
+use crate::{connection::sqlite_address, error::OpenError, session, settings::StoreSettings};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
@@ -35,6 +34,11 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
 }
 
+/// Makes the tables of an embedded database, all of them.
+pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<(), OpenError> {
+    run(conn, SQLITE).map(drop)
+}
+
 /// Whether something is missing.
 pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Result<bool, OpenError> {
     if let Some(path) = settings.sqlite_path() {
@@ -49,25 +53,20 @@ pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Resul
 
 fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
-    let mut conn = SqliteConnection::establish(path).map_err(|error| unreachable(&error))?;
+    let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| unreachable(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         .map_err(|error| unreachable(&error))?;
     Ok(conn)
 }
 
 /// Migrations wait for each other for as long as they take; only the connection is bounded.
-async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
+pub(crate) async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let times = settings.times();
-    let config = session::configured(&settings.url, times.connect, times.call);
-    let config = config.map_err(|fault| unreachable(&fault))?;
-    let connect = async {
-        let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(&error))?;
-        let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
-        conn.map_err(|error| unreachable(&error))
-    };
+    let address = session::configured(&settings.url, times.connect, times.call);
+    let address = address.map_err(|fault| unreachable(&fault))?;
     let slow = |_| OpenError::Unreachable("the server does not answer".to_owned());
-    timeout(times.connect, connect).await.map_err(slow)?
+    timeout(times.connect, address.connect()).await.map_err(slow)?.map_err(|fault| unreachable(&fault))
 }
 
 fn run<DB: diesel::backend::Backend>(

@@ -13,11 +13,10 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
-use tokio_postgres::Config;
 
 use crate::{
     error::{Fault, OpenError},
-    session::{self, Process, Session},
+    session::{self, Address, Process, Session},
     settings::{StoreSettings, Times},
 };
 
@@ -80,7 +79,7 @@ pub(crate) enum Purpose {
 
 /// Some connections to a server.
 pub(crate) struct Pool {
-    config: Config,
+    address: Address,
     beginning: String,
     times: Times,
     idle: Mutex<Vec<Session>>,
@@ -98,10 +97,10 @@ impl Pool {
         size: usize,
     ) -> Result<Arc<Self>, OpenError> {
         let times = settings.times();
-        let config = session::configured(&settings.url, times.connect, times.call);
-        let config = config.map_err(|fault| OpenError::Unreachable(fault.to_string()))?;
+        let address = session::configured(&settings.url, times.connect, times.call);
+        let address = address.map_err(|fault| OpenError::Unreachable(fault.to_string()))?;
         Ok(Arc::new(Self {
-            config,
+            address,
             beginning: beginning(purpose, times),
             times,
             idle: Mutex::new(Vec::with_capacity(size)),
@@ -191,7 +190,7 @@ impl Pool {
         let age = self.health.age.load(Ordering::Relaxed);
         let slow = |_| Fault::Unconnected("the server does not answer".to_owned());
         let begun = timeout(self.times.connect, async {
-            let mut session = Session::begin(&self.config, &self.beginning).await?;
+            let mut session = Session::begin(&self.address, &self.beginning).await?;
             let abandoned = self.health.take_abandoned();
             // What cannot be ended ends by itself, when its idle time is over.
             if let Err(fault) = session::end(&mut session, &abandoned).await {

@@ -8,8 +8,6 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use tokio_postgres::Config;
-
 use crate::{
     commit::standing::Standing,
     connection::Connection,
@@ -17,7 +15,7 @@ use crate::{
     error::{Fault, OpenError, Trouble},
     lease::{Lease, Origin},
     pool::{Health, Pool, Purpose},
-    session,
+    session::{self, Address},
     settings::StoreSettings,
     transaction::{in_transaction, on_lease},
 };
@@ -28,8 +26,8 @@ const QUEUE: usize = 4096;
 const POINTS: usize = 4;
 /// How many changes may wait for locks side by side.
 const ASIDES: usize = 6;
-/// How many checks may be under way.
-const CHECKS: usize = 2;
+/// One check at a time: it reads whole tables, and a second one would find nothing else.
+const CHECKS: usize = 1;
 
 /// The connections to a server, by what they are for, so that a long query holds up no short one.
 pub(crate) struct Server {
@@ -40,7 +38,7 @@ pub(crate) struct Server {
     pages: Origin,
     whole: Origin,
     places: Arc<Semaphore>,
-    config: Config,
+    address: Address,
     runtime: Handle,
 }
 
@@ -59,15 +57,15 @@ impl Server {
             pages: pool(Purpose::Lists, (settings.readers / 2).max(1))?,
             whole: pool(Purpose::Checks, CHECKS)?,
             places: Arc::new(Semaphore::new(QUEUE)),
-            config: session::configured(&settings.url, settings.times().connect, settings.call)
+            address: session::configured(&settings.url, settings.times().connect, settings.call)
                 .map_err(|fault| OpenError::Unreachable(fault.to_string()))?,
             runtime: runtime.clone(),
         })
     }
 
     /// Where to listen to other nodes.
-    pub(crate) fn listening(&self) -> Config {
-        self.config.clone()
+    pub(crate) fn listening(&self) -> Address {
+        self.address.clone()
     }
 
     /// Where to tell them something.

@@ -1,6 +1,7 @@
 //! One session on a server: a connection, and what has to be remembered of where it leads.
 
 use std::{
+    error::Error,
     ops::{Deref, DerefMut},
     sync::Weak,
     time::Duration,
@@ -12,9 +13,10 @@ use diesel::{
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
-use tokio_postgres::{Config, NoTls, config::TargetSessionAttrs};
+use tokio_postgres::{Config, config::TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{error::Fault, pool::Pool};
+use crate::{error::Fault, pool::Pool, tls::Transport};
 
 /// How long a server may take to stop what nobody waits for any more.
 const CANCEL: Duration = Duration::from_secs(2);
@@ -44,6 +46,7 @@ pub(crate) struct Process {
 /// A session. Dropped, it is closed; [`Pool::put_back`] keeps it for the next who needs one.
 pub(crate) struct Session {
     conn: AsyncPgConnection,
+    tls: MakeRustlsConnect,
     /// Nothing if the server would not say.
     pub(crate) server: Option<Server>,
     pub(crate) process: Option<Process>,
@@ -72,18 +75,50 @@ impl DerefMut for Session {
 }
 
 /// What stops a query whose answer nobody waits for any more.
-pub(crate) struct Stopper(tokio_postgres::CancelToken);
+pub(crate) struct Stopper(tokio_postgres::CancelToken, MakeRustlsConnect);
 
 impl Stopper {
     /// Asks the server to stop. It may not hear of it, and stops all the same when its own time is over.
     pub(crate) async fn stop(self) {
-        let _asked = timeout(CANCEL, self.0.cancel_query(NoTls)).await;
+        let _asked = timeout(CANCEL, self.0.cancel_query(self.1)).await;
     }
+}
+
+/// Where a server is, and how it is spoken to.
+#[derive(Clone)]
+pub(crate) struct Address {
+    config: Config,
+    transport: Transport,
+}
+
+impl Address {
+    /// A connection, which nobody drives yet.
+    pub(crate) async fn connect(&self) -> Result<AsyncPgConnection, Fault> {
+        let unconnected = |error: &dyn Error| Fault::Unconnected(whole(error));
+        let (client, connection) =
+            self.transport.connect(&self.config).await.map_err(|error| unconnected(&error))?;
+        let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
+        conn.map_err(|error| unconnected(&error))
+    }
+}
+
+/// An error with what it was caused by, which says what was wrong with a certificate.
+fn whole(error: &dyn Error) -> String {
+    let (mut text, mut source) = (error.to_string(), error.source());
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// The address as the driver reads it, with what makes a dead connection show itself. What the address says of these is
 /// left as it is.
-pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Result<Config, Fault> {
+pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Result<Address, Fault> {
+    let (transport, url) = Transport::of(url)?;
     let mut config: Config = url.parse().map_err(|error| Fault::Unconnected(format!("{error}")))?;
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(connect);
@@ -102,25 +137,24 @@ pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Res
     if config.get_target_session_attrs() == TargetSessionAttrs::Any {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
-    Ok(config)
+    Ok(Address { config, transport })
 }
 
 impl Session {
     /// A new session that has run `beginning`.
-    pub(crate) async fn begin(config: &Config, beginning: &str) -> Result<Self, Fault> {
-        let unconnected = |error: &dyn std::fmt::Display| Fault::Unconnected(error.to_string());
-        let (client, connection) = config.connect(NoTls).await.map_err(|error| unconnected(&error))?;
-        let conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await;
-        let mut conn = conn.map_err(|error| unconnected(&error))?;
-        conn.batch_execute(beginning).await.map_err(|error| unconnected(&error))?;
+    pub(crate) async fn begin(address: &Address, beginning: &str) -> Result<Self, Fault> {
+        let mut conn = address.connect().await?;
+        let begun = conn.batch_execute(beginning).await;
+        begun.map_err(|error| Fault::Unconnected(error.to_string()))?;
         let server = server_of(&mut conn).await.ok();
         let process = process_of(&mut conn).await.ok();
-        Ok(Self { conn, server, process, uses: 0, age: 0, home: Weak::new(), place: None })
+        let tls = address.transport.tls.clone();
+        Ok(Self { conn, tls, server, process, uses: 0, age: 0, home: Weak::new(), place: None })
     }
 
     /// What stops the query that runs here.
     pub(crate) fn stopper(&self) -> Stopper {
-        Stopper(self.conn.cancel_token())
+        Stopper(self.conn.cancel_token(), self.tls.clone())
     }
 
     /// Whether the connection is known to be of no use.

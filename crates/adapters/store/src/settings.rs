@@ -11,7 +11,7 @@ pub struct StoreSettings {
     /// PostgreSQL: how many lanes commit side by side, each with a connection of its own. SQLite has one writer.
     pub lanes: usize,
     /// How many short queries are read side by side, each on a connection of its own. Pages of lists have half as many
-    /// beside them, and checks of the ledger two.
+    /// beside them, and checks of the ledger one.
     pub readers: usize,
     /// How long a call may wait for the database in all.
     pub call: Duration,

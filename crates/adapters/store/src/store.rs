@@ -1,10 +1,10 @@
 //! The store: one value that implements every port.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
-use quipu_commit::{Changes, Commit, CommitError, Committed};
+use quipu_commit::{Changes, Commit, CommitError, Committed, WorkQueue as _};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
@@ -53,8 +53,7 @@ impl Store {
         let hub = Arc::new(Hub::new(settings.node.clone(), settings.times().call));
         let engine = if let Some(path) = settings.sqlite_path() {
             check_release()?;
-            Engine::sqlite(&settings, path, &hub, &runtime)
-                .map_err(|error| OpenError::Unreachable(error.to_string()))?
+            Engine::sqlite(&settings, path, &hub, &runtime)?
         } else if settings.is_postgres() {
             Engine::postgres(&settings, &hub, &runtime)?
         } else {
@@ -94,6 +93,23 @@ impl Store {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreUnavailable> {
         Ok(self.inner.engine.ping().await?)
+    }
+
+    /// Whether the database can be written and what is written is kept, or what is wrong with it, in words that show nothing
+    /// of it. The test is this node's beat, which is a commit like any other. A database that is only busy is in order.
+    pub async fn probe(&self) -> Result<(), Cow<'static, str>> {
+        self.inner.engine.look().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
+        if self.ping().await.is_err() {
+            return Err("it does not answer".into());
+        }
+        match self.beat().await {
+            Ok(()) | Err(StoreUnavailable::Overloaded) => Ok(()),
+            // The file may have gone while it was written.
+            Err(_) => match self.inner.engine.look() {
+                Err(trouble) => Err(trouble.to_string().into()),
+                Ok(()) => Err("it answers, but cannot be written".into()),
+            },
+        }
     }
 
     /// Commits what was accepted and stops. Whatever comes afterwards is refused.

@@ -91,7 +91,8 @@ pub(crate) async fn commit(lease: &mut Lease, origin: &Origin, mark: Option<Mark
     let said = match timeout(times.commit, conn.commit()).await {
         Ok(Ok(())) => {
             lease.done();
-            return Ok(());
+            // What went into a file that is gone will not be found again, unless somebody puts it back.
+            return origin.look().map_err(|fault| Fault::OutcomeUnknown(fault.to_string()));
         }
         Ok(Err(error)) if says_undone(&error) => {
             let fault = Fault::Database(error);

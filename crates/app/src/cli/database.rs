@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use quipu_ledger::LedgerReads;
-use serde_json::json;
+use quipu_ledger::{CheckReport, LedgerReads};
+use serde_json::{Value, json};
 
 use super::session;
 use crate::{
@@ -13,9 +13,12 @@ use crate::{
     logging, wire,
 };
 
-/// Applies what the database lacks and prints what that was.
-pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
+/// Applies what the database lacks and prints what that was. With `existing` it makes no database.
+pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
+    if existing {
+        wire::require_database(settings)?;
+    }
     DataFolder::open(&settings.data_dir)?;
     wire::make_database_private(settings)?;
     let applied = session::runtime()?.block_on(async {
@@ -42,12 +45,17 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
         store.close().await;
         report
     })?;
-    session::print(&json!({
+    session::print(&self::report(&report))?;
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is printed of a verification.
+pub(super) fn report(report: &CheckReport) -> Value {
+    json!({
         "clean": report.is_clean(),
         "balances": report.balances,
         "transactions": report.transactions,
         "payments": report.payments,
         "breaches": report.breaches,
-    }))?;
-    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod adjust;
+mod backup;
 mod bank;
 mod bank_import;
 mod credential;
@@ -56,10 +57,18 @@ enum Command {
         #[arg(long)]
         dev: bool,
     },
-    /// Apply the migrations that the database lacks
-    Migrate,
+    /// Apply the migrations that the database lacks; makes an embedded database that is not there
+    Migrate {
+        /// Refuse to make an embedded database: the one that was there may have gone
+        #[arg(long)]
+        existing: bool,
+    },
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// Copy the database into a file, while servers go on to write
+    Backup(backup::Backup),
+    /// Make the database out of a copy, and verify it; refused where there is one, or a server runs
+    Restore(backup::Restore),
     /// Print each webhook that reaches a local port, and whether its signature verifies
     Listen(listen::Listen),
     /// Print every route with the credential and the scope it asks for
@@ -102,8 +111,10 @@ impl Cli {
         let settings = Settings::load(self.places.config.as_deref(), self.places.data.as_deref())?;
         match self.command {
             Command::Serve { dev } => serve::run(&settings, dev),
-            Command::Migrate => database::migrate(&settings),
+            Command::Migrate { existing } => database::migrate(&settings, existing),
             Command::Check => database::check(&settings),
+            Command::Backup(backup) => backup.run(&settings),
+            Command::Restore(restore) => restore.run(&settings),
             Command::Listen(listen) => listen.run(),
             Command::Routes => routes::print(),
             Command::Openapi { operator } => routes::openapi(operator),

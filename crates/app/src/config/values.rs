@@ -37,8 +37,14 @@ pub(crate) fn database_url(text: &str) -> Result<Secret, Expected> {
 }
 
 pub(crate) fn redis_url(text: &str) -> Result<Secret, Expected> {
-    let known = text.strip_prefix("redis://").is_some_and(|rest| !rest.is_empty());
-    if known { Ok(Secret::new(text)) } else { Err("redis://USER:PASSWORD@HOST:PORT/DATABASE") }
+    let known = ["redis://", "rediss://"]
+        .iter()
+        .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+    if known {
+        Ok(Secret::new(text))
+    } else {
+        Err("redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss://…")
+    }
 }
 
 pub(crate) fn secret(text: &str) -> Result<Secret, Expected> {

@@ -3,10 +3,9 @@
 /// One broken invariant, named so that a person can find it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Breach {
-    /// Which invariant: `balance_equals_entries`, `transaction_sums_to_zero`, `status_versions_gapless`,
-    /// `frozen_equals_open_withdrawals`, `totals_equal_payments`, `entries_equal_payments`, `counters_equal_rows`.
+    /// Which invariant, such as `balance_equals_entries`; docs/OPERATIONS.md has them all.
     pub invariant: &'static str,
-    /// Where: the tenant and currency, transaction or payment.
+    /// Where: the tenant and currency, transaction, payment, event or trigger.
     pub subject: String,
     /// What was expected and what was found.
     pub detail: String,

@@ -215,7 +215,14 @@ async fn health_and_readiness_name_what_is_there() {
     assert_eq!(world.send(request("GET", "/healthz")).await.body, json!({"status": "ok"}));
     let answer = world.send(request("GET", "/readyz")).await;
     assert_eq!(answer.status, 503);
-    assert_eq!(answer.body, json!({"status": "not_ready", "checks": {"database": true, "limits": false}}));
+    assert_eq!(
+        answer.body,
+        json!({
+            "status": "not_ready",
+            "checks": {"database": true, "limits": false},
+            "problems": {"limits": "they are not shared"},
+        })
+    );
 }
 
 #[actix_web::test]

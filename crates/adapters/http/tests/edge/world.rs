@@ -15,7 +15,7 @@ use actix_web::{
 };
 use async_trait::async_trait;
 use quipu_http::{
-    HttpSettings, KeyUses, KeyringMinter, PageServices, Readiness, Services, Stop, Viewers, Webhooks,
+    HttpSettings, KeyUses, KeyringMinter, PageServices, Part, Readiness, Services, Stop, Viewers, Webhooks,
     configure,
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
@@ -88,8 +88,8 @@ struct Ready;
 
 #[async_trait]
 impl Readiness for Ready {
-    async fn probe(&self) -> Vec<(&'static str, bool)> {
-        vec![("database", true), ("limits", false)]
+    async fn probe(&self) -> Vec<(&'static str, Part)> {
+        vec![("database", Ok(())), ("limits", Err("they are not shared".into()))]
     }
 }
 

@@ -12,7 +12,7 @@ use quipu_webhooks::EventName;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{MXN, Sample, after, amount, funding, minor, move_to, tenant},
+    sample::{MXN, Sample, adjust, after, amount, funding, minor, move_to, tenant},
 };
 
 on_both_databases! {
@@ -110,7 +110,7 @@ async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
     assert_eq!((balance.available.get(), balance.deposit.get()), (quipu_kernel::MAX_MINOR - 10, 0));
     // What the same change posts counts first.
     let mut both = foreseeing(10);
-    both.transactions.push(Transaction::adjustment(MXN, minor(1)));
+    adjust(&mut both, MXN, 1);
     assert_eq!(refusal(store.commit(both).await), Refusal::Posting(PostingError::OutOfRange));
     assert!(store.check().await.expect("checked").is_clean());
 }

@@ -66,7 +66,7 @@ async fn closing_finishes_what_was_accepted(fixture: Fixture) {
 async fn entries_and_the_audit_log_refuse_to_be_changed(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let mut change = Sample::withdrawal(tenant(1), 10).create();
-    change.add(crate::directory::audit("balance.adjust"));
+    change.add(crate::directory::audit("payment.noted"));
     store.commit(change).await.expect("committed");
     for table in ["entries", "audit_log"] {
         let column = if table == "entries" { "amount = amount + 1" } else { "subject = 'x'" };

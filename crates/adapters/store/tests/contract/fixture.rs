@@ -54,7 +54,9 @@ impl Fixture {
         let (url, folder) = match engine {
             Engine::Sqlite => {
                 let folder = tempfile::tempdir().expect("a folder");
-                (format!("sqlite://{}", folder.path().join("quipu.db").display()), Some(folder))
+                let file = folder.path().join("quipu.db");
+                std::fs::write(&file, "").expect("an empty database");
+                (format!("sqlite://{}", file.display()), Some(folder))
             }
             Engine::Postgres => {
                 let name = format!("quipu_{}", uuid::Uuid::new_v4().simple());

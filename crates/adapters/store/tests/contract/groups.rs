@@ -8,7 +8,7 @@ use quipu_payments::{CustomerClaim, Payment, PaymentReads as _, State, Status, T
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{MXN, Sample, after, minor, move_to, nonce, tenant},
+    sample::{MXN, Sample, after, fresh_customer, minor, move_to, nonce, tenant},
 };
 
 on_both_databases! {
@@ -94,7 +94,7 @@ async fn a_change_the_database_refuses_fails_alone(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let twin = Sample::withdrawal(tenant(1), 1);
     let payment = twin.payment();
-    let first = twin.create_as(payment.clone(), CustomerClaim::Known);
+    let first = twin.create_as(payment.clone(), CustomerClaim::MatchOrCreate(fresh_customer()));
     store.commit(first).await.expect("the first of the name");
     let terms = Terms { merchant_reference: "another".to_owned(), ..payment.terms().clone() };
     let other = Payment::restore(terms, payment.state().clone());
@@ -138,8 +138,10 @@ async fn many_merchants_at_once_keep_their_books(fixture: Fixture) {
 
 async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
+    let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
+    let customer = made.into_saved::<Payment>().expect("a payment").terms().customer.clone();
     for _ in 0..20 {
-        let sample = Sample::withdrawal(tenant(1), 10);
+        let sample = Sample { customer: customer.clone(), ..Sample::withdrawal(tenant(1), 10) };
         let payment = sample.payment();
         let create = sample.create_as(payment.clone(), CustomerClaim::Known);
         let cancel = store.commit(move_to(&payment, Status::Cancelled, after(1)));

@@ -2,12 +2,12 @@
 
 use quipu_commit::{Changes, Commit as _};
 use quipu_kernel::Currency;
-use quipu_ledger::{Balance, LedgerReads as _, Transaction};
+use quipu_ledger::{Balance, LedgerReads as _};
 use quipu_payments::Payment;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases},
-    sample::{MXN, START, Sample, minor, tenant},
+    sample::{MXN, START, Sample, adjust, tenant},
 };
 
 on_both_databases! {
@@ -25,8 +25,8 @@ async fn a_currency_without_activity_is_zero(fixture: Fixture) {
 async fn balances_are_listed_by_currency(fixture: Fixture) {
     let store = funded(&fixture, 5).await;
     let mut change = Changes::new(tenant(1), START);
-    change.transactions.push(Transaction::adjustment(Currency::UYU, minor(7)));
-    change.transactions.push(Transaction::adjustment(Currency::ARS, minor(6)));
+    adjust(&mut change, Currency::UYU, 7);
+    adjust(&mut change, Currency::ARS, 6);
     store.commit(change).await.expect("committed");
     let balances = store.balances(tenant(1)).await.expect("read");
     let found: Vec<_> = balances.iter().map(|balance| (balance.currency, balance.available.get())).collect();

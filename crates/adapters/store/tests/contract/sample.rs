@@ -6,7 +6,7 @@ use quipu_kernel::{
     Timestamp,
 };
 use quipu_ledger::Transaction;
-use quipu_merchants::{Method, ReturnUrls};
+use quipu_merchants::{Actor, AuditRecord, Method, ReturnUrls};
 use quipu_payments::{
     Customer, CustomerClaim, Due, DueAction, Payment, PaymentType, Payout, Standing, State, Status, Terms,
     put_moved, put_new,
@@ -97,7 +97,8 @@ impl Sample {
             amount: amount(self.amount),
             merchant_reference: self.reference.clone(),
             customer: self.customer.clone(),
-            rail: "simulator".to_owned(),
+            // Whatever is open there waits for a person.
+            rail: "manual".to_owned(),
             created_at: self.at,
             expires_at: None,
             description: None,
@@ -131,7 +132,10 @@ impl Sample {
             changes.transactions.push(created.expect("in range"));
         }
         changes.add(event(&payment, EventName::PaymentCreated, None));
-        put_new(&mut changes, payment, claim, self.due);
+        // A deposit is always due some time: if nobody says when, after the test.
+        let some_time = Due { at: after(1 << 40), action: DueAction::Expire };
+        let open = (self.kind == PaymentType::Deposit).then_some(some_time);
+        put_new(&mut changes, payment, claim, self.due.or(open));
         changes
     }
 }
@@ -147,7 +151,7 @@ pub(crate) fn fresh_customer() -> CustomerId {
 }
 
 pub(crate) fn event(payment: &Payment, name: EventName, previous: Option<Status>) -> Event {
-    Event {
+    let event = Event {
         id: EventId::new(payment.state().updated_at, &Random),
         name,
         at: payment.state().updated_at,
@@ -157,9 +161,30 @@ pub(crate) fn event(payment: &Payment, name: EventName, previous: Option<Status>
             status: payment.status().as_str(),
             version: payment.state().version,
         }),
-        payload: format!("{{\"type\":\"{}\"}}", name.as_str()),
+        payload: String::new(),
         named: None,
-    }
+    };
+    Event { payload: payload(payment, &event, previous), ..event }
+}
+
+/// What is told of a payment, as far as it is compared with anything.
+fn payload(payment: &Payment, event: &Event, previous: Option<Status>) -> String {
+    let (terms, state) = (payment.terms(), payment.state());
+    let previous = previous.map_or("null".to_owned(), |status| format!("\"{}\"", status.as_str()));
+    format!(
+        r#"{{"id":"{}","type":"{}","merchant_id":{},"environment":"{}","data":{{"status_version":{version},"payment":{{"transaction_id":"{}","type":"{}","method":"{}","currency":"{}","amount":{},"status":"{}","previous_status":{previous},"status_version":{version},"end":0}}}}}}"#,
+        event.id.as_str(),
+        event.name.as_str(),
+        terms.tenant.merchant(),
+        terms.tenant.environment(),
+        terms.id,
+        terms.kind.as_str(),
+        terms.method.as_str(),
+        terms.currency,
+        terms.amount.get(),
+        state.status.as_str(),
+        version = state.version,
+    )
 }
 
 /// The move of a payment to another status, with the entries it takes.
@@ -201,8 +226,19 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
 /// Money for a merchant to pay out from.
 pub(crate) fn funding(tenant: Tenant, units: i64) -> Changes {
     let mut changes = Changes::new(tenant, START);
-    changes.transactions.push(Transaction::adjustment(MXN, minor(units)));
+    adjust(&mut changes, MXN, units);
     changes
+}
+
+/// Adds a correction and the line of the audit log that tells of it.
+pub(crate) fn adjust(changes: &mut Changes, currency: Currency, units: i64) {
+    changes.transactions.push(Transaction::adjustment(currency, minor(units)));
+    let actor = Actor { id: "test".to_owned(), name: "test".to_owned() };
+    let line = AuditRecord::new(&Random, changes.at, actor, "balance.adjust", changes.tenant.merchant());
+    let told = serde_json::json!({ "amount": units });
+    changes.add(
+        line.about(format!("balance/{}/{currency}", changes.tenant)).changing(serde_json::Value::Null, told),
+    );
 }
 
 pub(crate) fn nonce(value: &str, expires_at: Timestamp) -> Nonce {

@@ -1,40 +1,7 @@
-//! The verification of the whole ledger: everything that is kept as a total is computed again from what it sums up.
-//!
-//! Each invariant is one statement over all tenants that finds breaches only, so that what comes back stays short
-//! however many rows there are. All of them see the same state of the database.
-
-use diesel::{
-    QueryableByName, sql_query,
-    sql_types::{BigInt, Text},
-};
-use diesel_async::SimpleAsyncConnection as _;
-use futures_util::future::BoxFuture;
-use quipu_ledger::{Breach, CheckReport};
-
-use crate::{
-    connection::{Connection, first, load},
-    error::Fault,
-};
-
-/// How many breaches of one invariant are listed.
-const LISTED: usize = 100;
-
-#[derive(Debug, QueryableByName)]
-struct BreachRow {
-    #[diesel(sql_type = Text)]
-    subject: String,
-    #[diesel(sql_type = Text)]
-    detail: String,
-}
-
-#[derive(Debug, QueryableByName)]
-struct CountRow {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
-}
+//! Money: balances, entries, and the payments that moved it.
 
 /// Every balance is what its entries add up to. Platform entries are mirrored, as in `Balance::add` of the ledger.
-const BALANCES: &str = "
+pub(super) const BALANCES: &str = "
     WITH summed AS (
         SELECT merchant_id, environment, currency,
             SUM(CASE WHEN account = 'available' THEN amount ELSE 0 END) AS available,
@@ -72,7 +39,7 @@ const BALANCES: &str = "
     LIMIT 100";
 
 /// The entries of every transaction sum to zero, in one currency.
-const TRANSACTIONS: &str = "
+pub(super) const TRANSACTIONS: &str = "
     SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' transaction ' || transaction_id AS subject,
         'the entries sum to ' || CAST(SUM(amount) AS TEXT) AS detail
     FROM entries GROUP BY merchant_id, environment, transaction_id
@@ -80,7 +47,7 @@ const TRANSACTIONS: &str = "
     LIMIT 100";
 
 /// The steps of a payment's history follow upon each other: versions without a gap, each from where the last one led.
-const STEPS: &str = "
+pub(super) const STEPS: &str = "
     WITH steps AS (
         SELECT merchant_id, environment, payment_id, status_version, previous_status,
             LAG(status_version) OVER history AS version_before, LAG(status) OVER history AS status_before
@@ -96,7 +63,7 @@ const STEPS: &str = "
     LIMIT 100";
 
 /// The history of a payment ends where the payment stands.
-const ENDS: &str = "
+pub(super) const ENDS: &str = "
     SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
         'stands at version ' || CAST(payment.status_version AS TEXT) || ' ' || payment.status || '; its history has '
             || COALESCE(CAST(step.status_version AS TEXT) || ' ' || step.status, 'no such step') AS detail
@@ -107,7 +74,7 @@ const ENDS: &str = "
     LIMIT 100";
 
 /// What is frozen is what open withdrawals hold.
-const FROZEN: &str = "
+pub(super) const FROZEN: &str = "
     WITH held AS (
         SELECT merchant_id, environment, currency, SUM(amount + fee) AS frozen FROM payments
         WHERE status IN ('pending', 'processing') AND type IN ('withdrawal', 'withdrawal_pp')
@@ -124,7 +91,7 @@ const FROZEN: &str = "
 
 /// The totals are what the payments that reached their end say: a payment that completed without its money shows here, as
 /// does money that moved for no payment.
-const TOTALS: &str = "
+pub(super) const TOTALS: &str = "
     WITH moved AS (
         SELECT merchant_id, environment, currency,
             SUM(CASE WHEN type IN ('deposit', 'deposit_pp') AND status IN ('completed', 'partial_refund', 'refunded')
@@ -150,7 +117,7 @@ const TOTALS: &str = "
 
 /// Each payment moved exactly the money that its kind, amount, fee, refunds and status say, each movement once, in its own
 /// currency; and every refund has its row.
-const ENTRIES: &str = "
+pub(super) const ENTRIES: &str = "
     WITH moved AS (
         SELECT merchant_id, environment, payment_id, MIN(currency) AS currency, MAX(currency) AS other_currency,
             SUM(CASE WHEN reason = 'deposit_completed' AND account = 'clearing' THEN 1 ELSE 0 END) AS deposits,
@@ -225,7 +192,7 @@ const ENTRIES: &str = "
     LIMIT 100";
 
 /// Money moves for a payment that exists, or for a correction of the operator, which is for none.
-const OWNERS: &str = "
+pub(super) const OWNERS: &str = "
     SELECT CAST(entry.merchant_id AS TEXT) || '/' || entry.environment || ' transaction ' || entry.transaction_id
             AS subject,
         entry.reason || ' for ' || COALESCE(entry.payment_id, 'no payment') AS detail
@@ -236,7 +203,7 @@ const OWNERS: &str = "
     LIMIT 100";
 
 /// The counters say how many payments there are.
-const COUNTERS: &str = "
+pub(super) const COUNTERS: &str = "
     WITH counted AS (
         SELECT merchant_id, environment, status, type, method, currency, COUNT(*) AS count FROM payments
         GROUP BY merchant_id, environment, status, type, method, currency
@@ -255,47 +222,3 @@ const COUNTERS: &str = "
         AND kept.method = counted.method AND kept.currency = counted.currency
     WHERE COALESCE(kept.count, 0) <> COALESCE(counted.count, 0)
     LIMIT 100";
-
-/// Each invariant by its name, with the statements that find what breaks it.
-const INVARIANTS: [(&str, &[&str]); 7] = [
-    ("balance_equals_entries", &[BALANCES]),
-    ("transaction_sums_to_zero", &[TRANSACTIONS]),
-    ("status_versions_gapless", &[STEPS, ENDS]),
-    ("frozen_equals_open_withdrawals", &[FROZEN]),
-    ("totals_equal_payments", &[TOTALS]),
-    ("entries_equal_payments", &[ENTRIES, OWNERS]),
-    ("counters_equal_rows", &[COUNTERS]),
-];
-
-/// Verifies every invariant in one view of the database.
-pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, Fault>> {
-    Box::pin(async move {
-        conn.begin_snapshot().await?;
-        if let Connection::Postgres(conn) = conn {
-            // Whole tables are compared. On tables not analysed yet the planner might go row by row all the same.
-            conn.batch_execute("SET LOCAL enable_nestloop = off").await?;
-        }
-        let mut report = CheckReport {
-            balances: count(conn, "SELECT COUNT(*) AS count FROM balances").await?,
-            transactions: count(conn, "SELECT COUNT(*) AS count FROM entries WHERE line = 1").await?,
-            payments: count(conn, "SELECT COUNT(*) AS count FROM payments").await?,
-            breaches: Vec::new(),
-        };
-        for (invariant, statements) in INVARIANTS {
-            let mut found = Vec::new();
-            for statement in statements {
-                found.extend(load!(conn, BreachRow, sql_query(*statement))?);
-            }
-            let listed = found.into_iter().take(LISTED);
-            let named = listed.map(|row| Breach { invariant, subject: row.subject, detail: row.detail });
-            report.breaches.extend(named);
-        }
-        conn.commit().await?;
-        Ok(report)
-    })
-}
-
-async fn count(conn: &mut Connection, statement: &str) -> Result<u64, Fault> {
-    let counted = first!(conn, CountRow, sql_query(statement))?;
-    Ok(counted.and_then(|row| u64::try_from(row.count).ok()).unwrap_or(0))
-}

@@ -1,0 +1,188 @@
+//! A copy of a whole database in one file, made beside the servers that write to it, and its way back.
+//!
+//! [`embedded`] copies SQLite's file, [`server`] has PostgreSQL's own programs do it. Both write under a name of their own
+//! first, so that a file of the name that was asked for is a whole one.
+
+mod embedded;
+mod server;
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{ErrorKind, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::settings::StoreSettings;
+
+/// Why there is no copy, or nothing was brought back. The texts are for whoever typed the command.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The file that a copy should become is there.
+    #[error("{0} exists already, and nothing is overwritten")]
+    FileExists(PathBuf),
+    /// The file is no copy of this kind of database.
+    #[error("{0}")]
+    NotACopy(String),
+    /// The database that is to be restored is there.
+    #[error("{0}")]
+    DatabaseExists(String),
+    /// A server, or another command, works on the database that is to be restored.
+    #[error("another process is connected to the database: stop every server first")]
+    InUse,
+    /// A program of PostgreSQL's is not installed.
+    #[error("{program} is not installed here: {instead}")]
+    ProgramMissing {
+        /// Its name.
+        program: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// Anything else that failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Copies the whole database into `file`, as it is at one moment, while others go on to write; the size in bytes. On
+/// return the copy is on disk under its name, readable by its owner only. Blocks for as long as it takes.
+pub fn back_up(settings: &StoreSettings, file: &Path) -> Result<u64, BackupError> {
+    if file.try_exists().map_err(|error| failed(file, &error))? {
+        return Err(BackupError::FileExists(file.to_owned()));
+    }
+    let unfinished = Unfinished::beside(file)?;
+    match settings.sqlite_path() {
+        Some(path) => embedded::back_up(path, &unfinished.0)?,
+        None => server::back_up(&settings.url, &unfinished.0)?,
+    }
+    unfinished.become_file(file)?;
+    Ok(std::fs::metadata(file).map_err(|error| failed(file, &error))?.len())
+}
+
+/// Makes the database out of a copy. There must be none yet, and nobody may be connected to where it will be; the caller
+/// sees to that for an embedded one. Migrations that the copy lacks are not applied. Blocks for as long as it takes.
+pub fn restore(
+    settings: &StoreSettings,
+    file: &Path,
+    runtime: &tokio::runtime::Handle,
+) -> Result<(), BackupError> {
+    let kind = kind_of(file)?;
+    match (settings.sqlite_path(), kind) {
+        (Some(path), Kind::Embedded) => embedded::restore(Path::new(path), file),
+        (None, Kind::Server) => {
+            runtime.block_on(server::require_empty(settings))?;
+            server::restore(&settings.url, file)
+        }
+        (Some(_), Kind::Server) => Err(BackupError::NotACopy(
+            "the file is a copy of a PostgreSQL database, and database_url names an embedded one".to_owned(),
+        )),
+        (None, Kind::Embedded) => Err(BackupError::NotACopy(
+            "the file is a copy of an embedded database, and database_url names a PostgreSQL server"
+                .to_owned(),
+        )),
+    }
+}
+
+enum Kind {
+    Embedded,
+    Server,
+}
+
+/// What a copy begins with.
+const EMBEDDED: &[u8] = b"SQLite format 3\0";
+const SERVER: &[u8] = b"PGDMP";
+
+fn kind_of(file: &Path) -> Result<Kind, BackupError> {
+    let mut opened = File::open(file).map_err(|error| failed(file, &error))?;
+    let mut head = [0; EMBEDDED.len()];
+    let mut length = 0;
+    while length < head.len() {
+        match opened.read(&mut head[length..]).map_err(|error| failed(file, &error))? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    match &head[..length] {
+        head if head.starts_with(EMBEDDED) => Ok(Kind::Embedded),
+        head if head.starts_with(SERVER) => Ok(Kind::Server),
+        _ => Err(BackupError::NotACopy(format!("{} is no backup of Quipu", file.display()))),
+    }
+}
+
+/// A file under a name of its own, removed unless it becomes what it is for.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// An empty file in the same folder, readable by its owner only: it will hold what customers would not want read.
+    fn beside(file: &Path) -> Result<Self, BackupError> {
+        let file = std::path::absolute(file).map_err(|error| failed(file, &error))?;
+        let mut name = file.clone().into_os_string();
+        name.push(format!(".unfinished-{}", uuid::Uuid::new_v4().simple()));
+        let path = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        let made = options.create_new(true).write(true).mode(0o600).open(&path);
+        made.map_err(|error| failed(&file, &error))?;
+        Ok(Self(path))
+    }
+
+    /// Gives it its name once it is on disk, unless something else has taken that name meanwhile.
+    fn become_file(self, file: &Path) -> Result<(), BackupError> {
+        let synced = OpenOptions::new().write(true).open(&self.0).and_then(|opened| opened.sync_all());
+        synced.map_err(|error| failed(&self.0, &error))?;
+        match std::fs::hard_link(&self.0, file) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(BackupError::FileExists(file.to_owned()));
+            }
+            // Not every file system can give a file a second name.
+            Err(_) => std::fs::rename(&self.0, file).map_err(|error| failed(file, &error))?,
+        }
+        let folder = self.0.parent().unwrap_or(Path::new("/"));
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| failed(folder, &error))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // What cannot be removed is litter beside a copy that is there or an error that was told.
+        let _removed = std::fs::remove_file(&self.0);
+    }
+}
+
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> BackupError {
+    BackupError::Failed(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_overwritten_and_nothing_unfinished_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("copy");
+        let (first, late) =
+            (Unfinished::beside(&file).expect("made"), Unfinished::beside(&file).expect("made"));
+        std::fs::write(&first.0, "first").expect("written");
+        first.become_file(&file).expect("the name is free");
+        let refused = late.become_file(&file).expect_err("the name is taken");
+        assert!(matches!(refused, BackupError::FileExists(_)), "{refused}");
+        assert_eq!(std::fs::read_to_string(&file).expect("there"), "first");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_copy_is_told_from_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("copy");
+        for (bytes, known) in [
+            (&b""[..], false),
+            (b"SQLite", false),
+            (b"PGDMP\x01\x0e", true),
+            (b"SQLite format 3\0\x10", true),
+        ] {
+            std::fs::write(&file, bytes).expect("written");
+            assert_eq!(kind_of(&file).is_ok(), known, "{bytes:?}");
+        }
+    }
+}

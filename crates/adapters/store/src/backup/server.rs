@@ -1,0 +1,127 @@
+//! Copies of a database on a server, by PostgreSQL's own programs.
+
+use std::{
+    io::ErrorKind,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use diesel::{QueryableByName, sql_query, sql_types::Bool};
+use diesel_async::RunQueryDsl as _;
+
+use super::BackupError;
+use crate::{migrate, settings::StoreSettings, tls::decoded};
+
+const DUMP_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are \
+    `pg_dump --format=custom --file=FILE \"$QUIPU__DATABASE_URL\"`";
+const RESTORE_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are \
+    `pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --no-comments \
+    --dbname=\"$QUIPU__DATABASE_URL\" FILE`, and `quipu check` afterwards";
+
+/// One snapshot of everything, which holds up nobody who writes.
+pub(super) fn back_up(url: &str, into: &Path) -> Result<(), BackupError> {
+    let (url, password) = without_password(url);
+    let mut dump = Command::new("pg_dump");
+    dump.args(["--format=custom", "--no-password"]).arg("--file").arg(into).arg(url);
+    run(dump, password, "pg_dump", DUMP_ELSEWHERE)
+}
+
+/// All of it or nothing.
+pub(super) fn restore(url: &str, file: &Path) -> Result<(), BackupError> {
+    let (url, password) = without_password(url);
+    let mut restore = Command::new("pg_restore");
+    restore.args(["--exit-on-error", "--single-transaction", "--no-password"]);
+    // Whoever restores may be called otherwise, and need not be allowed to describe extensions.
+    restore.args(["--no-owner", "--no-privileges", "--no-comments", "--dbname", &url]).arg(file);
+    run(restore, password, "pg_restore", RESTORE_ELSEWHERE)
+}
+
+fn run(
+    mut command: Command,
+    password: Option<String>,
+    program: &'static str,
+    instead: &'static str,
+) -> Result<(), BackupError> {
+    // Arguments can be read by everybody on the machine; the environment by the same user only.
+    if let Some(password) = password {
+        command.env("PGPASSWORD", password);
+    }
+    match command.stdin(Stdio::null()).output() {
+        Ok(done) if done.status.success() => Ok(()),
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            Err(BackupError::Failed(format!("{program} failed: {}", said.trim())))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(BackupError::ProgramMissing { program, instead })
+        }
+        Err(error) => Err(BackupError::Failed(format!("{program}: {error}"))),
+    }
+}
+
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = Bool)]
+    has_tables: bool,
+    #[diesel(sql_type = Bool)]
+    is_in_use: bool,
+}
+
+/// Refuses a database that has tables, or that a gateway is connected to.
+pub(super) async fn require_empty(settings: &StoreSettings) -> Result<(), BackupError> {
+    let failed = |error: &dyn std::fmt::Display| BackupError::Failed(error.to_string());
+    let mut conn = migrate::connect_postgres(settings).await.map_err(|error| failed(&error))?;
+    let query = "SELECT
+        EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = ANY (current_schemas(false))) AS has_tables,
+        EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+            AND application_name = 'quipu' AND pid <> pg_backend_pid()) AS is_in_use";
+    let found: Found = sql_query(query).get_result(&mut conn).await.map_err(|error| failed(&error))?;
+    if found.is_in_use {
+        return Err(BackupError::InUse);
+    }
+    if found.has_tables {
+        return Err(BackupError::DatabaseExists(
+            "the database has tables already, and nothing is overwritten: restore into an empty one"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The address without its password, and the password.
+fn without_password(url: &str) -> (String, Option<String>) {
+    let unchanged = || (url.to_owned(), None);
+    let Some((scheme, rest)) = url.split_once("://") else { return unchanged() };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let Some((user, hosts)) = rest[..end].rsplit_once('@') else { return unchanged() };
+    let Some((name, password)) = user.split_once(':') else { return unchanged() };
+    (format!("{scheme}://{name}@{hosts}{}", &rest[end..]), Some(decoded(password)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_missing_is_named_with_what_to_do_instead() {
+        let missing = Command::new("quipu-has-no-such-program");
+        let told = run(missing, None, "pg_dump", DUMP_ELSEWHERE).expect_err("it is missing").to_string();
+        assert!(told.contains("pg_dump is not installed here") && told.contains("--format=custom"), "{told}");
+    }
+
+    #[test]
+    fn a_password_is_no_argument_of_a_program() {
+        for (url, stripped, password) in [
+            (
+                "postgres://quipu:s3%40cret@db1,db2:5433/quipu?sslmode=require",
+                "postgres://quipu@db1,db2:5433/quipu?sslmode=require",
+                Some("s3@cret"),
+            ),
+            ("postgres://quipu@db/quipu", "postgres://quipu@db/quipu", None),
+            ("postgresql://db", "postgresql://db", None),
+            ("postgres://a:b:c%@db", "postgres://a@db", Some("b:c%")),
+        ] {
+            assert_eq!(without_password(url), (stripped.to_owned(), password.map(str::to_owned)));
+        }
+    }
+}

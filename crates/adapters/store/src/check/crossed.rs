@@ -1,0 +1,122 @@
+//! What two tables say of the same thing: payments and the events, references and work that follow from them, corrections
+//! and the lines of the audit log that tell who made them.
+//!
+//! The bytes of an event are searched and not read as JSON, which a tampered one might not be. `instr` is SQLite's; on a server
+//! the same function has another name, see [`super::dialect`].
+
+/// A reference is held until its payment frees it, and a late completion does not take it back.
+pub(super) const REFERENCES: &str = "
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || id AS subject,
+        'is ' || status || CASE WHEN late THEN ', late,' ELSE '' END || ' and '
+            || CASE WHEN holds_reference THEN 'holds' ELSE 'does not hold' END || ' its reference' AS detail
+    FROM payments
+    WHERE holds_reference <> (status NOT IN ('failed', 'expired', 'cancelled') AND NOT late)
+    LIMIT 100";
+
+/// An event names what its bytes name: itself, its merchant, and the step of the payment that it tells of.
+pub(super) const EVENT_BYTES: &str = "
+    SELECT CAST(event.merchant_id AS TEXT) || '/' || event.environment || ' event ' || event.id AS subject,
+        'the bytes of ' || event.type || ' do not say what its row says' AS detail
+    FROM events AS event
+    WHERE instr(event.payload, '{\"id\":\"' || event.id || '\",\"type\":\"' || event.type || '\"') <> 1
+        OR instr(event.payload, '\"merchant_id\":' || CAST(event.merchant_id AS TEXT) || ',\"environment\":\"'
+            || event.environment || '\",\"data\":{') = 0
+        OR substr(event.payload, length(event.payload) - 1) <> '}}'
+        OR event.payment_id IS NOT NULL AND (
+            instr(event.payload, '\"data\":{\"status_version\":' || CAST(event.status_version AS TEXT) || ',') = 0
+            OR instr(event.payload, '\"transaction_id\":\"' || event.payment_id || '\"') = 0
+            OR instr(event.payload, '\"status\":\"' || event.status || '\",\"previous_status\":'
+                || COALESCE('\"' || event.previous_status || '\"', 'null') || ',\"status_version\":'
+                || CAST(event.status_version AS TEXT) || ',') = 0)
+    LIMIT 100";
+
+/// An event tells the terms of its payment, which never change.
+pub(super) const EVENT_TERMS: &str = "
+    SELECT CAST(event.merchant_id AS TEXT) || '/' || event.environment || ' event ' || event.id AS subject,
+        COALESCE('tells other terms than those of ' || payment.id, 'tells of ' || event.payment_id
+            || ', which there is not') AS detail
+    FROM events AS event LEFT JOIN payments AS payment ON payment.merchant_id = event.merchant_id
+        AND payment.environment = event.environment AND payment.id = event.payment_id
+    WHERE event.payment_id IS NOT NULL AND (payment.id IS NULL
+        OR instr(event.payload, '\"type\":\"' || payment.type || '\",\"method\":\"' || payment.method
+            || '\",\"currency\":\"' || payment.currency || '\",\"amount\":' || CAST(payment.amount AS TEXT) || ',') = 0)
+    LIMIT 100";
+
+/// Each payment has its version counted once, and its writings at least as often.
+pub(super) const REVISIONS: &str = "
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || id AS subject,
+        'was written ' || CAST(revision AS TEXT) || ' times and changed its status '
+            || CAST(status_version AS TEXT) || ' times' AS detail
+    FROM payments WHERE revision < status_version
+    LIMIT 100";
+
+/// What is open is due some time: a deposit always, a withdrawal unless a person is waited for.
+pub(super) const OPEN_IS_DUE: &str = "
+    SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
+        'is ' || payment.status || ', and nothing will be done about it' AS detail
+    FROM payments AS payment LEFT JOIN work ON work.queue = 'settlement' AND work.merchant_id = payment.merchant_id
+        AND work.environment = payment.environment AND work.subject = payment.id
+    WHERE work.subject IS NULL AND (
+        payment.type IN ('deposit', 'deposit_pp') AND payment.status = 'processing'
+        OR payment.type IN ('withdrawal', 'withdrawal_pp') AND payment.rail <> 'manual' AND (payment.status = 'pending'
+            OR payment.status = 'processing' AND NOT EXISTS (SELECT 1 FROM audit_log AS line
+                WHERE line.subject = 'payment/' || payment.id AND line.action = 'payment.submit')))
+    LIMIT 100";
+
+/// What is due is open.
+pub(super) const DUE_IS_OPEN: &str = "
+    SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
+        'is due, but ' || COALESCE('is ' || payment.status, 'there is no such payment') AS detail
+    FROM work LEFT JOIN payments AS payment ON payment.merchant_id = work.merchant_id
+        AND payment.environment = work.environment AND payment.id = work.subject
+    WHERE work.queue = 'settlement' AND COALESCE(payment.status, '') NOT IN ('pending', 'processing')
+    LIMIT 100";
+
+/// Every correction of a balance is in the audit log, and every line about one has moved its amount.
+pub(super) const ADJUSTMENTS: &str = "
+    WITH moved AS (
+        SELECT 'balance/' || CAST(merchant_id AS TEXT) || '/' || environment || '/' || currency AS subject,
+            COUNT(*) AS count, SUM(amount) AS amount
+        FROM entries WHERE reason = 'adjustment' AND account = 'available'
+        GROUP BY merchant_id, environment, currency
+    ), told AS (
+        SELECT subject, COUNT(*) AS count, SUM(AMOUNT_OF(after)) AS amount
+        FROM audit_log WHERE action = 'balance.adjust' GROUP BY subject
+    )
+    SELECT COALESCE(moved.subject, told.subject) AS subject,
+        CAST(COALESCE(moved.count, 0) AS TEXT) || ' corrections of ' || CAST(COALESCE(moved.amount, 0) AS TEXT)
+            || ' in all; the audit log tells of ' || CAST(COALESCE(told.count, 0) AS TEXT) || ' of '
+            || CAST(COALESCE(told.amount, 0) AS TEXT) AS detail
+    FROM moved FULL JOIN told ON moved.subject = told.subject
+    WHERE COALESCE(moved.count, 0) <> COALESCE(told.count, 0)
+        OR COALESCE(moved.amount, 0) <> COALESCE(told.amount, 0)
+    LIMIT 100";
+
+/// A delivery, a refund, a receipt and a page belong to something that is there.
+pub(super) const BELONGINGS: &str = "
+    SELECT subject, detail FROM (
+        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' delivery of ' || line.event_id AS subject,
+            'there is no such event' AS detail
+        FROM deliveries AS line LEFT JOIN events AS event ON event.merchant_id = line.merchant_id
+            AND event.environment = line.environment AND event.id = line.event_id
+        WHERE event.id IS NULL
+        UNION ALL
+        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' refund ' || line.id,
+            'there is no such payment as ' || line.payment_id
+        FROM refunds AS line LEFT JOIN payments AS payment ON payment.merchant_id = line.merchant_id
+            AND payment.environment = line.environment AND payment.id = line.payment_id
+        WHERE payment.id IS NULL
+        UNION ALL
+        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' page of ' || line.payment_id,
+            'there is no such payment'
+        FROM payment_pages AS line LEFT JOIN payments AS payment ON payment.merchant_id = line.merchant_id
+            AND payment.environment = line.environment AND payment.id = line.payment_id
+        WHERE payment.id IS NULL
+        UNION ALL
+        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' ' || line.id,
+            'there is no such customer as ' || CAST(line.customer_id AS TEXT)
+        FROM payments AS line LEFT JOIN customers AS customer ON customer.merchant_id = line.merchant_id
+            AND customer.environment = line.environment AND customer.id = line.customer_id
+        WHERE customer.id IS NULL
+    ) AS lost
+    LIMIT 100";

@@ -1,0 +1,110 @@
+//! The verification of the whole database: everything that is kept as a total is computed again from what it sums up, and
+//! what stands in two places is compared.
+//!
+//! Each invariant is some statements over all tenants that find breaches only, so that what comes back stays short
+//! however many rows there are. All of them see the same state of the database. [`books`] are about money, [`crossed`] about
+//! what two tables say of the same thing, [`schema`] about what is to keep all of it so.
+
+mod books;
+mod crossed;
+mod schema;
+
+use diesel::{
+    QueryableByName, sql_query,
+    sql_types::{BigInt, Text},
+};
+use diesel_async::SimpleAsyncConnection as _;
+use futures_util::future::BoxFuture;
+use quipu_ledger::{Breach, CheckReport};
+
+use crate::{
+    connection::{Connection, execute, first, load},
+    error::Fault,
+};
+
+/// How many breaches of one invariant are listed.
+const LISTED: usize = 100;
+
+#[derive(Debug, QueryableByName)]
+struct BreachRow {
+    #[diesel(sql_type = Text)]
+    subject: String,
+    #[diesel(sql_type = Text)]
+    detail: String,
+}
+
+#[derive(Debug, QueryableByName)]
+struct CountRow {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// Each invariant by its name, with the statements that find what breaks it.
+const INVARIANTS: [(&str, &[&str]); 12] = [
+    ("balance_equals_entries", &[books::BALANCES]),
+    ("transaction_sums_to_zero", &[books::TRANSACTIONS]),
+    ("status_versions_gapless", &[books::STEPS, books::ENDS, crossed::REVISIONS]),
+    ("frozen_equals_open_withdrawals", &[books::FROZEN]),
+    ("totals_equal_payments", &[books::TOTALS]),
+    ("entries_equal_payments", &[books::ENTRIES, books::OWNERS]),
+    ("counters_equal_rows", &[books::COUNTERS]),
+    ("references_follow_status", &[crossed::REFERENCES]),
+    ("events_equal_payments", &[crossed::EVENT_BYTES, crossed::EVENT_TERMS]),
+    ("open_payments_are_due", &[crossed::OPEN_IS_DUE, crossed::DUE_IS_OPEN]),
+    ("adjustments_are_audited", &[crossed::ADJUSTMENTS]),
+    ("rows_belong_together", &[crossed::BELONGINGS]),
+];
+
+/// Verifies every invariant in one view of the database.
+pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, Fault>> {
+    Box::pin(async move {
+        if let Connection::Sqlite(_) = conn {
+            // What is sorted and grouped goes to files once it does not fit, and memory stays bounded.
+            execute!(conn, sql_query("PRAGMA temp_store = FILE"))?;
+        }
+        conn.begin_snapshot().await?;
+        if let Connection::Postgres(conn) = conn {
+            // Whole tables are compared. On tables not analysed yet the planner might go row by row all the same.
+            conn.batch_execute("SET LOCAL enable_nestloop = off").await?;
+        }
+        let mut report = CheckReport {
+            balances: count(conn, "SELECT COUNT(*) AS count FROM balances").await?,
+            transactions: count(conn, "SELECT COUNT(*) AS count FROM entries WHERE line = 1").await?,
+            payments: count(conn, "SELECT COUNT(*) AS count FROM payments").await?,
+            breaches: Vec::new(),
+        };
+        report.breaches.extend(schema::of_file(conn)?);
+        report.breaches.extend(schema::compared(conn).await?);
+        for (invariant, statements) in INVARIANTS {
+            let mut found = Vec::new();
+            for statement in statements {
+                let statement = dialect(conn, statement);
+                found.extend(load!(conn, BreachRow, sql_query(statement))?);
+            }
+            let listed = found.into_iter().take(LISTED);
+            let named = listed.map(|row| Breach { invariant, subject: row.subject, detail: row.detail });
+            report.breaches.extend(named);
+        }
+        conn.commit().await?;
+        Ok(report)
+    })
+}
+
+/// A statement in the words of its database. What is no JSON, or no number, is none here and an error nowhere.
+fn dialect(conn: &Connection, statement: &str) -> String {
+    match conn {
+        Connection::Sqlite(_) => statement.replace(
+            "AMOUNT_OF(after)",
+            "CASE WHEN json_valid(after) THEN CAST(json_extract(after, '$.amount') AS INTEGER) END",
+        ),
+        Connection::Postgres(_) => statement.replace("instr(", "strpos(").replace(
+            "AMOUNT_OF(after)",
+            "CAST(substring(after from '\"amount\":(-?[0-9]{1,18})') AS BIGINT)",
+        ),
+    }
+}
+
+async fn count(conn: &mut Connection, statement: &str) -> Result<u64, Fault> {
+    let counted = first!(conn, CountRow, sql_query(statement))?;
+    Ok(counted.and_then(|row| u64::try_from(row.count).ok()).unwrap_or(0))
+}

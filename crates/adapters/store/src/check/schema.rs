@@ -1,0 +1,142 @@
+//! The schema itself: the triggers that keep the books append-only, constraints and indexes, and SQLite's own pages.
+
+use diesel::{
+    Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types::Text,
+};
+use quipu_ledger::Breach;
+
+use super::LISTED;
+use crate::{connection::Connection, error::Fault, migrate};
+
+const SCHEMA: &str = "schema_as_migrated";
+const FILE: &str = "file_integrity";
+
+/// Something that was made, and how.
+#[derive(Debug, PartialEq, Eq, QueryableByName)]
+struct Item {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    definition: String,
+}
+
+const EMBEDDED: &str =
+    "SELECT type || ' ' || name AS name, COALESCE(sql, '') AS definition FROM sqlite_schema
+    WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_diesel%' ESCAPE '\\' ORDER BY 1";
+
+/// Triggers with their functions, constraints and indexes of a server; one that is switched off or not valid counts as
+/// changed. Definitions of constraints and indexes are told differently by each release, so only their names are compared.
+const SERVER: &str = "
+    SELECT 'trigger ' || relname || '.' || tgname AS name,
+        CAST(tgenabled AS TEXT) || ' ' || md5(prosrc) AS definition
+    FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
+    WHERE NOT tgisinternal AND relnamespace = CAST(current_schema() AS regnamespace)
+    UNION ALL
+    SELECT 'constraint ' || relname || '.' || conname, CASE WHEN convalidated THEN 'valid' ELSE 'not valid' END
+    FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
+    WHERE relnamespace = CAST(current_schema() AS regnamespace) AND contype IN ('c', 'f', 'p', 'u')
+    UNION ALL
+    SELECT 'index ' || relname, CASE WHEN indisvalid THEN 'valid' ELSE 'not valid' END
+    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+    WHERE relnamespace = CAST(current_schema() AS regnamespace)
+    ORDER BY 1";
+
+/// What a migrated server has, one a line.
+const OF_SERVER: &str = include_str!("server_schema.txt");
+
+/// What the schema lacks or has changed.
+pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
+    match conn {
+        Connection::Sqlite(conn) => {
+            let unmade = |error: &dyn std::fmt::Display| Fault::Unconnected(error.to_string());
+            let mut model = SqliteConnection::establish(":memory:").map_err(|error| unmade(&error))?;
+            migrate::make_embedded(&mut model).map_err(|error| unmade(&error))?;
+            let expected: Vec<Item> = sql_query(EMBEDDED).load(&mut model)?;
+            Ok(differences(&expected, &sql_query(EMBEDDED).load(conn)?))
+        }
+        Connection::Postgres(conn) => {
+            let found: Vec<Item> = diesel_async::RunQueryDsl::load(sql_query(SERVER), &mut ***conn).await?;
+            let found: Vec<_> = found.into_iter().filter(|item| is_ours(&item.name)).collect();
+            Ok(differences(&expected_of_server(), &found))
+        }
+    }
+}
+
+fn expected_of_server() -> Vec<Item> {
+    let item = |line: &str| {
+        let (name, definition) = line.split_once('\t')?;
+        Some(Item { name: name.to_owned(), definition: definition.to_owned() })
+    };
+    OF_SERVER.lines().filter_map(item).collect()
+}
+
+/// The search of tickets has an index only where its extension is allowed, and the list of migrations is not the gateway's.
+fn is_ours(name: &str) -> bool {
+    !name.contains("__diesel") && !name.contains("tickets_by_text")
+}
+
+fn differences(expected: &[Item], found: &[Item]) -> Vec<Breach> {
+    let breach = |item: &Item, detail: &str| Breach {
+        invariant: SCHEMA,
+        subject: item.name.clone(),
+        detail: detail.to_owned(),
+    };
+    let missing =
+        expected.iter().filter_map(|item| match found.iter().find(|other| other.name == item.name) {
+            None => Some(breach(item, "is missing")),
+            Some(other) if plain(&other.definition) != plain(&item.definition) => {
+                Some(breach(item, "was changed"))
+            }
+            Some(_) => None,
+        });
+    let added = found.iter().filter(|item| !expected.iter().any(|other| other.name == item.name));
+    // One more table or index changes nothing in the others; a trigger might.
+    let added = added.filter(|item| item.name.starts_with("trigger ")).map(|item| breach(item, "was added"));
+    missing.chain(added).take(LISTED).collect()
+}
+
+/// A definition without its comments and line breaks, which change nothing.
+fn plain(definition: &str) -> String {
+    let lines = definition.lines().filter_map(|line| line.split("--").next());
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+#[derive(QueryableByName)]
+struct Finding {
+    #[diesel(sql_type = Text)]
+    integrity_check: String,
+}
+
+/// SQLite's own look at every page, row, index and constraint.
+pub(super) fn of_file(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
+    let Connection::Sqlite(conn) = conn else { return Ok(Vec::new()) };
+    let findings: Vec<Finding> = sql_query(format!("PRAGMA integrity_check({LISTED})")).load(conn)?;
+    let broken = findings.into_iter().filter(|finding| finding.integrity_check != "ok");
+    Ok(broken
+        .map(|finding| Breach {
+            invariant: FILE,
+            subject: "the database".to_owned(),
+            detail: finding.integrity_check,
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_is_no_change_and_a_rule_is() {
+        let item =
+            |definition: &str| [Item { name: "table t".to_owned(), definition: definition.to_owned() }];
+        let migrated = item("CREATE TABLE t (a TEXT CHECK (a <> ''))");
+        let commented = item("CREATE TABLE t ( -- a letter\n    a TEXT CHECK (a <> ''))");
+        assert_eq!(plain("a --b\n  c"), "a c");
+        assert!(differences(&commented, &item("CREATE TABLE t ( a TEXT CHECK (a <> ''))")).is_empty());
+        for other in ["CREATE TABLE t (a TEXT)", "CREATE TABLE t (a TEXT CHECK (a <> 'b'))"] {
+            assert_eq!(differences(&migrated, &item(other))[0].detail, "was changed");
+        }
+        assert_eq!(differences(&migrated, &[])[0].detail, "is missing");
+        assert!(differences(&[], &migrated).is_empty(), "one more table changes nothing");
+    }
+}

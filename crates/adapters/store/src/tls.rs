@@ -1,0 +1,320 @@
+//! How a server is spoken to: in the clear or by TLS, as `sslmode` and `sslrootcert` of its address ask for it. The words
+//! are those of libpq, and mean what they mean there.
+
+use std::sync::Arc;
+
+use rustls::{
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+};
+use tokio_postgres::{Client, Config, Connection, Socket, config::SslMode, error::SqlState};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::Fault;
+
+/// What carries a connection.
+pub(crate) type Stream = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream;
+
+/// What the address asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// No TLS.
+    Disable,
+    /// TLS only where the server takes nothing else.
+    Allow,
+    /// TLS where the server has it.
+    Prefer,
+    /// TLS, with whoever answers.
+    Require,
+    /// TLS with a server that has a certificate of the authority.
+    VerifyCa,
+    /// The same, and the certificate is for the name that was called.
+    VerifyFull,
+}
+
+impl Mode {
+    fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "disable" => Self::Disable,
+            "allow" => Self::Allow,
+            "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::VerifyCa,
+            "verify-full" => Self::VerifyFull,
+            _ => return None,
+        })
+    }
+
+    /// What is tried, in this order.
+    const fn tries(self) -> &'static [SslMode] {
+        match self {
+            Self::Disable => &[SslMode::Disable],
+            Self::Allow => &[SslMode::Disable, SslMode::Require],
+            Self::Prefer => &[SslMode::Prefer, SslMode::Disable],
+            Self::Require | Self::VerifyCa | Self::VerifyFull => &[SslMode::Require],
+        }
+    }
+}
+
+/// Speaks to a server as its address asks for.
+#[derive(Clone)]
+pub(crate) struct Transport {
+    mode: Mode,
+    pub(crate) tls: MakeRustlsConnect,
+}
+
+impl Transport {
+    /// Takes what is about TLS out of an address; the rest is for the driver.
+    pub(crate) fn of(url: &str) -> Result<(Self, String), Fault> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let (mut mode, mut authority, mut rest) = (None, None, Vec::new());
+        for option in query.split('&').filter(|option| !option.is_empty()) {
+            match option.split_once('=') {
+                Some(("sslmode", word)) => {
+                    let known = Mode::named(word);
+                    mode = Some(known.ok_or_else(|| {
+                        refused("sslmode must be disable, allow, prefer, require, verify-ca or verify-full")
+                    })?);
+                }
+                Some(("sslrootcert", file)) => authority = Some(decoded(file)),
+                _ => rest.push(option),
+            }
+        }
+        let mode = match (mode.unwrap_or(Mode::Prefer), &authority) {
+            // So libpq does it: who names an authority means it.
+            (Mode::Require, Some(_)) => Mode::VerifyCa,
+            (mode, _) => mode,
+        };
+        let tls = MakeRustlsConnect::new(client_config(mode, authority.as_deref())?);
+        let query = rest.join("&");
+        let url = if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") };
+        Ok((Self { mode, tls }, url))
+    }
+
+    /// A connection. What was refused for being encrypted, or for not being, is tried the other way where the mode allows it.
+    pub(crate) async fn connect(
+        &self,
+        config: &Config,
+    ) -> Result<(Client, Connection<Socket, Stream>), tokio_postgres::Error> {
+        let (last, before) = self.mode.tries().split_last().unwrap_or((&SslMode::Disable, &[]));
+        for mode in before {
+            match config.clone().ssl_mode(*mode).connect(self.tls.clone()).await {
+                Err(error) if may_go_otherwise(&error) => {}
+                outcome => return outcome,
+            }
+        }
+        config.clone().ssl_mode(*last).connect(self.tls.clone()).await
+    }
+}
+
+/// Whether it was how the server was spoken to that it did not like.
+fn may_go_otherwise(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        Some(code) => *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        None => error.to_string().contains("TLS handshake"),
+    }
+}
+
+fn refused(text: impl std::fmt::Display) -> Fault {
+    Fault::Unconnected(format!("database_url: {text}"))
+}
+
+fn client_config(mode: Mode, authority: Option<&str>) -> Result<ClientConfig, Fault> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+    let builder = builder.map_err(refused)?;
+    let (authority, is_any_name) = match (mode, authority) {
+        (Mode::VerifyFull, authority) => (authority.unwrap_or("system"), false),
+        (Mode::VerifyCa, Some(file)) if file != "system" => (file, true),
+        (Mode::VerifyCa, _) => {
+            // Everybody can have a certificate of a public authority.
+            return Err(refused("sslmode=verify-ca needs sslrootcert, the file of your own authority"));
+        }
+        _ => {
+            let verifier = Arc::new(AnyCertificate(provider));
+            return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
+        }
+    };
+    let roots = Arc::new(authorities(authority)?);
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build().map_err(refused)?;
+    if is_any_name {
+        let verifier = Arc::new(AnyName(verifier));
+        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
+    }
+    Ok(builder.with_webpki_verifier(verifier).with_no_client_auth())
+}
+
+/// The certificates of a file, or those that the operating system believes.
+fn authorities(file: &str) -> Result<RootCertStore, Fault> {
+    let mut roots = RootCertStore::empty();
+    if file == "system" {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    } else {
+        let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        for certificate in read.map_err(|error| refused(format!("sslrootcert {file}: {error}")))? {
+            roots.add(certificate).map_err(|error| refused(format!("sslrootcert {file}: {error}")))?;
+        }
+    }
+    if roots.is_empty() {
+        return Err(refused(format!("sslrootcert {file}: there is no certificate in it")));
+    }
+    Ok(roots)
+}
+
+/// With `%2F` and the like read as what they stand for.
+pub(crate) fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match hex.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Takes a certificate of the authority for whatever name it is.
+#[derive(Debug)]
+struct AnyName(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
+        // The name is looked at last, so whatever else there is to find was found before.
+        match self.0.verify_server_cert(certificate, between, name, ocsp, now) {
+            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Takes any certificate: it keeps out whoever listens, and nobody who answers.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(url: &str) -> String {
+        Transport::of(url).err().expect("it must be refused").to_string()
+    }
+
+    #[test]
+    fn what_is_about_tls_is_taken_out_of_the_address() {
+        for (query, mode, left) in [
+            ("", Mode::Prefer, ""),
+            ("?sslmode=disable", Mode::Disable, ""),
+            ("?sslmode=allow&connect_timeout=3", Mode::Allow, "?connect_timeout=3"),
+            (
+                "?connect_timeout=3&sslmode=require&application_name=x",
+                Mode::Require,
+                "?connect_timeout=3&application_name=x",
+            ),
+            ("?sslmode=verify-full", Mode::VerifyFull, ""),
+        ] {
+            let url = format!("postgres://u:p@db1,db2:5433/quipu{query}");
+            let (transport, rest) = Transport::of(&url).expect("understood");
+            assert_eq!((transport.mode, rest), (mode, format!("postgres://u:p@db1,db2:5433/quipu{left}")));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_explained() {
+        assert!(problem("postgres://u:secret@db/quipu?sslmode=sometimes").contains("verify-full"));
+        for word in ["verify-ca", "verify-ca&sslrootcert=system"] {
+            assert!(problem(&format!("postgres://db/quipu?sslmode={word}")).contains("needs sslrootcert"));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("an authority.crt");
+        let named = file.display().to_string().replace(' ', "%20");
+        let url = format!("postgres://u:secret@db/quipu?sslmode=require&sslrootcert={named}");
+        assert!(problem(&url).contains("an authority.crt"), "who names an authority means it");
+        std::fs::write(&file, "nothing").expect("written");
+        let told = problem(&url);
+        assert!(told.contains("no certificate in it") && !told.contains("secret"), "{told}");
+        let made = rcgen::generate_simple_self_signed(vec!["db".to_owned()]).expect("a certificate");
+        std::fs::write(&file, made.cert.pem()).expect("written");
+        assert_eq!(Transport::of(&url).expect("understood").0.mode, Mode::VerifyCa);
+    }
+}

@@ -1,0 +1,72 @@
+//! `quipu backup` and `quipu restore`.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use quipu_ledger::LedgerReads;
+use serde_json::json;
+
+use super::{database::report, session};
+use crate::{
+    config::{FilesAt, LogFormat, Settings},
+    data_folder::{DataFolder, ServingLock},
+    logging, wire,
+};
+
+/// Where a copy goes.
+#[derive(Debug, Args)]
+pub(crate) struct Backup {
+    /// The file to make; one that exists is refused
+    file: PathBuf,
+}
+
+/// Where a copy is.
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// A file that `quipu backup` made
+    file: PathBuf,
+}
+
+impl Backup {
+    /// Copies the database, while servers go on to write, and prints what was copied and what was not.
+    pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
+        let _logging = logging::start(settings, LogFormat::Text)?;
+        wire::require_database(settings)?;
+        let bytes = quipu_store::back_up(&wire::store_settings(settings), &self.file)?;
+        let attachments = match &settings.attachments.at {
+            FilesAt::Folder(folder) => folder.display().to_string(),
+            FilesAt::Bucket { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
+        };
+        session::print(&json!({
+            "file": self.file.display().to_string(),
+            "bytes": bytes,
+            "not_included": { "attachments": attachments, "master_key": "keep it elsewhere" },
+        }))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Restore {
+    /// Makes the database out of a copy, brings it up to date, and verifies the books. They are in place whatever the
+    /// report says; the exit status is 1 if anything is wrong with them.
+    pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
+        let _logging = logging::start(settings, LogFormat::Text)?;
+        DataFolder::open(&settings.data_dir)?;
+        let _lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
+        let runtime = session::runtime()?;
+        quipu_store::restore(&wire::store_settings(settings), &self.file, runtime.handle())?;
+        let (applied, found) = runtime.block_on(async {
+            let store = wire::open_store(settings).await?;
+            let applied = store.migrate().await.context("the restored database cannot be migrated")?;
+            let found = store.check().await.context("the restored books cannot be read");
+            store.close().await;
+            Ok::<_, anyhow::Error>((applied, found?))
+        })?;
+        let mut printed = report(&found);
+        printed["restored"] = json!(self.file.display().to_string());
+        printed["applied"] = json!(applied);
+        session::print(&printed)?;
+        Ok(if found.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

@@ -1,0 +1,2 @@
+DROP TRIGGER entries_are_never_replaced;
+DROP TRIGGER audit_log_is_never_replaced;

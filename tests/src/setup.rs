@@ -1,0 +1,78 @@
+//! What a gateway is started with.
+
+use std::sync::Arc;
+
+use crate::{Database, Gateway, ScratchFolder, TestDatabase};
+
+/// What a gateway is started with. Limits are out of the way and the simulator settles after 100 ms, unless a test asks
+/// for something else.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub(crate) database: Database,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) serve: &'static [&'static str],
+    /// Whether a start waits until everything the gateway depends on is there.
+    pub(crate) waits_for_all: bool,
+}
+
+impl Setup {
+    /// The settings most scenarios run under.
+    pub fn new(database: Database) -> Self {
+        let plenty = "100000000";
+        let setup =
+            Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true };
+        setup
+            .set("LISTEN", "127.0.0.1:0")
+            .set("METRICS_LISTEN", "127.0.0.1:0")
+            .set("SIMULATOR__DELAY", "100ms")
+            .set("LIMITS__PAYMENT_CREATE_PER_MINUTE", plenty)
+            .set("LIMITS__PAYMENT_CREATE_PER_10S", plenty)
+            .set("LIMITS__STANDARD_PER_MINUTE", plenty)
+            .set("LIMITS__UNAUTHENTICATED_PER_MINUTE", plenty)
+            .set("LIMITS__PAGES_PER_MINUTE", plenty)
+    }
+
+    /// Sets the configuration key `QUIPU__{key}`, in capitals with double underscores between sections.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
+        self.environment.push((format!("QUIPU__{key}"), value.to_owned()));
+        self
+    }
+
+    /// Sets any other environment variable.
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Has the gateway reach its database by another address, which `change` makes of the usual one.
+    pub async fn start_through(self, change: impl FnOnce(&str) -> String) -> Gateway {
+        let database = TestDatabase::create(self.database).await;
+        let url = change(database.url().expect("a database on a server"));
+        let setup = self.set("DATABASE_URL", &url);
+        Gateway::launch(setup, Arc::new(database), Arc::new(ScratchFolder::new())).await
+    }
+
+    /// Leaves a configuration key at its documented default.
+    pub fn default_for(mut self, key: &str) -> Self {
+        self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
+        self
+    }
+
+    /// Moves rate limits to the bed's Redis.
+    pub fn with_redis(self) -> Self {
+        self.set("REDIS_URL", &crate::database::redis_url())
+    }
+
+    /// The same where something that the gateway depends on will not be there.
+    pub async fn start_unready(mut self) -> Gateway {
+        self.waits_for_all = false;
+        self.start().await
+    }
+
+    /// Starts the gateway on an empty database and waits until it is ready.
+    pub async fn start(self) -> Gateway {
+        let database = Arc::new(TestDatabase::create(self.database).await);
+        Gateway::launch(self, database, Arc::new(ScratchFolder::new())).await
+    }
+}

@@ -1,0 +1,201 @@
+//! The embedded database's file in other hands: gone, replaced, cut short, read-only, or served twice.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use quipu_tests::{Answer, Client, Database, Gateway, draft, eventually, on_both_databases};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+on_both_databases!(readiness_covers_writing);
+
+fn database_of(gateway: &Gateway) -> PathBuf {
+    gateway.data_folder().join("quipu.db")
+}
+
+/// What `/readyz` says once it says that something is wrong with the database.
+async fn problem(gateway: &Gateway) -> String {
+    eventually("the database to be missed", async || {
+        let ready = gateway.anonymous().get("/readyz").await;
+        let body: Value = ready.json();
+        (ready.status == 503 && body["checks"]["database"] == false)
+            .then(|| body["problems"]["database"].as_str().expect("words").to_owned())
+    })
+    .await
+}
+
+async fn found_again(gateway: &Gateway) {
+    eventually("the database to be found again", async || {
+        (gateway.anonymous().get("/readyz").await.status == 200).then_some(())
+    })
+    .await;
+}
+
+async fn nothing_is_served(gateway: &Gateway) {
+    gateway.v1().create(&draft::deposit_mxn(100)).await.refused(503, "OVERLOADED");
+    gateway.v1().get("/api/v1/payments").await.refused(503, "OVERLOADED");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_acknowledged_into_a_file_that_was_moved_away() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let (database, away) = (database_of(&gateway), gateway.data_folder().join("away.db"));
+    let (acknowledged, stopped) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let mut callers = JoinSet::new();
+    for _ in 0..8 {
+        callers.spawn(create_until_refused(gateway.v1(), Arc::clone(&acknowledged), Arc::clone(&stopped)));
+    }
+    let count = || acknowledged.lock().unwrap_or_else(PoisonError::into_inner).len();
+    eventually("payments to be acknowledged", async || (count() > 100).then_some(())).await;
+    fs::rename(&database, &away).expect("moved");
+    // Every caller stops at its first refusal, and nobody is acknowledged any more.
+    callers.join_all().await;
+    assert!(stopped.load(Ordering::Relaxed));
+    nothing_is_served(&gateway).await;
+    assert!(problem(&gateway).await.contains("is gone"));
+    assert!(!database.exists(), "nobody made another");
+
+    fs::rename(&away, &database).expect("moved back");
+    found_again(&gateway).await;
+    let acknowledged = acknowledged.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    for id in acknowledged {
+        assert_eq!(gateway.v1().payment(&id).await["transaction_id"], *id);
+    }
+    gateway.check();
+}
+
+async fn create_until_refused(api: Client, acknowledged: Arc<Mutex<Vec<String>>>, stopped: Arc<AtomicBool>) {
+    loop {
+        let answer: Answer = api.create(&draft::deposit_mxn(100)).await;
+        if answer.status != 200 {
+            // One whose commit was under way when the file went cannot be told what became of it.
+            assert!([503, 504].contains(&answer.status), "{answer}");
+            stopped.store(true, Ordering::Relaxed);
+            return;
+        }
+        let id = answer.ok()["transaction_id"].as_str().expect("a string").to_owned();
+        acknowledged.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_file_under_the_same_name_is_not_taken_for_it() {
+    let mut gateway = Gateway::start(Database::Sqlite).await;
+    let (database, copy) = (database_of(&gateway), gateway.data_folder().join("copy.db"));
+    gateway.run(&["backup", copy.to_str().expect("UTF-8")]).ok();
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    fs::rename(&copy, &database).expect("replaced");
+    nothing_is_served(&gateway).await;
+    assert!(problem(&gateway).await.contains("replaced"));
+    gateway.kill();
+    // The log of the former file is not for this one.
+    for suffix in ["wal", "shm"] {
+        fs::remove_file(database.with_extension(format!("db-{suffix}"))).expect("moved away");
+    }
+    gateway.restart().await;
+    assert_eq!(gateway.v1().get("/api/v1/payments").await.ok()["total"], 0);
+    gateway.check();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_was_cut_short_or_made_read_only_is_noticed() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let database = database_of(&gateway);
+    let set_mode = |mode| fs::set_permissions(&database, fs::Permissions::from_mode(mode)).expect("changed");
+    set_mode(0o444);
+    nothing_is_served(&gateway).await;
+    assert!(problem(&gateway).await.contains("read-only"));
+    set_mode(0o600);
+    found_again(&gateway).await;
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+
+    // What was written is in the log until it is copied.
+    gateway.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)").expect("copied");
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    cut(&database, 4096);
+    nothing_is_served(&gateway).await;
+    assert!(problem(&gateway).await.contains("file was truncated"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_cut_short_is_noticed() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
+    cut(&database_of(&gateway).with_extension("db-wal"), 0);
+    nothing_is_served(&gateway).await;
+    assert!(problem(&gateway).await.contains("log was truncated"));
+}
+
+fn cut(file: &Path, length: u64) {
+    fs::OpenOptions::new().write(true).open(file).and_then(|file| file.set_len(length)).expect("cut");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn production_makes_no_database_and_serves_none_twice() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let key = fs::read_to_string(gateway.data_folder().join("master.key")).expect("made by --dev");
+    let key = ("QUIPU__MASTER_KEY", key.trim());
+    let folder = gateway.data_folder().join("elsewhere");
+    fs::create_dir(&folder).expect("a folder");
+    let missing = folder.join("quipu.db");
+    let serve = |database: &Path| {
+        let url = format!("sqlite://{}", database.display());
+        gateway.run_under(&[key, ("QUIPU__DATABASE_URL", &url)], &["serve"])
+    };
+    let told = serve(&missing);
+    assert_eq!(told.status, Some(2), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("there is no database") && told.stderr.contains("quipu migrate"),
+        "{}",
+        told.stderr
+    );
+    let url = format!("sqlite://{}", missing.display());
+    let told = gateway.run_under(&[("QUIPU__DATABASE_URL", &url)], &["migrate", "--existing"]);
+    assert!(told.status == Some(2) && told.stderr.contains("there is no database"), "{}", told.stderr);
+    assert!(!missing.exists());
+    fs::write(&missing, "").expect("an empty file");
+    let told = serve(&missing);
+    assert!(told.status == Some(2) && told.stderr.contains("is an empty file"), "{}", told.stderr);
+
+    let database = database_of(&gateway);
+    let [soft, hard] = ["soft.db", "hard.db"].map(|name| folder.join(name));
+    std::os::unix::fs::symlink(&database, &soft).expect("linked");
+    fs::hard_link(&database, &hard).expect("linked");
+    for name in [&database, &soft, &hard] {
+        let told = serve(name);
+        assert_eq!(told.status, Some(2), "{}: {}", name.display(), told.stderr);
+        assert!(told.stderr.contains("another `quipu serve`"), "{}", told.stderr);
+    }
+    gateway.check();
+}
+
+async fn readiness_covers_writing(database: Database) {
+    const FUNCTION: &str = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+        $$ BEGIN RAISE EXCEPTION 'no space'; END $$";
+    let gateway = Gateway::start(database).await;
+    let (trigger, repair) = match database {
+        Database::Sqlite => (
+            "CREATE TRIGGER refuse BEFORE INSERT ON nodes BEGIN SELECT RAISE (ABORT, 'no space'); END",
+            "DROP TRIGGER refuse",
+        ),
+        Database::Postgres => {
+            gateway.execute_sql(FUNCTION).expect("the owner of a database may do this");
+            (
+                "CREATE TRIGGER refuse BEFORE INSERT ON nodes EXECUTE FUNCTION refuse()",
+                "DROP TRIGGER refuse ON nodes",
+            )
+        }
+    };
+    gateway.execute_sql(trigger).expect("the owner of a database may do this");
+    let told = problem(&gateway).await;
+    assert!(told.contains("cannot be written") && !told.contains("space"), "{told}");
+    gateway.execute_sql(repair).expect("the owner of a database may do this");
+    found_again(&gateway).await;
+}
