@@ -51,7 +51,7 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Trace
     let (queue, thread) = queue.finish(stderr());
     let logging = Logging { lost: queue.error_counter(), _thread: thread };
     // Spans are for traces alone: where there are none, no span costs anything.
-    let filter = filter.and(filter_fn(|metadata| metadata.is_event()));
+    let filter = filter.and(filter_fn(is_event));
     let lines = fmt::layer().with_ansi(stderr().is_terminal()).with_writer(queue);
     let started = tracing_subscriber::registry().with(traces.map(Traces::layer));
     let started = match settings.log_format.unwrap_or(usual) {
@@ -69,4 +69,8 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Trace
         tracing::error!(backtrace, "{panic}");
     }));
     Ok(logging)
+}
+
+fn is_event(metadata: &tracing::Metadata<'_>) -> bool {
+    metadata.is_event()
 }
