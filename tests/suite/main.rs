@@ -25,4 +25,5 @@ mod shell;
 mod silent_viewers;
 mod simulator;
 mod tickets;
+mod traces;
 mod webhooks;
