@@ -59,21 +59,21 @@ impl Authority {
 
     /// A certificate for one name or address.
     pub fn issue(&self, name: &str) -> Identity {
-        self.signed(Self::asked_for(name))
+        self.signed(&Self::asked_for(name))
     }
 
     /// One whose time is over.
     pub fn issue_expired(&self, name: &str) -> Identity {
         let mut params = Self::asked_for(name);
         (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
-        self.signed(params)
+        self.signed(&params)
     }
 
     fn asked_for(name: &str) -> CertificateParams {
         CertificateParams::new(vec![name.to_owned()]).expect("a name")
     }
 
-    fn signed(&self, params: CertificateParams) -> Identity {
+    fn signed(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("signed").pem();
         Identity { certificate, key: key.serialize_pem() }

@@ -135,9 +135,10 @@ impl DatabaseFile {
         if self.is_in_trouble.load(Ordering::Relaxed) != is_in_trouble
             && self.is_in_trouble.swap(is_in_trouble, Ordering::Relaxed) != is_in_trouble
         {
-            match &found {
-                Err(trouble) => tracing::error!("{trouble}; until then nothing is acknowledged"),
-                Ok(()) => tracing::warn!("the database file is as it was; calls are served again"),
+            if let Err(trouble) = found {
+                tracing::error!("{trouble}; until then nothing is acknowledged");
+            } else {
+                tracing::warn!("the database file is as it was; calls are served again");
             }
         }
         found

@@ -50,7 +50,8 @@ pub(super) const REVISIONS: &str = "
     FROM payments WHERE revision < status_version
     LIMIT 100";
 
-/// What is open is due some time: a deposit always, a withdrawal unless a person is waited for.
+/// What is open is due some time: a deposit always, a withdrawal on a provider's rail. On the others some wait for a person, or
+/// for nothing in the simulator.
 pub(super) const OPEN_IS_DUE: &str = "
     SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
         'is ' || payment.status || ', and nothing will be done about it' AS detail
@@ -58,7 +59,7 @@ pub(super) const OPEN_IS_DUE: &str = "
         AND work.environment = payment.environment AND work.subject = payment.id
     WHERE work.subject IS NULL AND (
         payment.type IN ('deposit', 'deposit_pp') AND payment.status = 'processing'
-        OR payment.type IN ('withdrawal', 'withdrawal_pp') AND payment.rail <> 'manual' AND (payment.status = 'pending'
+        OR payment.type IN ('withdrawal', 'withdrawal_pp') AND payment.rail LIKE 'http:%' AND (payment.status = 'pending'
             OR payment.status = 'processing' AND NOT EXISTS (SELECT 1 FROM audit_log AS line
                 WHERE line.subject = 'payment/' || payment.id AND line.action = 'payment.submit')))
     LIMIT 100";
