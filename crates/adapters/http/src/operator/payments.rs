@@ -24,7 +24,7 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
     let payment = found(&call).await?;
     let money = &call.state.services.money;
-    let timeline = money.timeline(payment.terms().tenant, payment.id()).await?;
+    let timeline = money.timeline(&payment).await?;
     let mut shown = operator_record(&payment);
     shown["alerted_at"] = json!(timeline.alerted_at);
     shown["timeline"] =

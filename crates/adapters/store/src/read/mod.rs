@@ -2,6 +2,7 @@
 
 mod bank;
 mod count;
+mod deliveries;
 mod ledger;
 mod money;
 mod narrow;
