@@ -192,7 +192,9 @@ const DEBTOR_MEMBERS: [&str; 5] = ["bank_name", "swift_code", "account_holder", 
 fn known_instructions(route: &Route) -> Vec<&'static str> {
     let mut known = instruction_members(route.method).to_vec();
     if route.direction == Direction::Withdrawal {
-        known.extend(DEBTOR_MEMBERS.into_iter().filter(|name| !instruction_members(route.method).contains(name)));
+        known.extend(
+            DEBTOR_MEMBERS.into_iter().filter(|name| !instruction_members(route.method).contains(name)),
+        );
     }
     known
 }

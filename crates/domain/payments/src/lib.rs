@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod account_number;
+mod act;
 mod address;
 mod adjust;
 mod alert;

@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Refusal};
+use quipu_commit::{Changes, Commit};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
-use quipu_merchants::{Directory, RouteKey, StoreUnavailable};
+use quipu_merchants::{Directory, RouteKey};
 
 use crate::{
+    act::{Decided, act},
     error::DecideError,
     hear::UNKNOWN_TENANT,
     moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,
     receipt::{Receipt, Resolution},
-    recorded::{Recorded, refused},
+    recorded::Recorded,
     status::{Status, Trigger},
 };
-
-/// How often a decision is made anew because something moved under it.
-const TRIES: u8 = 8;
 
 /// Resolves receipts for the operator.
 pub struct ResolveReceipt {
@@ -49,7 +47,7 @@ impl ResolveReceipt {
         resolution: Resolution,
         record: &(dyn Fn(&Receipt, &Receipt) -> Recorded + Sync),
     ) -> Result<Receipt, DecideError> {
-        for _ in 0..TRIES {
+        let decide = async || {
             let receipt = self.reads.receipt(id).await?.ok_or(DecideError::ReceiptNotFound)?;
             let at = self.clock.now();
             let mut changes = match resolution {
@@ -65,13 +63,9 @@ impl ResolveReceipt {
             changes.saves.push(receipt.resolved(resolution, at));
             changes.add(audit);
             changes.idempotency = answer;
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(after),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(error) => return Err(refused(error)),
-            }
-        }
-        Err(DecideError::Store(StoreUnavailable::Overloaded))
+            Ok::<_, DecideError>(Decided::Change(changes, after))
+        };
+        act(&*self.commit, decide).await
     }
 
     /// The payment of a receipt completed with what arrived.

@@ -44,9 +44,10 @@ impl MoneyReads for Store {
 
     async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable> {
         let payment = payment.clone();
-        let found = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move { timeline::of(conn, &payment).await })
-        });
+        let found = self
+            .inner
+            .engine
+            .read(move |conn: &mut Connection| Box::pin(async move { timeline::of(conn, &payment).await }));
         Ok(found.await?)
     }
 

@@ -2,9 +2,7 @@
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Amount, Tenant, Timestamp};
-use quipu_payments::{
-    AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, StatusLine, Timeline,
-};
+use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, StatusLine, Timeline};
 
 use super::{deliveries, receipts};
 use crate::{
