@@ -27,8 +27,9 @@ step() {
 
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
-# Built once here; the black-box tests start this binary and never build anything themselves.
-step cargo build --locked -p quipu
+# Built once here, with the features of the whole workspace, so that nothing is compiled twice. The black-box tests start
+# this binary and never build anything themselves.
+step cargo build --workspace --all-targets --locked
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
 # The scenarios wait for settlements more than they compute.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-4}

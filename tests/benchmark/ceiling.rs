@@ -21,7 +21,10 @@ use quipu_store::Store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{load::microseconds, workload::next};
+use crate::{
+    load::microseconds,
+    workload::{CUSTOMERS, next},
+};
 
 /// Takes down what would be committed, and says it was.
 #[derive(Default)]
@@ -163,7 +166,7 @@ pub(crate) fn deposit(number: u64) -> Value {
         "currency": "MXN",
         "method": "spei",
         "type": "deposit",
-        "merchant_reference": format!("filled-{number}"),
-        "customer": { "name": "Ana Perez", "email": format!("customer{}@example.com", number % 1_000) },
+        "merchant_reference": uuid::Uuid::new_v4().to_string(),
+        "customer": { "name": "Ana Perez", "email": format!("customer{}@example.com", number.wrapping_mul(7_919) % CUSTOMERS) },
     })
 }

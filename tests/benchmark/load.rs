@@ -35,7 +35,44 @@ pub(crate) struct Outcome {
     pub(crate) latency: Histogram<u64>,
 }
 
-/// Presses on one address until the time is over. Anything but 200 ends the benchmark: refusals are fast, and not what is
+/// Sends so many requests over so many connections.
+pub(crate) fn send(
+    address: SocketAddr,
+    connections: usize,
+    count: usize,
+    request: Request,
+) -> io::Result<()> {
+    let sending = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut callers = JoinSet::new();
+            for caller in 0..connections {
+                let count = count / connections + usize::from(caller < count % connections);
+                callers.spawn(call_so_often(address, count, Arc::clone(&request)));
+            }
+            while let Some(caller) = callers.join_next().await {
+                caller.map_err(io::Error::other)??;
+            }
+            Ok(())
+        })
+    });
+    sending.join().expect("the load generator does not panic")
+}
+
+async fn call_so_often(address: SocketAddr, count: usize, request: Request) -> io::Result<()> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (mut outgoing, mut incoming) = (Vec::with_capacity(2_048), Vec::with_capacity(65_536));
+    for _ in 0..count {
+        outgoing.clear();
+        request(&mut outgoing);
+        stream.write_all(&outgoing).await?;
+        read_answer(&mut stream, &mut incoming).await?;
+    }
+    Ok(())
+}
+
+/// Presses on one address until the time is over. Anything but a success ends the benchmark: refusals are fast, and not what is
 /// measured.
 pub(crate) fn press(address: SocketAddr, pressure: Pressure, request: Request) -> io::Result<Outcome> {
     // A thread and a runtime of its own, apart from those of the harness.
@@ -97,6 +134,13 @@ async fn call_until(
     }
 }
 
+/// How long the first whole message in a buffer is; none if it has not come to its end.
+pub(crate) fn whole_message(buffer: &[u8]) -> Option<usize> {
+    let head = head_length(buffer)?;
+    let whole = head + body_length(&buffer[..head]).ok()?;
+    (buffer.len() >= whole).then_some(whole)
+}
+
 /// Reads one answer to its last byte.
 async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
@@ -114,7 +158,7 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the gateway closed the connection"));
         }
     }
-    if buffer.get(9..12) == Some(b"200") {
+    if buffer.get(9..11) == Some(b"20") {
         return Ok(());
     }
     Err(io::Error::other(format!("not a success: {}", String::from_utf8_lossy(buffer))))

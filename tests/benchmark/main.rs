@@ -1,13 +1,17 @@
 //! Measures the release binary over HTTP on both databases, and what they can do without it. `make bench` runs it.
 //!
 //! `quipu-bench FILE` writes the report to FILE. `QUIPU_BENCH_SECONDS` (5) is the time for each measurement,
-//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant.
+//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (`core,due,webhooks,tickets`) what is
+//! measured.
 
 mod ceiling;
+mod deliveries;
+mod due;
 mod load;
 mod pgbench;
 mod process;
 mod report;
+mod support;
 mod workload;
 
 use std::{
@@ -36,6 +40,9 @@ pub(crate) const ACCOUNT: &str = "own account";
 pub(crate) const PGBENCH_ONE: &str = "pgbench TPC-B, 1 branch";
 pub(crate) const PGBENCH_MANY: &str = "pgbench TPC-B, 128 branches";
 
+/// What is measured unless `QUIPU_BENCH_PARTS` names fewer.
+const PARTS: &str = "core,due,webhooks,tickets";
+
 const CALLERS: [usize; 3] = [1, 32, 128];
 
 /// How much is measured.
@@ -55,9 +62,24 @@ async fn main() {
         time: Duration::from_secs(number("QUIPU_BENCH_SECONDS", 5)),
         payments: usize::try_from(number("QUIPU_BENCH_PAYMENTS", 1_000_000)).expect("a size"),
     };
+    let parts = std::env::var("QUIPU_BENCH_PARTS").unwrap_or_else(|_| PARTS.to_owned());
+    let is_wanted = |part: &str| parts.split(',').any(|wanted| wanted == part);
     let mut chapters = Vec::new();
     for database in [Database::Sqlite, Database::Postgres] {
-        chapters.push(measure(database, plan).await);
+        let mut chapter =
+            if is_wanted("core") { measure(database, plan).await } else { Chapter::without_core(database) };
+        if is_wanted("due") {
+            chapter.rows.extend(due::rates(database).await);
+        }
+        if is_wanted("webhooks") {
+            let (rows, peak) = deliveries::rates(database, plan).await;
+            chapter.rows.extend(rows);
+            chapter.peak_delivering = peak;
+        }
+        if is_wanted("tickets") {
+            chapter.rows.extend(support::rates(database, plan).await);
+        }
+        chapters.push(chapter);
     }
     let page = report::page(&process::machine(), plan.payments, &chapters);
     println!("{page}");
@@ -65,10 +87,7 @@ async fn main() {
 }
 
 async fn measure(database: Database, plan: Plan) -> Chapter {
-    let name = match database {
-        Database::Sqlite => "SQLite",
-        Database::Postgres => "PostgreSQL",
-    };
+    let name = report::name_of(database);
     let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
     let (large, small) = (gateway.merchant().await, gateway.merchant().await);
     large.fund("ARS", 1_000_000_000_000).await;
@@ -101,7 +120,7 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
             }));
         }
     }
-    Chapter { database: name, rows, ready_milliseconds, peak_mebibytes }
+    Chapter { rows, ready_milliseconds, peak_mebibytes, ..Chapter::without_core(database) }
 }
 
 async fn key_of(merchant: &Merchant) -> String {
@@ -110,12 +129,7 @@ async fn key_of(merchant: &Merchant) -> String {
 
 /// The store's own ceiling, while no gateway runs; afterwards the merchant has its history.
 async fn without_http(gateway: &Gateway, merchant: &Merchant, plan: Plan, caller: &mut Caller) -> Vec<Row> {
-    let embedded = || format!("sqlite://{}", gateway.data_folder().join("quipu.db").display());
-    let url = gateway.postgres_url().map_or_else(embedded, str::to_owned);
-    let runtime = tokio::runtime::Handle::current();
-    let store = Store::open(StoreSettings::new(url), runtime).await.expect("the store opens");
-    let tenant = Tenant::new(MerchantId(merchant.id), Environment::Test);
-    let mut filler = Filler::new(store, tenant);
+    let mut filler = filler_of(gateway, merchant).await;
     // Measured on a history of a fair length, not on empty tables.
     filler.fill(plan.payments / 2).await;
     let mut rows = Vec::new();
@@ -139,19 +153,36 @@ async fn without_http(gateway: &Gateway, merchant: &Merchant, plan: Plan, caller
     rows
 }
 
+/// Commits to a merchant through the store, while no gateway runs.
+async fn filler_of(gateway: &Gateway, merchant: &Merchant) -> Filler {
+    let embedded = || format!("sqlite://{}", gateway.data_folder().join("quipu.db").display());
+    let url = gateway.postgres_url().map_or_else(embedded, str::to_owned);
+    let runtime = tokio::runtime::Handle::current();
+    let store = Store::open(StoreSettings::new(url), runtime).await.expect("the store opens");
+    Filler::new(store, Tenant::new(MerchantId(merchant.id), Environment::Test))
+}
+
+/// Where a gateway listens.
+fn address_of(gateway: &Gateway) -> SocketAddr {
+    let client = gateway.anonymous();
+    client.base_url().trim_start_matches("http://").parse().expect("the gateway listens on an address")
+}
+
 fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, rows: &mut Vec<Row>) {
-    let base_url = gateway.anonymous();
-    let address: SocketAddr =
-        base_url.base_url().trim_start_matches("http://").parse().expect("the gateway listens on an address");
+    let address = address_of(gateway);
     let deep = format!("/api/v1/payments?offset={}", plan.payments - plan.payments / 10);
     let account = format!("/api/v1/merchants/{}", caller.merchant_id);
-    let operations: [(&'static str, Request); 9] = [
+    let middle = format!("/api/v1/payments?offset={}", plan.payments / 2);
+    let operations: [(&'static str, Request); 12] = [
         (HEALTH, caller.get_path("/healthz")),
         (ACCOUNT, caller.get_path(&account)),
         ("get", caller.get()),
         (FIRST_PAGE, caller.get_path("/api/v1/payments")),
         (FIRST_PAGE_SMALL, small.get_path("/api/v1/payments")),
+        ("list middle page", caller.get_path(&middle)),
         ("list deep page", caller.get_path(&deep)),
+        ("list by type", caller.get_path("/api/v1/payments?type=withdrawal")),
+        ("list by a rare currency", caller.get_path("/api/v1/payments?currency=UYU")),
         ("balance", caller.get_path("/api/v1/balance?currency=ARS")),
         ("create deposit", caller.create_deposit()),
         (WITHDRAW, caller.create_withdrawal()),

@@ -3,6 +3,9 @@
 use std::fmt::Write;
 
 use hdrhistogram::Histogram;
+use quipu_tests::Database;
+
+use crate::{deliveries, support};
 
 /// One measurement.
 pub(crate) struct Row {
@@ -25,9 +28,57 @@ pub(crate) struct Chapter {
     pub(crate) ready_milliseconds: f64,
     /// The most memory the gateway ever had, in mebibytes.
     pub(crate) peak_mebibytes: f64,
+    /// The same while it delivered webhooks.
+    pub(crate) peak_delivering: f64,
+}
+
+/// What a database is called.
+pub(crate) const fn name_of(database: Database) -> &'static str {
+    match database {
+        Database::Sqlite => "SQLite",
+        Database::Postgres => "PostgreSQL",
+    }
 }
 
 impl Chapter {
+    /// A chapter in which nothing was measured yet.
+    pub(crate) const fn without_core(database: Database) -> Self {
+        Self {
+            database: name_of(database),
+            rows: Vec::new(),
+            ready_milliseconds: f64::NAN,
+            peak_mebibytes: f64::NAN,
+            peak_delivering: f64::NAN,
+        }
+    }
+
+    /// What webhooks and support cost, in ratios.
+    fn write_ratios(&self, text: &mut String) {
+        let alone = self.rate(deliveries::PLAIN, 128);
+        if alone.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: with one endpoint that hears of them, creations at 128 connections are {:.0} % of those without; a \
+                 backlog drains at {:.0} % of the rate of creations without; at most {:.0} MiB of memory meanwhile.",
+                self.database,
+                100.0 * self.rate(deliveries::HEARD, 128) / alone,
+                100.0 * self.rate(deliveries::DRAIN, 0) / alone,
+                self.peak_delivering,
+            );
+        }
+        let unfiltered = self.median_milliseconds(support::TICKETS);
+        if unfiltered.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: a first page of tickets takes {unfiltered:.2} ms; with a word that all of them have {:.1} times as \
+                 long, with a word that one of them has {:.1} times.",
+                self.database,
+                self.median_milliseconds(support::SEARCH_COMMON) / unfiltered,
+                self.median_milliseconds(support::SEARCH_RARE) / unfiltered,
+            );
+        }
+    }
+
     /// Rate of an operation at a number of callers.
     pub(crate) fn rate(&self, operation: &str, callers: usize) -> f64 {
         let row = self.rows.iter().find(|row| row.operation == operation && row.callers == callers);
@@ -60,11 +111,12 @@ impl Chapter {
             let (cpu, memory) = row
                 .cost
                 .map_or_else(Default::default, |(cpu, memory)| (format!("{cpu:.3}"), format!("{memory:.0}")));
+            let cpu = if cpu == "NaN" { String::new() } else { cpu };
             let _ = writeln!(
                 text,
                 "| {} | {} | {:.0} | {} | {} | {} | {cpu} | {memory} |",
                 row.operation,
-                row.callers,
+                if row.callers == 0 { String::new() } else { row.callers.to_string() },
                 row.per_second,
                 latency(row.latency.value_at_quantile(0.5)),
                 latency(row.latency.value_at_quantile(0.99)),
@@ -100,9 +152,10 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
         "# Benchmarks\n\nWritten by `make bench`. {machine}. The release binary, its database and the load generator share \
          the machine.\n\nEvery creation is durable when it is answered: SQLite with `synchronous=FULL`, PostgreSQL with \
          its defaults (`fsync`, `synchronous_commit`). Requests go over kept-alive connections, one under way on each, by one \
-         merchant with {payments} payments, API key and rate limits checked. Settlement is an hour away and does not \
-         run.\n\n\"store\" commits the same changes through the store alone, without HTTP. `pgbench` is PostgreSQL's TPC-B on \
-         the same server, with prepared statements. CPU is the gateway's own, without PostgreSQL's.\n"
+         merchant with {payments} payments of {} customers, API key and rate limits checked. Settlement is an hour away and \
+         does not run, but where it is what is measured.\n\n\"store\" commits the same changes through the store alone, without HTTP. `pgbench` is PostgreSQL's TPC-B on \
+         the same server, with prepared statements. CPU is the gateway's own, without PostgreSQL's.\n",
+        crate::workload::CUSTOMERS
     );
     for chapter in chapters {
         chapter.write(&mut text);
@@ -128,6 +181,7 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
             );
         }
         text.push_str(".\n");
+        chapter.write_ratios(&mut text);
     }
     text
 }

@@ -7,6 +7,11 @@ use std::sync::{
 
 use crate::load::Request;
 
+/// How many customers the merchant has.
+pub(crate) const CUSTOMERS: u64 = 100_000;
+/// The address of any of them.
+const ANYBODY: &str = "customer{}@example.com";
+
 /// Who asks, and what there is to ask for.
 pub(crate) struct Caller {
     /// Its number.
@@ -21,6 +26,7 @@ impl Caller {
     /// `POST` of withdrawals, each with a reference of its own.
     pub(crate) fn create_withdrawal(&self) -> Request {
         self.create(
+            ANYBODY,
             "\"currency\":\"ARS\",\"method\":\"bank_transfer\",\"type\":\"withdrawal\",\
              \"payout\":{\"recipient_name\":\"Ana Perez\",\"bank_account\":\"0000003100010000000001\"}",
         )
@@ -28,20 +34,25 @@ impl Caller {
 
     /// `POST` of deposits, each with a reference of its own.
     pub(crate) fn create_deposit(&self) -> Request {
-        self.create("\"currency\":\"MXN\",\"method\":\"spei\",\"type\":\"deposit\"")
+        self.create_deposit_for(ANYBODY)
     }
 
-    fn create(&self, members: &'static str) -> Request {
+    /// `POST` of deposits by customers with such an e-mail address.
+    pub(crate) fn create_deposit_for(&self, email: &'static str) -> Request {
+        self.create(email, "\"currency\":\"MXN\",\"method\":\"spei\",\"type\":\"deposit\"")
+    }
+
+    fn create(&self, email: &'static str, members: &'static str) -> Request {
         let head = format!(
             "POST /api/v1/payments HTTP/1.1\r\nHost: bench\r\nX-API-Key: {}\r\nContent-Type: application/json\r\nContent-Length: ",
             self.key
         );
         Arc::new(move |buffer| {
-            let reference = next();
+            let email = email.replace("{}", &(next().wrapping_mul(7_919) % CUSTOMERS).to_string());
             let body = format!(
-                "{{\"amount\":100,{members},\"merchant_reference\":\"bench-{reference}\",\
-                 \"customer\":{{\"name\":\"Ana Perez\",\"email\":\"customer{}@example.com\"}}}}",
-                reference % 1_000
+                "{{\"amount\":100,{members},\"merchant_reference\":\"{}\",\
+                 \"customer\":{{\"name\":\"Ana Perez\",\"email\":\"{email}\"}}}}",
+                uuid::Uuid::new_v4()
             );
             buffer.extend_from_slice(head.as_bytes());
             buffer.extend_from_slice(format!("{}\r\n\r\n{body}", body.len()).as_bytes());

@@ -53,7 +53,7 @@ async fn make_round(inner: &Arc<Inner>) -> Result<(), StoreUnavailable> {
     let (queue, now) = (&inner.parts.queue, inner.parts.clock.now());
     let freed = queue.free_abandoned().await?;
     if freed > 0 {
-        tracing::info!(deliveries = freed, "taken over from a node that has died");
+        tracing::info!(deliveries = freed, "free again: nobody was going to attempt them");
     }
     for endpoint in queue.disable_failing(now, &inner.parts.policy).await? {
         tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");

@@ -33,6 +33,7 @@ use crate::{
     session::Session,
     statement::statement,
     store::Store,
+    webhooks::unlearnt::{Taken, Unlearnt},
 };
 
 /// How many batches a listener may be behind before it is told that it missed some.
@@ -60,10 +61,12 @@ pub(crate) struct Hub {
     hints: mpsc::Sender<Arc<News>>,
     unsent: std::sync::Mutex<Option<mpsc::Receiver<Arc<News>>>>,
     deliverer: OnceLock<Arc<dyn Handover>>,
+    unlearnt: Unlearnt,
 }
 
 impl Hub {
-    pub(crate) fn new(node: String) -> Self {
+    /// `look` is the time after which deliveries are looked for whose commit could not be learnt about.
+    pub(crate) fn new(node: String, look: Duration) -> Self {
         let (hints, unsent) = mpsc::channel(HINTS);
         Self {
             node,
@@ -72,6 +75,7 @@ impl Hub {
             hints,
             unsent: std::sync::Mutex::new(Some(unsent)),
             deliverer: OnceLock::new(),
+            unlearnt: Unlearnt::new(look),
         }
     }
 
@@ -96,6 +100,20 @@ impl Hub {
         if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
             deliverer.hand_over(owed);
         }
+    }
+
+    /// Keeps what a batch owes that nobody could learn about.
+    pub(crate) fn keep_unlearnt(&self, owed: Vec<Owed>) {
+        if !owed.is_empty() {
+            let taken = Taken::default();
+            taken.tell(owed);
+            self.unlearnt.keep(taken);
+        }
+    }
+
+    /// What may be in the hands of this node, which does not know it.
+    pub(crate) const fn unlearnt(&self) -> &Unlearnt {
+        &self.unlearnt
     }
 
     /// Tells of a batch of this node.

@@ -48,7 +48,7 @@ impl Store {
     /// Opens a database and starts its workers: threads for SQLite, tasks on `runtime`, which must be multi-threaded, for
     /// PostgreSQL. It does not migrate.
     pub async fn open(settings: StoreSettings, runtime: Handle) -> Result<Self, OpenError> {
-        let hub = Arc::new(Hub::new(settings.node.clone()));
+        let hub = Arc::new(Hub::new(settings.node.clone(), settings.times().call));
         let engine = if let Some(path) = settings.sqlite_path() {
             check_release()?;
             Engine::sqlite(&settings, path, &hub, &runtime)

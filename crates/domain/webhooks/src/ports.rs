@@ -179,7 +179,8 @@ pub trait DeliveryQueue: Send + Sync {
     /// When, after `now`, the next delivery is due that nobody has in hand; none if there is none.
     async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable>;
 
-    /// Frees what is in the hands of nodes that have died; answers how many deliveries there were.
+    /// Frees what is in the hands of nodes that have died, and what a commit that nobody could learn about left in the hands
+    /// of this one; answers how many deliveries there were.
     async fn free_abandoned(&self) -> Result<u64, StoreUnavailable>;
 
     /// Disables endpoints that at `now` have been without a success for too long; answers them.

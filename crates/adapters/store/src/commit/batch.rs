@@ -75,8 +75,9 @@ pub(crate) async fn settle(
                 settled.news.join(answer_all(hub, jobs, judged));
                 continue;
             }
-            Turn::Unlearnt(verdicts, fault) => {
+            Turn::Unlearnt((verdicts, owed), fault) => {
                 leave_open(jobs, &verdicts, &fault);
+                hub.keep_unlearnt(owed);
                 continue;
             }
             Turn::Failed(fault) => fault,
@@ -144,7 +145,7 @@ enum Turn {
     /// Nothing of it happened.
     Failed(Fault),
     /// Each job was judged so, and nobody knows whether it is committed.
-    Unlearnt(Vec<Verdict>, Fault),
+    Unlearnt(Judged, Fault),
 }
 
 /// One transaction over all of `jobs`, rolled back unless it commits.
@@ -157,7 +158,7 @@ async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job
     match applied {
         Ok((judged, mark)) => match transaction::commit(lease, origin, mark).await {
             Ok(()) => Turn::Judged(judged),
-            Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged.0, fault),
+            Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged, fault),
             Err(fault) => Turn::Failed(fault),
         },
         Err(fault) => {

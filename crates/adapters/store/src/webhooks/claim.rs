@@ -142,9 +142,15 @@ async fn take_due(
     }
 }
 
-pub(super) async fn give_back(conn: &mut Connection, deliveries: &[Owed], node: &str) -> Result<(), Fault> {
+/// Gives back what is in the hands of `node`; answers how many deliveries those were.
+pub(super) async fn give_back(
+    conn: &mut Connection,
+    deliveries: &[Owed],
+    node: &str,
+) -> Result<usize, Fault> {
     match conn {
         Connection::Sqlite(conn) => {
+            let mut given = 0;
             for owed in deliveries {
                 let tenant = owed.tenant();
                 let back = GiveBackOne {
@@ -154,8 +160,9 @@ pub(super) async fn give_back(conn: &mut Connection, deliveries: &[Owed], node: 
                     event: owed.event_id.as_str(),
                     node,
                 };
-                diesel::RunQueryDsl::execute(back, conn)?;
+                given += diesel::RunQueryDsl::execute(back, conn)?;
             }
+            Ok(given)
         }
         Connection::Postgres(conn) => {
             let back = GiveBackMany {
@@ -165,10 +172,9 @@ pub(super) async fn give_back(conn: &mut Connection, deliveries: &[Owed], node: 
                 events: deliveries.iter().map(|owed| owed.event_id.as_str()).collect(),
                 node,
             };
-            diesel_async::RunQueryDsl::execute(back, &mut ***conn).await?;
+            Ok(diesel_async::RunQueryDsl::execute(back, &mut ***conn).await?)
         }
     }
-    Ok(())
 }
 
 /// Drops what waits for an endpoint that is gone; the pruner takes the rest.

@@ -7,3 +7,4 @@ mod prune;
 mod queue;
 pub(crate) mod row;
 mod settle;
+pub(crate) mod unlearnt;

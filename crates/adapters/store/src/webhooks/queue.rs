@@ -1,6 +1,6 @@
 //! The queue of what is owed.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, iter::once, time::Instant};
 
 use async_trait::async_trait;
 use diesel::{
@@ -21,6 +21,7 @@ use super::{
     endpoints::{lock, save},
     prune::prune,
     row::EndpointRow,
+    unlearnt::Taken,
 };
 use crate::{
     connection::{Connection, execute, first, load},
@@ -97,16 +98,23 @@ impl DeliveryQueue for Store {
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
         let node = self.inner.hub.node().to_owned();
+        let taken = Taken::default();
+        let told = taken.clone();
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 let mut claimed = Vec::new();
                 for one in &wanted {
                     claimed.append(&mut take(conn, one, now, &node).await?);
                 }
+                told.tell(claimed.clone());
                 Ok::<_, Fault>(claimed)
             })
         });
-        Ok(claimed.await?)
+        let claimed = claimed.await;
+        if matches!(claimed, Err(Fault::OutcomeUnknown(_))) {
+            self.inner.hub.unlearnt().keep(taken);
+        }
+        Ok(claimed?)
     }
 
     async fn record(
@@ -137,7 +145,8 @@ impl DeliveryQueue for Store {
         let given = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move { give_back(conn, &deliveries, &node).await })
         });
-        Ok(given.await?)
+        given.await?;
+        Ok(())
     }
 
     async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable> {
@@ -155,6 +164,7 @@ impl DeliveryQueue for Store {
     }
 
     async fn free_abandoned(&self) -> Result<u64, StoreUnavailable> {
+        let unlearnt = self.free_unlearnt().await?;
         let node = self.inner.hub.node().to_owned();
         let looking = node.clone();
         // Looked for first, since a look costs no turn in the writer's queue.
@@ -165,7 +175,7 @@ impl DeliveryQueue for Store {
             })
         });
         if !found.await? {
-            return Ok(0);
+            return Ok(unlearnt);
         }
         let freed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -173,7 +183,7 @@ impl DeliveryQueue for Store {
                 Ok::<_, Fault>(execute!(conn, free)?)
             })
         });
-        Ok(freed.await? as u64)
+        Ok(unlearnt + freed.await? as u64)
     }
 
     async fn disable_failing(
@@ -228,6 +238,29 @@ impl DeliveryQueue for Store {
 }
 
 impl Store {
+    /// Frees what is in the hands of this node by a commit that it could not learn about.
+    async fn free_unlearnt(&self) -> Result<u64, StoreUnavailable> {
+        let now = Instant::now();
+        let mut freed = 0;
+        let mut due = self.inner.hub.unlearnt().take_due(now).into_iter();
+        while let Some(kept) = due.next() {
+            let (node, owed) = (self.inner.hub.node().to_owned(), kept.taken.told());
+            let given = self.inner.engine.write(move |conn: &mut Connection| {
+                Box::pin(async move { give_back(conn, &owed, &node).await })
+            });
+            let given: Result<usize, Fault> = given.await;
+            match given {
+                Ok(given) if given > 0 => freed += given as u64,
+                Ok(_) => self.inner.hub.unlearnt().not_found(kept, now),
+                Err(fault) => {
+                    once(kept).chain(due).for_each(|kept| self.inner.hub.unlearnt().keep(kept.taken));
+                    return Err(fault.into());
+                }
+            }
+        }
+        Ok(freed)
+    }
+
     /// Outcomes of one tenant travel with its other changes, so that they share a flush to disk.
     async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreUnavailable> {
         let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);

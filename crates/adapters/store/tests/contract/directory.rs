@@ -48,7 +48,7 @@ pub(crate) fn audit(action: &str) -> AuditRecord {
     }
 }
 
-fn merchant(id: i64) -> Merchant {
+pub(crate) fn merchant(id: i64) -> Merchant {
     Merchant {
         id: MerchantId(id),
         name: format!("Merchant {id}"),

@@ -13,5 +13,6 @@ mod lists;
 mod nodes;
 mod once;
 mod outages;
+mod owed;
 mod proxy;
 mod sample;

@@ -1,0 +1,91 @@
+//! What a commit owes that nobody could learn about is sent all the same.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
+use quipu_merchants::{Directory as _, StoreUnavailable};
+use quipu_store::{Store, StoreSettings};
+use quipu_webhooks::{
+    DeliveryQueue, Endpoint, EndpointId, Endpoints as _, EventName, Handover, Owed, Source, TargetUrl, Wanted,
+};
+
+use crate::{
+    directory::{audit, merchant},
+    fixture::{self, Engine, Fixture, until},
+    proxy::{Action, Blow, Point, Proxy, Side},
+    sample::{Random, START, Sample, after, tenant},
+};
+
+#[derive(Default)]
+struct Handed(Mutex<Vec<Owed>>);
+
+impl Handover for Handed {
+    fn hand_over(&self, mut deliveries: Vec<Owed>) {
+        self.0.lock().expect("whole").append(&mut deliveries);
+    }
+
+    fn endpoint_changed(&self, _: &Endpoint) {}
+
+    fn look(&self) {}
+}
+
+fn endpoint() -> Endpoint {
+    let url = TargetUrl::restore("https://merchant.example/hook".to_owned());
+    let named = EndpointId::new(START, &Random);
+    Endpoint {
+        source: Source::Admin,
+        ..Endpoint::named(named, tenant(1), url, vec![EventName::PaymentCreated], START)
+    }
+}
+
+async fn delivering(url: &str) -> (Store, Arc<Handed>) {
+    let mut settings = StoreSettings::new(url);
+    (settings.readers, settings.lanes, settings.call) = (2, 1, Duration::from_secs(2));
+    let store = Store::open(settings, fixture::handle()).await.expect("the store opens");
+    let handed = Arc::new(Handed::default());
+    store.deliver_by(Arc::clone(&handed) as _);
+    store.beat().await.expect("the node is known to live");
+    (store, handed)
+}
+
+#[test]
+fn deliveries_of_an_unknown_commit_are_free_again() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let truth = fixture.open().await;
+        let endpoint = endpoint();
+        truth.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
+        truth.add(endpoint.clone(), None).await.expect("added");
+        let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
+        let (store, handed) = delivering(&proxy.url).await;
+        store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+        until(async || handed.0.lock().expect("whole").len() == 1).await;
+
+        proxy.arm(Some(Blow {
+            side: Side::Client,
+            at: Point::Commit,
+            arrives: true,
+            action: Action::Cut,
+            gone_for: Duration::from_secs(5),
+        }));
+        let outcome = store.commit(Sample::deposit(tenant(1), 5).create()).await;
+        let unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
+        assert!(unknown, "{outcome:?}");
+        assert_eq!(handed.0.lock().expect("whole").len(), 1, "what may not be owed is handed over");
+
+        let mut freed = 0;
+        until(async || {
+            freed += store.free_abandoned().await.unwrap_or(0);
+            freed > 0
+        })
+        .await;
+        assert_eq!(freed, 1);
+        let wanted = Wanted { tenant: tenant(1), endpoint: endpoint.id, most: 10 };
+        let claimed = DeliveryQueue::claim(&store, after(1_000), vec![wanted]).await.expect("claimed");
+        assert_eq!(claimed.len(), 1);
+        assert_ne!(claimed[0].event_id, handed.0.lock().expect("whole")[0].event_id);
+        store.close().await;
+    });
+}

@@ -1,0 +1,196 @@
+//! What webhooks cost and how fast they go out, to a receiver that answers at once.
+
+use std::{
+    collections::HashMap,
+    net::Ipv4Addr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use hdrhistogram::Histogram;
+use quipu_tests::{Database, Gateway, Merchant, Setup, draft};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::{
+    Plan, filler_of, key_of,
+    load::{self, Pressure},
+    process,
+    report::Row,
+    workload::Caller,
+};
+
+pub(crate) const PLAIN: &str = "create deposit, nobody hears";
+pub(crate) const HEARD: &str = "create deposit, one endpoint";
+pub(crate) const BACKLOG: &str = "deliver what is left at the end";
+pub(crate) const DRAIN: &str = "deliver a backlog";
+pub(crate) const ARRIVAL: &str = "answer to arrival, 20 payments a second";
+
+/// How many payments the latency is measured with.
+const TIMED: u32 = 400;
+
+/// All rows of one database, and the most memory the gateway had, in mebibytes.
+pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
+    let receiver = Ear::open();
+    let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let (plain, heard) = (gateway.merchant().await, gateway.merchant().await);
+    let endpoint = json!({ "url": format!("http://127.0.0.1:{}/", receiver.port) });
+    heard.api.post("/api/v1/webhooks", &endpoint).await.ok();
+    let mut rows = Vec::new();
+    let pressure = Pressure { connections: 128, time: plan.time };
+    let mut press = |operation, merchant_id, key: String| {
+        let caller = Caller { merchant_id, key, payments: Vec::new() };
+        let outcome = load::press(crate::address_of(&gateway), pressure, caller.create_deposit());
+        let outcome = outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        eprintln!("{operation} x128: {:.0}/s", outcome.per_second);
+        let (memory, _) = process::memory_mebibytes(gateway.pid());
+        rows.push(Row {
+            operation,
+            callers: 128,
+            per_second: outcome.per_second,
+            latency: outcome.latency,
+            cost: Some((f64::NAN, memory)),
+        });
+    };
+    press(PLAIN, plain.id, key_of(&plain).await);
+    press(HEARD, heard.id, key_of(&heard).await);
+    rows.push(receiver.catch_up(BACKLOG, total(&heard).await).await);
+    rows.push(arrivals(&receiver, &heard).await);
+    rows.push(drain(&receiver, &mut gateway, &heard, plan.payments / 10).await);
+    let peak = process::memory_mebibytes(gateway.pid()).1;
+    (rows, peak)
+}
+
+/// Every payment tells of its creation.
+async fn total(merchant: &Merchant) -> u64 {
+    merchant.api.get("/api/v1/payments?limit=1").await.ok()["total"].as_u64().expect("a total")
+}
+
+/// A backlog that was made while no gateway ran.
+async fn drain(ear: &Ear, gateway: &mut Gateway, merchant: &Merchant, count: usize) -> Row {
+    gateway.terminate().await;
+    let mut filler = filler_of(gateway, merchant).await;
+    filler.fill(count).await;
+    drop(filler);
+    gateway.restart().await;
+    ear.catch_up(DRAIN, total(&merchant.moved_to(gateway)).await).await
+}
+
+async fn arrivals(ear: &Ear, merchant: &Merchant) -> Row {
+    ear.times.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let mut answered = HashMap::new();
+    let mut beat = tokio::time::interval(Duration::from_millis(50));
+    for _ in 0..TIMED {
+        beat.tick().await;
+        let draft = draft::deposit_mxn(100);
+        merchant.create(&draft).await;
+        answered
+            .insert(draft["merchant_reference"].as_str().expect("a reference").to_owned(), Instant::now());
+    }
+    let mut latency: Histogram<u64> = load::microseconds();
+    for (reference, at) in answered {
+        let came = ear.arrival_of(&reference).await;
+        let micros = u64::try_from(came.saturating_duration_since(at).as_micros()).unwrap_or(u64::MAX);
+        latency.saturating_record(micros.max(1));
+    }
+    eprintln!(
+        "{ARRIVAL}: p50 {} µs, p99 {} µs",
+        latency.value_at_quantile(0.5),
+        latency.value_at_quantile(0.99)
+    );
+    Row { operation: ARRIVAL, callers: 1, per_second: 20.0, latency, cost: None }
+}
+
+/// A receiver on a thread of its own that counts, and keeps when each reference came.
+struct Ear {
+    port: u16,
+    heard: Arc<AtomicU64>,
+    times: Arc<Mutex<HashMap<String, Instant>>>,
+}
+
+impl Ear {
+    fn open() -> Self {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let port = listener.local_addr().expect("bound").port();
+        let ear = Self { port, heard: Arc::default(), times: Arc::default() };
+        let (heard, times) = (Arc::clone(&ear.heard), Arc::clone(&ear.times));
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async move {
+                let listener = TcpListener::from_std(listener).expect("a listener");
+                while let Ok((connection, _)) = listener.accept().await {
+                    // A sender that closes its connection has nothing more to say.
+                    tokio::spawn(hear(connection, Arc::clone(&heard), Arc::clone(&times)));
+                }
+            });
+        });
+        ear
+    }
+
+    /// Waits until so many have come, and tells how fast the rest of them came.
+    async fn catch_up(&self, operation: &'static str, total: u64) -> Row {
+        let (begun, before) = (Instant::now(), self.heard.load(Ordering::Relaxed));
+        let end = begun + Duration::from_mins(10);
+        while self.heard.load(Ordering::Relaxed) < total {
+            assert!(
+                Instant::now() < end,
+                "{operation}: only {} of {total}",
+                self.heard.load(Ordering::Relaxed)
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let left = u32::try_from(total.saturating_sub(before)).expect("a few million at most");
+        let per_second = f64::from(left) / begun.elapsed().as_secs_f64();
+        eprintln!("{operation}: {left} in {:.1?}, {per_second:.0}/s", begun.elapsed());
+        let mut latency = load::microseconds();
+        latency.saturating_record(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX).max(1));
+        Row { operation, callers: 0, per_second, latency, cost: None }
+    }
+
+    async fn arrival_of(&self, reference: &str) -> Instant {
+        let end = Instant::now() + Duration::from_mins(1);
+        loop {
+            if let Some(at) = self.times.lock().unwrap_or_else(PoisonError::into_inner).get(reference) {
+                return *at;
+            }
+            assert!(Instant::now() < end, "{reference} never came");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+async fn hear(mut connection: TcpStream, heard: Arc<AtomicU64>, times: Arc<Mutex<HashMap<String, Instant>>>) {
+    let mut buffer = Vec::with_capacity(16_384);
+    loop {
+        match connection.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        while let Some(whole) = load::whole_message(&buffer) {
+            let message: Vec<u8> = buffer.drain(..whole).collect();
+            let at = Instant::now();
+            heard.fetch_add(1, Ordering::Relaxed);
+            if let Some(reference) = reference_in(&message) {
+                times.lock().unwrap_or_else(PoisonError::into_inner).insert(reference, at);
+            }
+            if connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The merchant's reference in a delivery, read without its other members.
+fn reference_in(message: &[u8]) -> Option<String> {
+    const MEMBER: &str = "\"merchant_reference\":\"";
+    let text = std::str::from_utf8(message).ok()?;
+    let from = text.find(MEMBER)? + MEMBER.len();
+    text[from..].split('"').next().map(str::to_owned)
+}
