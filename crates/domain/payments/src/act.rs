@@ -14,23 +14,39 @@ pub(crate) enum Decided<T> {
     Stay(T),
 }
 
-/// Has `decide` read and decide, and commits what it decided; all over again where something it read has changed before
-/// the commit. `decide` tells by its error why nothing may be done.
-pub(crate) async fn act<T, E: From<CommitError>>(
+/// Decides on what was `found`, or else is read, and commits; where something of it has changed before the commit it is
+/// read and decided anew. `decide` tells by its error why nothing may be done.
+pub(crate) async fn act<Found, Told, E, Reading>(
     commit: &dyn Commit,
-    decide: impl AsyncFnMut() -> Result<Decided<T>, E>,
-) -> Result<T, E> {
-    act_unless_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), decide).await
+    found: Option<Found>,
+    read: impl Fn() -> Reading,
+    decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
+) -> Result<Told, E>
+where
+    E: From<CommitError>,
+    Reading: Future<Output = Result<Found, E>>,
+{
+    act_unless_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), found, read, decide).await
 }
 
 /// The same, where `is_overtaken` says which refusals mean that it is to be decided anew.
-pub(crate) async fn act_unless_overtaken<T, E: From<CommitError>>(
+pub(crate) async fn act_unless_overtaken<Found, Told, E, Reading>(
     commit: &dyn Commit,
     is_overtaken: impl Fn(&Refusal) -> bool,
-    mut decide: impl AsyncFnMut() -> Result<Decided<T>, E>,
-) -> Result<T, E> {
+    mut found: Option<Found>,
+    read: impl Fn() -> Reading,
+    mut decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
+) -> Result<Told, E>
+where
+    E: From<CommitError>,
+    Reading: Future<Output = Result<Found, E>>,
+{
     for _ in 0..TRIES {
-        let (changes, told) = match decide().await? {
+        let standing = match found.take() {
+            Some(found) => found,
+            None => read().await?,
+        };
+        let (changes, told) = match decide(standing)? {
             Decided::Change(changes, told) => (changes, told),
             Decided::Stay(told) => return Ok(told),
         };

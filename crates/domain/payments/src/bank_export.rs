@@ -86,8 +86,8 @@ impl ExportPayouts {
     ) -> Result<Option<(BankExport, Vec<Payment>)>, StoreUnavailable> {
         // At the same time another file may take some of them, or a person may fail one, whose money is then free again.
         let is_overtaken = |refusal: &Refusal| matches!(refusal, Refusal::NameTaken { .. } | Refusal::Stale);
-        let decide = async || {
-            let payments = self.reads.exportable(route, MOST).await?;
+        let read = || self.reads.exportable(route, MOST);
+        let decide = |payments: Vec<Payment>| {
             if payments.is_empty() {
                 return Ok(Decided::Stay(None));
             }
@@ -109,8 +109,8 @@ impl ExportPayouts {
             }
             changes.add(export.clone());
             changes.add(audit(&export, &payments));
-            Ok::<_, StoreUnavailable>(Decided::Change(changes, Some((export, payments))))
+            Ok(Decided::Change(changes, Some((export, payments))))
         };
-        act_unless_overtaken(&*self.commit, is_overtaken, decide).await
+        act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
     }
 }

@@ -45,8 +45,8 @@ impl CancelPayment {
         reason: Option<String>,
     ) -> Result<Payment, CancelError> {
         let failure = reason.map(|message| Failure { code: "CANCELLED".to_owned(), message });
-        let decide = async || {
-            let payment = self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound)?;
+        let read = || async { self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound) };
+        let decide = |payment: Payment| {
             let status = payment.status();
             let mut happening = Happening::new(self.clock.now(), &*self.entropy);
             happening.failure.clone_from(&failure);
@@ -55,8 +55,8 @@ impl CancelPayment {
             let after = changes.saved::<Payment>().cloned();
             let after =
                 after.ok_or_else(|| StoreUnavailable::Failed("a move saved no payment".to_owned()))?;
-            Ok::<_, CancelError>(Decided::Change(changes, after))
+            Ok(Decided::Change(changes, after))
         };
-        act(&*self.commit, decide).await
+        act(&*self.commit, None, read, decide).await
     }
 }

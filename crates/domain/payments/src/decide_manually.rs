@@ -52,8 +52,8 @@ impl DecidePayment {
             }),
             ManualDecision::Submit | ManualDecision::Complete => None,
         };
-        let decide = async || {
-            let before = self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound)?;
+        let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
+        let decide = |before: Payment| {
             let how = Moves { failure: failure.clone(), ..Moves::new(self.clock.now(), &*self.entropy) };
             let moved = chain(before.clone(), decision.triggers(&before), &how);
             let mut changes = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
@@ -61,8 +61,8 @@ impl DecidePayment {
             let (audit, answer) = record(&before, &after);
             changes.add(audit);
             changes.idempotency = answer;
-            Ok::<_, DecideError>(Decided::Change(changes, after))
+            Ok(Decided::Change(changes, after))
         };
-        act(&*self.commit, decide).await
+        act(&*self.commit, None, read, decide).await
     }
 }

@@ -156,19 +156,16 @@ impl HearRail {
         &self,
         rail: &str,
         event: &RailEvent,
-        mut found: Option<Payment>,
+        found: Option<Payment>,
         due: Option<Due>,
         unbookable: bool,
     ) -> Result<Heard, Unheard> {
-        let decide = async || {
-            let payment = match found.take() {
-                Some(payment) => Some(payment),
-                None => self.find(rail, event).await?,
-            };
+        let read = || async { Ok(self.find(rail, event).await?) };
+        let decide = |payment| {
             let (changes, heard) = self.decide(rail, event, payment, due, unbookable)?;
-            Ok::<_, Unheard>(Decided::Change(changes, heard))
+            Ok(Decided::Change(changes, heard))
         };
-        act(&*self.commit, decide).await
+        act(&*self.commit, found.map(Some), read, decide).await
     }
 
     /// The payment that the event names, if it is one of this rail.

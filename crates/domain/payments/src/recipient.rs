@@ -114,19 +114,20 @@ impl FillRecipient {
         id: &PaymentId,
         entered: &BTreeMap<String, String>,
     ) -> Result<(), FillError> {
-        let decide = async || {
+        let read = || async {
             let payment = self.reads.payment(tenant, id).await?.ok_or(FillError::NotFound)?;
+            Ok((payment, self.directory.routes(tenant.merchant()).await?))
+        };
+        act(&*self.commit, None, read, |(payment, routes)| {
             let now = self.clock.now();
             if !payment.waits_for_recipient() || payment.terms().expires_at.is_some_and(|end| end <= now) {
                 return Err(FillError::NotAwaited);
             }
-            let routes = self.directory.routes(tenant.merchant()).await?;
             let route = choose_route(&routes, key_of(&payment)).map_err(|_| FillError::MethodNotAvailable)?;
-            let payout = read(entered, route).map_err(FillError::Invalid)?;
-            let changes = self.filled(payment, payout, route, now)?;
-            Ok::<_, FillError>(Decided::Change(changes, ()))
-        };
-        act(&*self.commit, decide).await
+            let payout = self::read(entered, route).map_err(FillError::Invalid)?;
+            Ok(Decided::Change(self.filled(payment, payout, route, now)?, ()))
+        })
+        .await
     }
 
     /// The payment with its recipient. That is no change of status: what tells of it is the payment's next move.

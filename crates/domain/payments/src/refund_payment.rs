@@ -56,8 +56,8 @@ impl RefundPayment {
         order: &RefundOrder,
         record: &(dyn Fn(&Payment, &Payment, &Refund) -> Recorded + Sync),
     ) -> Result<(Payment, Refund), DecideError> {
-        let decide = async || {
-            let payment = self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound)?;
+        let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
+        let decide = |payment: Payment| {
             let trigger = payment.refund_trigger(order.amount).map_err(|refusal| match refusal {
                 NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
                 other => DecideError::NotAllowed(other.to_string()),
@@ -80,8 +80,8 @@ impl RefundPayment {
             changes.add(refund.clone());
             changes.add(audit);
             changes.idempotency = answer;
-            Ok::<_, DecideError>(Decided::Change(changes, (after, refund)))
+            Ok(Decided::Change(changes, (after, refund)))
         };
-        act(&*self.commit, decide).await
+        act(&*self.commit, None, read, decide).await
     }
 }

@@ -88,13 +88,12 @@ impl PlayScheme {
 
     /// Nothing is due any more but the end of its time.
     async fn leave(&self, tenant: Tenant, id: &PaymentId) -> Result<(), StoreUnavailable> {
-        let decide = async || {
-            let Some(payment) = self.waiting(tenant, id).await? else { return Ok(Decided::Stay(())) };
+        let decide = |payment: Option<Payment>| {
+            let Some(payment) = payment else { return Ok(Decided::Stay(())) };
             let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
-            let changes = changes::postponed(&payment, self.clock.now(), end);
-            Ok::<_, StoreUnavailable>(Decided::Change(changes, ()))
+            Ok(Decided::Change(changes::postponed(&payment, self.clock.now(), end), ()))
         };
-        act(&*self.commit, decide).await
+        act(&*self.commit, None, || self.waiting(tenant, id), decide).await
     }
 
     async fn waiting(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {

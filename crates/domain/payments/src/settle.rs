@@ -258,14 +258,10 @@ impl SettlePayment {
         action: DueAction,
     ) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
-        let mut last = claimed.clone();
-        let mut claimed = Some(claimed);
-        let decide = async || {
-            let is_claimed = claimed.is_some();
-            let found = match claimed.take() {
-                Some(payment) => Some(payment),
-                None => self.reads.payment(tenant, &id).await?,
-            };
+        let (mut last, mut is_claimed) = (claimed.clone(), true);
+        let read = || async { Ok(self.reads.payment(tenant, &id).await?) };
+        let decide = |found: Option<Payment>| {
+            let is_claimed = std::mem::replace(&mut is_claimed, false);
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
             last = payment.clone();
             let now = self.clock.now();
@@ -273,14 +269,14 @@ impl SettlePayment {
             if let Outcome::Failed(failure) = outcome {
                 happening.failure = Some(failure.clone());
             }
-            Ok::<_, SettleError>(match payment.apply(outcome.trigger(&last), happening) {
+            Ok(match payment.apply(outcome.trigger(&last), happening) {
                 Ok(changes) => Decided::Change(changes, ()),
                 // The table knows no such move. What was due is done with, unless it is already something else.
                 Err(_) if is_claimed => Decided::Change(changes::postponed(&last, now, None), ()),
                 Err(_) => Decided::Stay(()),
             })
         };
-        let concluded = act(&*self.commit, decide).await;
+        let concluded: Result<(), SettleError> = act(&*self.commit, Some(Some(claimed)), read, decide).await;
         if let Err(SettleError::Unbookable(_)) = concluded {
             let due = Due { at: self.clock.now().plus(RETRY_AFTER), action };
             self.commit_unless_stale(changes::postponed(&last, self.clock.now(), Some(due))).await?;
