@@ -1,7 +1,7 @@
 # Everything a newcomer or a build machine needs, one word each. `make` alone lists the words.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test simulate bench fmt lint docs deny shell
+.PHONY: help run test soak simulate bench fmt lint docs deny shell
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -13,8 +13,11 @@ run: ## Build the release binary and serve a demo on 127.0.0.1:8080
 test: ## Formatting, lints, every test on both databases, docs; installs and starts what it needs
 	tests/bed/with-servers.sh tests/bed/suite.sh
 
-RUNS ?= 1000000000
-SEED ?= 1
+soak: ## The long forms of the tests: kills, faults, histories; EFFORT, FAULTS, RUNS and SEED say how long
+	TMPDIR=/var/tmp tests/bed/with-servers.sh --durable tests/bed/soak.sh
+
+simulate: RUNS ?= 1000000000
+simulate: SEED ?= 1
 simulate: ## Random histories of payments against a model, without end; RUNS and SEED bound and choose them
 	QUIPU_SIMULATE=$(RUNS) QUIPU_SEED=$(SEED) cargo test --release --locked -p quipu-payments --lib random_histories
 

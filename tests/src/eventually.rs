@@ -7,12 +7,18 @@ use tokio::time::MissedTickBehavior;
 /// Long, because a build machine has two cores and runs several gateways at once; what comes true costs none of it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Asks `probe` again and again until it answers `Some`; panics with `what` when it did not for a minute.
+/// How many times as long a test with kills and races goes on as usually: `QUIPU_EFFORT`, one unless given.
+pub fn effort() -> usize {
+    std::env::var("QUIPU_EFFORT").map_or(1, |text| text.parse().expect("QUIPU_EFFORT is a whole number"))
+}
+
+/// Asks `probe` again and again until it answers `Some`; panics with `what` when it did not for a minute, or as
+/// many minutes as the effort, up to ten.
 pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
 {
-    let begun = Instant::now();
+    let (begun, patience) = (Instant::now(), PATIENCE * u32::try_from(effort().min(10)).unwrap_or(1));
     let mut pace = tokio::time::interval(Duration::from_millis(20));
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -20,6 +26,6 @@ where
         if let Some(found) = probe().await {
             return found;
         }
-        assert!(begun.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for {what}");
+        assert!(begun.elapsed() < patience, "waited {patience:?} in vain for {what}");
     }
 }

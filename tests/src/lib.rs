@@ -20,7 +20,7 @@ pub use answer::Answer;
 pub use client::{Client, instant_in};
 pub use command::CommandOutput;
 pub use database::{Database, TestDatabase};
-pub use eventually::eventually;
+pub use eventually::{effort, eventually};
 pub use gateway::{Gateway, Setup};
 pub use merchant::Merchant;
 pub use receiver::{Behaviour, Delivery, Receiver};

@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quipu_tests::{Client, Database, Merchant, Setup, draft, eventually, on_both_databases};
+use quipu_tests::{Client, Database, Merchant, Setup, draft, effort, eventually, on_both_databases};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-on_both_databases!(acknowledged_payments_survive_twenty_kills);
+on_both_databases!(acknowledged_payments_survive_kills);
 
 type Acknowledged = Arc<Mutex<Vec<String>>>;
 
-async fn acknowledged_payments_survive_twenty_kills(database: Database) {
+async fn acknowledged_payments_survive_kills(database: Database) {
     const KILLS: usize = 20;
     const CALLERS: usize = 8;
     // Settlement runs in the midst of it, so that workers are killed as well.
@@ -19,7 +19,7 @@ async fn acknowledged_payments_survive_twenty_kills(database: Database) {
     let mut merchant = gateway.merchant().await;
     merchant.fund("ARS", 1_000_000_000).await;
     let mut acknowledged_so_far = 0;
-    for kill in 0..KILLS {
+    for kill in 0..KILLS * effort() {
         let acknowledged = Acknowledged::default();
         let mut callers = JoinSet::new();
         for caller in 0..CALLERS {
@@ -30,7 +30,7 @@ async fn acknowledged_payments_survive_twenty_kills(database: Database) {
             ));
         }
         // Killed at a different depth of work each time.
-        let enough = 10 + 7 * kill;
+        let enough = 10 + 7 * (kill % KILLS);
         eventually("payments to be acknowledged", async || {
             (ids(&acknowledged).len() >= enough).then_some(())
         })

@@ -4,6 +4,7 @@ mod access;
 mod balances;
 mod books;
 mod cancel;
+mod cluster;
 mod concurrency;
 mod crash;
 mod create;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use quipu_tests::{
-    Database, Gateway, Merchant, Setup, draft, on_both_databases,
+    Database, Gateway, Merchant, Setup, draft, effort, on_both_databases,
     provider::{Behaviour, Endpoint, Provider},
 };
 use serde_json::Value;
@@ -13,6 +13,7 @@ use super::merchant_on;
 on_both_databases!(nothing_is_paid_twice_whatever_breaks);
 
 const PAYMENTS: usize = 12;
+const FIRST_SEED: u64 = 20_261_121;
 /// Longer than a submission that a kill cut off waits until it is made again.
 const PATIENCE: Duration = Duration::from_secs(150);
 
@@ -50,7 +51,14 @@ async fn all(merchant: &Merchant) -> Vec<Value> {
 }
 
 async fn nothing_is_paid_twice_whatever_breaks(database: Database) {
-    let mut seed = 20_261_121;
+    for round in 0..effort() {
+        history(database, FIRST_SEED + round as u64).await;
+    }
+}
+
+/// One history, which follows from its seed as far as the moments of kills allow.
+async fn history(database: Database, first_seed: u64) {
+    let mut seed = first_seed;
     let provider = Provider::start().await;
     let setup = provider.configure(Setup::new(database)).set("RAILS__STATUS_SCHEDULE", "200ms,400ms");
     let setup = setup.set("LIMITS__CALLBACKS_PER_MINUTE", "100000000");
@@ -76,9 +84,9 @@ async fn nothing_is_paid_twice_whatever_breaks(database: Database) {
         }
         gateway.restart().await;
         merchant = merchant.moved_to(&gateway);
-        assert!(round < 3 && !all(&merchant).await.is_empty(), "seed 20261121");
+        assert!(round < 3 && !all(&merchant).await.is_empty(), "seed {first_seed}");
     }
-    finish(&gateway, &provider, &merchant).await;
+    finish(&gateway, &provider, &merchant, first_seed).await;
     drop(other_node);
     let records = all(&merchant).await;
     let sum = |kind: &str, status: &str| {
@@ -98,7 +106,7 @@ async fn nothing_is_paid_twice_whatever_breaks(database: Database) {
 }
 
 /// Lets everything come to its end: the provider behaves, settles what it has, and tells of it twice, last things first.
-async fn finish(gateway: &Gateway, provider: &Provider, merchant: &Merchant) {
+async fn finish(gateway: &Gateway, provider: &Provider, merchant: &Merchant, seed: u64) {
     for endpoint in [Endpoint::Instructions, Endpoint::Payouts, Endpoint::Status] {
         provider.forget_plans(endpoint);
     }
@@ -121,6 +129,6 @@ async fn finish(gateway: &Gateway, provider: &Provider, merchant: &Merchant) {
         if open.is_empty() {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "seed 20261121: {open:?} are still open");
+        assert!(begun.elapsed() < PATIENCE, "seed {seed}: {open:?} are still open");
     }
 }
