@@ -1,7 +1,9 @@
 # Everything a newcomer or a build machine needs, one word each. `make` alone lists the words.
 
+DIST := target/dist
+
 .DEFAULT_GOAL := help
-.PHONY: help run test soak simulate bench fmt lint docs deny shell
+.PHONY: help run release test soak simulate bench fmt lint docs deny shell
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -9,6 +11,14 @@ help: ## List the targets
 run: ## Build the release binary and serve a demo on 127.0.0.1:8080
 	cargo build --release --locked -p quipu
 	exec target/release/quipu serve --dev
+
+release: ## The stripped release binary with its licences and bill of materials, in target/dist
+	cargo build --release --locked -p quipu
+	mkdir -p $(DIST)
+	strip -o $(DIST)/quipu $${CARGO_TARGET_DIR:-target}/release/quipu
+	deploy/bill_of_materials.py $(DIST)
+	cp LICENSE quipu.example.toml deploy/quipu.service deploy/prometheus-rules.yml deploy/grafana-dashboard.json $(DIST)/
+	cd $(DIST) && sha256sum * >SHA256SUMS
 
 test: ## Formatting, lints, every test on both databases, docs; installs and starts what it needs
 	tests/bed/with-servers.sh tests/bed/suite.sh

@@ -34,6 +34,7 @@ export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
 # The scenarios wait for settlements more than they compute.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-4}
 step cargo test --workspace --locked --no-fail-fast
+step tests/contract/run.sh
 (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 if command -v cargo-deny >/dev/null; then

@@ -45,7 +45,7 @@ impl Answer {
         self.json()
     }
 
-    /// A validation error (shape 2 of the specification) with an entry about `field`, which may be a path such as
+    /// A validation error with an entry about `field`, which may be a path such as
     /// `payout.bsb`; an entry about a member below it counts.
     #[track_caller]
     pub fn invalid(&self, field: &str) {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     Answer,
+    contract::{self, Exchange},
     signature::{Signer, fresh_nonce, unix_seconds},
 };
 use quipu_kernel::{Clock, SystemClock};
@@ -19,12 +20,14 @@ enum Credential {
     Hmac(Signer),
 }
 
-/// Sends requests to one gateway in one caller's name. Cheap to clone; clones share connections.
+/// Sends requests to one gateway in one caller's name, and holds every exchange against the documents. Cheap to clone;
+/// clones share connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
     base_url: String,
     credential: Credential,
+    is_documented: bool,
 }
 
 impl Client {
@@ -32,11 +35,12 @@ impl Client {
     pub fn anonymous(base_url: &str) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_mins(1))
             .pool_max_idle_per_host(256)
             .build()
             .expect("an HTTP client");
-        Self { http, base_url: base_url.to_owned(), credential: Credential::None }
+        Self { http, base_url: base_url.to_owned(), credential: Credential::None, is_documented: true }
     }
 
     /// The same connections under a version 1 key.
@@ -55,12 +59,18 @@ impl Client {
         Self { credential: Credential::Hmac(signer), ..self.clone() }
     }
 
+    /// A caller of an address that no document describes, such as that of the metrics.
+    pub fn undocumented(base_url: &str) -> Self {
+        Self { is_documented: false, ..Self::anonymous(base_url) }
+    }
+
     /// The same caller at another address.
     pub fn moved_to(&self, other: &Self) -> Self {
         Self {
             http: other.http.clone(),
             base_url: other.base_url.clone(),
             credential: self.credential.clone(),
+            is_documented: self.is_documented,
         }
     }
 
@@ -144,6 +154,7 @@ impl Client {
         body: Option<Vec<u8>>,
         headers: &[(&str, &str)],
     ) -> Result<Answer, reqwest::Error> {
+        let sent = body.clone();
         let mut request = self.http.request(method.clone(), format!("{}{path}", self.base_url));
         request = self.prove(request, &method, path, body.as_deref().unwrap_or_default());
         if let Some(body) = body {
@@ -157,7 +168,12 @@ impl Client {
         }
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Ok(Answer { status, headers, text: response.text().await? })
+        let answer = Answer { status, headers, text: response.text().await? };
+        if self.is_documented {
+            let body = sent.as_deref();
+            contract::assert_documented(&Exchange { method: &method, target: path, body, answer: &answer });
+        }
+        Ok(answer)
     }
 
     fn prove(&self, request: RequestBuilder, method: &Method, path: &str, body: &[u8]) -> RequestBuilder {

@@ -73,7 +73,7 @@ fn server_url() -> String {
 }
 
 /// The bed's Redis, for what is tested with several nodes.
-pub(crate) fn redis_url() -> String {
+pub fn redis_url() -> String {
     std::env::var("QUIPU_TEST_REDIS")
         .expect("QUIPU_TEST_REDIS is not set: run `make test`, or `make shell` for single tests")
 }

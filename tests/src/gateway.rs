@@ -392,7 +392,7 @@ fn serving_line(log: &str) -> Option<Value> {
 }
 
 /// The binary under test: `QUIPU_BIN`, or the debug build of this workspace.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/quipu");
     let path = std::env::var_os("QUIPU_BIN").map_or_else(built, PathBuf::from);
     // Absolute, because the gateway runs in a folder of its own.

@@ -95,7 +95,7 @@ impl Merchant {
         minor(&self.balance_record(currency, balance_type).await["balance_amount"])
     }
 
-    /// The balance record of the specification.
+    /// The balance record.
     pub async fn balance_record(&self, currency: &str, balance_type: &str) -> Value {
         let path = format!("/api/v1/balance?currency={currency}&balance_type={balance_type}");
         self.api.get(&path).await.ok()

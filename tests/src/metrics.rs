@@ -16,7 +16,7 @@ impl Gateway {
             served["listen"].as_str().map(str::to_owned)
         })
         .await;
-        Client::anonymous(&format!("http://{address}"))
+        Client::undocumented(&format!("http://{address}"))
     }
 
     /// How a metric without labels stands; zero while nothing was measured.

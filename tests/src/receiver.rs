@@ -32,8 +32,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The body as JSON.
+    /// The body as JSON, of an event that must be as the documents describe it.
+    #[track_caller]
     pub fn json(&self) -> Value {
+        crate::contract::assert_documented_event(&self.body);
         serde_json::from_str(&self.body).expect("a delivery is JSON")
     }
 

@@ -1,4 +1,4 @@
-//! Balances through the life of deposits and withdrawals (specification, "Balance changes").
+//! Balances through the life of deposits and withdrawals (docs/API.md, "Balances").
 
 use quipu_tests::{Database, Gateway, Setup, draft, on_both_databases};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The shapes of refusals (specification, "Errors"), and what all answers have in common.
+//! The shapes of refusals (docs/API.md, "Errors"), and what all answers have in common.
 
 use quipu_tests::{Answer, Database, Gateway, draft, on_both_databases};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! Lists of payments: filters, exact totals, pages (specification, "Common list parameters").
+//! Lists of payments: filters, exact totals, pages (docs/API.md, "Lists").
 
 use quipu_tests::{
     Database, Gateway, Merchant, Setup, Table,

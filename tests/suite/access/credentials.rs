@@ -1,4 +1,4 @@
-//! Version 2 credentials: rotation, revocation, and the switch between versions (decisions, "Environments and tenancy").
+//! Version 2 credentials: rotation, revocation, and the switch between versions (docs/API.md, "Authentication").
 
 use quipu_tests::{Answer, Client, Database, Gateway, draft, on_both_databases, signature::Signer};
 use serde_json::json;

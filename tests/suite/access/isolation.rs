@@ -1,4 +1,4 @@
-//! Nothing of one merchant or environment is seen from another (decisions, "Environments and tenancy").
+//! Nothing of one merchant or environment is seen from another (docs/API.md, "Authentication").
 
 use quipu_tests::{Client, Database, Gateway, Merchant, draft, on_both_databases};
 use serde_json::{Value, json};

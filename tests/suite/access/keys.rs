@@ -1,4 +1,4 @@
-//! The life of an API key (specification, "API keys"; decisions, "Environments and tenancy").
+//! The life of an API key (docs/API.md, "Authentication").
 
 use quipu_tests::{
     Client, Database, Gateway, Merchant, draft, eventually, on_both_databases, signature::unix_seconds,

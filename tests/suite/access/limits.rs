@@ -1,4 +1,4 @@
-//! Rate limits on one node (specification, "Limits"; decisions, "Rate limits").
+//! Rate limits on one node (docs/API.md, "Rate limits").
 //!
 //! Budgets are small here. A test that fills one does so well within the shortest window, ten seconds.
 

@@ -68,7 +68,7 @@ pub(super) fn text(value: &Value, member: &str) -> String {
     value[member].as_str().unwrap_or_else(|| panic!("{member} is no text in {value}")).to_owned()
 }
 
-/// A refusal in the shape of the specification's authentication error.
+/// A refusal in the shape of an authentication error.
 #[track_caller]
 pub(super) fn refused_401(answer: &quipu_tests::Answer, code: &str) {
     let body = answer.refused(401, code);

@@ -1,4 +1,4 @@
-//! Rate limits of several nodes, which share a Redis and can do without it (decisions, "Rate limits").
+//! Rate limits of several nodes, which share a Redis and can do without it (docs/API.md, "Rate limits").
 
 use std::{
     hash::{BuildHasher as _, RandomState},

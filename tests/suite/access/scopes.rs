@@ -1,4 +1,4 @@
-//! Every endpoint against every scope (specification, "Scopes").
+//! Every endpoint against every scope (docs/API.md, "Authentication").
 
 use quipu_tests::{Client, Database, Gateway, Merchant, on_both_databases};
 use reqwest::Method;
@@ -9,7 +9,7 @@ use super::{
     routes::{self, Needs, Route},
 };
 
-/// All scopes of the specification; an alias stands for the scope it grants.
+/// All scopes; an alias stands for the scope it grants.
 const SCOPES: [&str; 12] = [
     "payments.create",
     "payments.read",

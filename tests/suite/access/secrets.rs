@@ -1,4 +1,4 @@
-//! What must not be read in a log line, an answer or a database dump (issue of access; decisions, "Errors" and "Operation").
+//! What must not be read in a log line, an answer or a database dump (docs/DESIGN.md, "Callers").
 //!
 //! The scenario uses the gateway with known secrets, well and badly, at the most talkative log level there is, and then
 //! searches everything it left behind.

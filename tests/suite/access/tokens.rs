@@ -1,4 +1,4 @@
-//! Bearer tokens (decisions, "Authentication").
+//! Bearer tokens (docs/API.md, "Bearer tokens").
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use quipu_tests::{Client, Database, Gateway, draft, eventually, on_both_databases, signature::unix_seconds};

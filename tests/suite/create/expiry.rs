@@ -1,4 +1,4 @@
-//! How long a new payment waits (decisions on routes, `expires_in`).
+//! How long a new payment waits (docs/DESIGN.md, "Payments").
 
 use quipu_kernel::Timestamp;
 use quipu_tests::{

@@ -1,4 +1,4 @@
-//! Every rule of payment creation (specification, "Payment create request" to "Partner destination").
+//! Every rule of payment creation (docs/API.md, "Create").
 
 mod amounts;
 mod expiry;

@@ -1,4 +1,4 @@
-//! Which method goes with which currency (specification, "Payment create request", rule 3).
+//! Which method goes with which currency (docs/API.md, "Create").
 
 use quipu_tests::{Database, Gateway, Table, draft, on_both_databases};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The record of a payment: which members it has by its type, and where they come from (decisions, "Record").
+//! The record of a payment: which members it has by its type, and where they come from (docs/API.md, "Read").
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a created payment answers, and what its record shows (specification, "Payment create response").
+//! What a created payment answers, and what its record shows (docs/API.md, "Create").
 
 use quipu_tests::{Database, Gateway, draft, on_both_databases};
 use serde_json::{Value, json};

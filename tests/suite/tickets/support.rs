@@ -62,7 +62,13 @@ async fn the_queue_is_narrowed(database: Database) {
     ] {
         assert_eq!(queue(&gateway, &query).await.0.iter().collect::<Vec<_>>(), expected, "{query}");
     }
-    for (query, field) in [("status=gone", "status"), ("priority=low", "priority"), ("limit=0", "limit")] {
+    let nobody = format!("assignee={}", "x".repeat(256));
+    for (query, field) in [
+        ("status=gone", "status"),
+        ("priority=low", "priority"),
+        ("limit=0", "limit"),
+        (nobody.as_str(), "assignee"),
+    ] {
         gateway.operator().get(&format!("/operator/v1/tickets?{query}")).await.invalid(field);
     }
 }

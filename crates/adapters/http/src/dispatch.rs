@@ -61,6 +61,9 @@ pub(crate) async fn dispatch(
     if let Some(verdict) = verdict {
         write_verdict(response.headers_mut(), verdict);
     }
+    if let Some(deprecation) = &row.deprecation {
+        deprecation.write(response.headers_mut());
+    }
     measure::request(row, response.status(), took, verdict);
     if *request.method() == Method::HEAD && response.body().size() == BodySize::Stream {
         // Nobody reads the pieces, so none are made.

@@ -1,4 +1,4 @@
-//! How successes are written (specification, "Response envelope").
+//! How successes are written (docs/API.md).
 
 use actix_web::{HttpResponse, http::StatusCode};
 use quipu_kernel::Page;

@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can work (decisions, "Operation").
+//! Whether the process lives, and whether it can work (docs/OPERATIONS.md).
 
 use std::time::{Duration, Instant};
 

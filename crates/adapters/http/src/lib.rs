@@ -10,6 +10,7 @@ mod callbacks;
 mod caller;
 mod code;
 mod connection;
+mod deprecation;
 mod dispatch;
 mod docs;
 mod door;

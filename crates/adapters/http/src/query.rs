@@ -1,4 +1,4 @@
-//! Query strings and list parameters (specification, "Common list parameters").
+//! Query strings and list parameters (docs/API.md, "Lists").
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr, time::Duration};
 

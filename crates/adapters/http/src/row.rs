@@ -4,6 +4,7 @@ use quipu_merchants::{BudgetKind, Scope};
 
 use crate::{
     body::Intake,
+    deprecation::Deprecation,
     door::{Credentials, Door},
     openapi::Operation,
     shape::Family,
@@ -19,18 +20,26 @@ pub struct RouteRow {
     pub(crate) door: Door,
     /// What the documents say of it.
     pub(crate) operation: Option<Operation>,
+    /// That it will end, if it will.
+    pub(crate) deprecation: Option<Deprecation>,
 }
 
 impl RouteRow {
     /// A route of the API family, whose body is JSON unless the method has none.
     pub(crate) const fn new(method: &'static str, path: &'static str, door: Door) -> Self {
         let (family, intake) = (Family::Api, Intake::of_method(method));
-        Self { method, path, alias: None, family, intake, door, operation: None }
+        Self { method, path, alias: None, family, intake, door, operation: None, deprecation: None }
     }
 
     /// Says what the documents show of it.
     pub(crate) const fn doc(self, operation: Operation) -> Self {
         Self { operation: Some(operation), ..self }
+    }
+
+    /// Says that it will end. Its answers carry `Deprecation` and `Sunset` from then on.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no route is deprecated today"))]
+    pub(crate) const fn deprecated(self, deprecation: Deprecation) -> Self {
+        Self { deprecation: Some(deprecation), ..self }
     }
 
     /// Whether its callers are counted against a budget that its answers tell of.

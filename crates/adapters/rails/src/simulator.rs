@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn bank_details_have_what_the_specification_names() {
+    fn bank_details_have_every_documented_member() {
         let details = |method, currency| {
             let shown = issued(&Sample::new(PaymentType::Deposit, method, currency)).instructions;
             shown.bank_details.expect("bank details")

@@ -1,4 +1,4 @@
-//! How a customer's e-mail address steers the simulator (decisions, "Routes, fees and rails").
+//! How a customer's e-mail address steers the simulator (docs/DESIGN.md, "Payments").
 
 use quipu_payments::Customer;
 

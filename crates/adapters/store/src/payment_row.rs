@@ -37,6 +37,19 @@ pub(crate) struct PaymentRow {
     revision: i64,
 }
 
+/// The columns of a [`PaymentRow`], in its order, for statements written by hand.
+macro_rules! payment_columns {
+    () => {
+        "payments.merchant_id, payments.environment, payments.id, payments.type, payments.method, payments.currency, \
+         payments.amount, payments.fee, payments.merchant_reference, payments.holds_reference, payments.customer_id, \
+         payments.status, payments.status_version, payments.rail, payments.created_at, payments.updated_at, \
+         payments.expires_at, payments.completed_at, payments.refunded_amount, payments.received_amount, payments.late, \
+         payments.webhook_url, payments.document, payments.revision"
+    };
+}
+
+pub(crate) use payment_columns;
+
 fn amount(units: i64) -> Result<Amount, Fault> {
     Amount::new(units).map_err(|error| Fault::Corrupt(format!("an amount: {error}")))
 }
@@ -94,5 +107,19 @@ impl PaymentRow {
             updated_at: Timestamp::from_millis(self.updated_at),
         };
         Ok(Payment::restore(terms, state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{QueryDsl as _, Table as _};
+
+    use crate::schema::payments;
+
+    #[test]
+    fn statements_by_hand_name_the_columns_in_the_order_of_the_table() {
+        let query = payments::table.select(payments::table::all_columns());
+        let said = diesel::debug_query::<diesel::sqlite::Sqlite, _>(&query).to_string().replace('`', "");
+        assert!(said.contains(&format!("SELECT {} FROM", payment_columns!())), "{said}");
     }
 }

@@ -30,7 +30,7 @@ impl Currency {
     /// Uruguayan peso.
     pub const UYU: Self = Self(*b"UYU");
 
-    /// The six currencies a balance can be asked in by name (specification, "Balance record").
+    /// The six currencies a balance can be asked in by name (docs/API.md, "Balances").
     pub const IN_BALANCE_QUERIES: [Self; 6] =
         [Self::ARS, Self::AUD, Self::LKR, Self::MXN, Self::TRY, Self::UYU];
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ids::MerchantId, unrecognised::Unrecognised};
 
-/// Test and live money never meet (specification, "What the service does", 9).
+/// Test and live money never meet (docs/API.md, "The test environment").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Environment {

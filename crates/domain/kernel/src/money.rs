@@ -71,7 +71,7 @@ impl std::fmt::Display for Minor {
     }
 }
 
-/// The amount of a payment: 1 to [`MAX_MINOR`] minor units (specification, "Payment create request").
+/// The amount of a payment: 1 to [`MAX_MINOR`] minor units (docs/API.md, "Create").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub struct Amount(Minor);

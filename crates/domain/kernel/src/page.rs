@@ -1,6 +1,6 @@
 //! A page of a list.
 
-/// Which part of a list is wanted (specification, "Common list parameters").
+/// Which part of a list is wanted (docs/API.md, "Lists").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     limit: u32,

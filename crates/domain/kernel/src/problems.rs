@@ -62,7 +62,7 @@ impl Problems {
     }
 }
 
-/// Whether `text` has characters that no single-line text may have (specification's decisions, section 3).
+/// Whether `text` has characters that no single-line text may have (docs/API.md, "Create").
 pub fn has_control_characters(text: &str) -> bool {
     text.chars().any(char::is_control)
 }

@@ -1,4 +1,4 @@
-//! The form of a bank beneficiary's identifiers (specification, "Partner destination"), saved or sent inline. Check digits
+//! The form of a bank beneficiary's identifiers (docs/API.md, "Create"), saved or sent inline. Check digits
 //! are another question, which a route may ask.
 
 use quipu_kernel::Problems;
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_those_of_the_specification() {
+    fn forms_are_those_that_are_documented() {
         let wrong = |judge: fn(&str, &str, &mut Problems), text: &str| {
             let mut problems = Problems::new();
             judge(text, "it", &mut problems);

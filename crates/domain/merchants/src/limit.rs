@@ -1,4 +1,4 @@
-//! Rate limits as the interface promises them (specification, "Limits").
+//! Rate limits as the interface promises them (docs/API.md, "Rate limits").
 //!
 //! A [`Budget`] says how many requests of one kind a subject (a key, a credential, a rail, an address) may make in each of
 //! its [`Window`]s. A [`RateLimiter`] counts them and answers a [`Verdict`], which the response headers repeat.

@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 use quipu_kernel::{Environment, MerchantId, Timestamp, Unrecognised};
 use serde::{Deserialize, Serialize};
 
-/// Which version of the interface a merchant is on; it is on exactly one (specification, "Versioning", 2).
+/// Which version of the interface a merchant is on; it is on exactly one (docs/VERSIONING.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApiVersion {

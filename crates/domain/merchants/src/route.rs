@@ -6,7 +6,7 @@ use quipu_kernel::{Amount, Currency, Environment, Minor, OutOfRange, Unrecognise
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How money moves (specification, "What the service does", 3).
+/// How money moves (docs/API.md, "Methods").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -32,7 +32,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Every method, in the order of the specification.
+    /// Every method, in the order of the documents.
     pub const ALL: [Self; 8] = [
         Self::BankTransfer,
         Self::Spei,
@@ -221,7 +221,7 @@ impl Route {
         Minor::new(i64::try_from(share).map_err(|_| OutOfRange)?)?.checked_add(self.fee_fixed)
     }
 
-    /// The routes a new merchant starts with: every pairing of the specification in the test environment on the
+    /// The routes a new merchant starts with: every known pairing in the test environment on the
     /// simulator, partner payouts for GEL only, nothing live.
     pub fn of_new_merchant() -> Vec<Self> {
         let pairings = [

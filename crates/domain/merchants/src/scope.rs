@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, str::FromStr};
 
 use quipu_kernel::Unrecognised;
 
-/// One permission (specification, "Scopes"). The alias `.view` is read as `.read`, whose grant is exactly the same.
+/// One permission (docs/API.md, "Authentication"). The alias `.view` is read as `.read`, whose grant is exactly the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// `payments.create`
@@ -34,7 +34,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope, in the order of the specification.
+    /// Every scope, in the order of the documents.
     pub const ALL: [Self; 12] = [
         Self::PaymentsCreate,
         Self::PaymentsRead,
@@ -104,7 +104,7 @@ impl Scopes {
         self.0.is_subset(&other.0)
     }
 
-    /// The scopes, in the order of the specification.
+    /// The scopes, in the order of the documents.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
         self.0.iter().copied()
     }

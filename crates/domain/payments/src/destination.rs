@@ -1,4 +1,4 @@
-//! Where a partner payout goes (specification, "Partner destination").
+//! Where a partner payout goes (docs/API.md, "Create").
 
 use std::str::FromStr;
 

@@ -16,7 +16,7 @@ use crate::{
     way::{Way, names_partner},
 };
 
-/// A valid create request (specification, "Payment create request"): nothing that the request alone can show to be
+/// A valid create request (docs/API.md, "Create"): nothing that the request alone can show to be
 /// wrong with it is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {

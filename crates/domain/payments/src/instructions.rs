@@ -1,4 +1,4 @@
-//! What the payer needs to pay (specification, "Payment create response").
+//! What the payer needs to pay (docs/API.md, "Create").
 
 use quipu_kernel::{Currency, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -21,7 +21,7 @@ pub enum PaymentType {
 }
 
 impl PaymentType {
-    /// Every type, in the order of the specification.
+    /// Every type, in the order of the documents.
     pub const ALL: [Self; 4] = [Self::Deposit, Self::Withdrawal, Self::DepositPp, Self::WithdrawalPp];
 
     /// The name in the interface.

@@ -51,7 +51,7 @@ struct PaymentData<'a> {
     customer_data: CustomerData<'a>,
 }
 
-/// The whitelist (specification, "Payload"): these members and no others, those without a value left out.
+/// The whitelist (docs/WEBHOOKS.md): these members and no others, those without a value left out.
 #[derive(Serialize)]
 struct CustomerData<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Where a withdrawal goes (specification, "Payout object").
+//! Where a withdrawal goes (docs/API.md, "Create").
 
 use std::str::FromStr;
 

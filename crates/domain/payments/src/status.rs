@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::PaymentType;
 
-/// Where a payment stands (specification, "Payment statuses").
+/// Where a payment stands (docs/API.md, "Statuses").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -31,7 +31,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Every status, in the order of the specification.
+    /// Every status, in the order of the documents.
     pub const ALL: [Self; 8] = [
         Self::Pending,
         Self::Processing,

@@ -17,8 +17,8 @@ use crate::{
     status::Status,
 };
 
-/// A payment in the shape in which create, get and list answer it: one flat object of the fields of the specification's
-/// "Payment create response" and of the record's further ones.
+/// A payment in the shape in which create, get and list answer it: one flat object of what a creation
+/// answers and of the further members of the record (docs/API.md, "Create" and "Read").
 #[derive(Debug, Clone, Copy)]
 pub struct PaymentRecord<'a>(&'a Payment);
 

@@ -1,4 +1,4 @@
-//! A merchant's API key (specification, "API keys (v1)").
+//! A merchant's API key (docs/API.md, "Authentication").
 
 use quipu_kernel::{Entropy, Environment, Secret};
 

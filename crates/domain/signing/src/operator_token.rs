@@ -1,4 +1,4 @@
-//! An operator's token (decisions, "Operator").
+//! An operator's token (docs/openapi-operator.json).
 
 use quipu_kernel::{Entropy, Secret, Unrecognised};
 

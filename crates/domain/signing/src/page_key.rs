@@ -1,4 +1,4 @@
-//! Tokens of hosted pages (decisions, "Hosted page").
+//! Tokens of hosted pages (docs/API.md, "Hosted pages").
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use quipu_kernel::{Entropy, Environment, Secret, Unrecognised};

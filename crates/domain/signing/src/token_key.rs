@@ -1,4 +1,4 @@
-//! The Ed25519 key of bearer tokens (decisions, "Authentication"; RFC 8032, RFC 8037).
+//! The Ed25519 key of bearer tokens (docs/API.md, "Bearer tokens"; RFC 8032, RFC 8037).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{Ed25519KeyPair, KeyPair};

@@ -1,4 +1,4 @@
-//! Signatures on webhook deliveries: Standard Webhooks 1.0, symmetric (decisions, "Webhooks").
+//! Signatures on webhook deliveries: Standard Webhooks 1.0, symmetric (docs/WEBHOOKS.md).
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use quipu_kernel::{Entropy, Secret, Timestamp, Unrecognised};

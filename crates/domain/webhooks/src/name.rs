@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use quipu_kernel::Unrecognised;
 
-/// What an event tells of (specification, "Event names").
+/// What an event tells of (docs/WEBHOOKS.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventName {
     /// A payment is initialized.

@@ -1,4 +1,4 @@
-//! `X-API-Key` (specification, "API keys (v1)").
+//! `X-API-Key` (docs/API.md, "Authentication").
 
 use actix_web::{HttpRequest, http::header::HeaderName};
 use quipu_kernel::Timestamp;

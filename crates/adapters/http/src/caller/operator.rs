@@ -1,4 +1,4 @@
-//! The operator's staff (decisions, "Operator").
+//! The operator's staff (docs/openapi-operator.json).
 
 use std::sync::Arc;
 

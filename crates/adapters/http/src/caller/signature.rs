@@ -1,4 +1,4 @@
-//! Signed requests (specification, "HMAC signing (v2)").
+//! Signed requests (docs/API.md, "Authentication").
 
 use std::{sync::Arc, time::Duration};
 

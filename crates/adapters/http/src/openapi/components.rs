@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::code::ErrorCode;
 
 /// The schemas, an area a file.
-const SCHEMAS: [&str; 8] = [
+const SCHEMAS: [&str; 9] = [
     include_str!("../../openapi/common.json"),
     include_str!("../../openapi/payments.json"),
     include_str!("../../openapi/balance.json"),
     include_str!("../../openapi/account.json"),
     include_str!("../../openapi/tickets.json"),
     include_str!("../../openapi/webhooks.json"),
+    include_str!("../../openapi/events.json"),
     include_str!("../../openapi/operator.json"),
     include_str!("../../openapi/pages.json"),
 ];
@@ -75,13 +76,20 @@ fn references(value: &Value) -> Vec<String> {
 fn headers() -> Value {
     let integer = |text: &str| json!({ "description": text, "schema": { "type": "integer" } });
     let text = |text: &str| json!({ "description": text, "schema": { "type": "string" } });
+    let always = |mut header: Value| {
+        header["required"] = true.into();
+        header
+    };
     json!({
-        "X-Request-Id": text("The name of the request, yours if you sent a sane one."),
+        "X-Request-Id": always(text("The name of the request, yours if you sent a sane one.")),
         "X-RateLimit-Limit": integer("How many calls the budget allows."),
         "X-RateLimit-Remaining": integer("How many are left."),
         "X-RateLimit-Reset": integer("When the oldest counted second leaves the window, in Unix seconds."),
-        "Retry-After": integer("After how many seconds to try again."),
-        "WWW-Authenticate": text("What is asked for."),
+        "Retry-After": always(integer("After how many seconds to try again.")),
+        "WWW-Authenticate": always(text("What is asked for.")),
+        "Deprecation": always(text("Since when another route should be used: `@` and Unix seconds (RFC 9745).")),
+        "Sunset": always(text("From when on the route may be gone: a date as in HTTP (RFC 8594).")),
+        "Link": always(text("Where it is written what to use instead.")),
         "Idempotent-Replayed": text("`true` if the answer was given before."),
     })
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     components,
-    operation::{Operation, op},
+    operation::{Operation, Tells, op},
     responses,
 };
 use crate::{body::Intake, door::Credentials, routes::route_table, row::RouteRow};
@@ -81,7 +81,7 @@ pub(crate) fn document(audience: Audience) -> Value {
     })
 }
 
-fn described(row: &RouteRow) -> Value {
+pub(crate) fn described(row: &RouteRow) -> Value {
     let plain = plain(row);
     let operation = row.operation.as_ref().unwrap_or(&plain);
     let id = if operation.id.is_empty() { name_of(row) } else { operation.id.to_owned() };
@@ -91,6 +91,9 @@ fn described(row: &RouteRow) -> Value {
         "tags": [area(row.path())],
         "responses": responses::of(row, operation),
     });
+    if row.deprecation.is_some() {
+        described["deprecated"] = true.into();
+    }
     let text = in_words(row, operation);
     if !text.is_empty() {
         described["description"] = text.into();
@@ -101,6 +104,9 @@ fn described(row: &RouteRow) -> Value {
     }
     if let Some(body) = body(row, operation) {
         described["requestBody"] = body;
+    }
+    if let Some(tells) = operation.tells {
+        described["callbacks"] = callbacks(tells);
     }
     let security = security(row.credentials());
     if !security.is_empty() {
@@ -172,6 +178,9 @@ fn in_words(row: &RouteRow, operation: &Operation) -> String {
         }
         text.push_str(&more);
     };
+    if let Some(deprecation) = row.deprecation {
+        add(deprecation.in_words());
+    }
     if let Some(scope) = row.scope() {
         add(format!("Scope `{}`.", scope.as_str()));
     }
@@ -218,6 +227,25 @@ fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
         Some(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
     };
     Some(json!({ "required": operation.body_is_required, "content": { kind: { "schema": schema } } }))
+}
+
+/// The events that go to the address which the body names.
+fn callbacks(tells: Tells) -> Value {
+    let schemas: Vec<_> =
+        tells.schemas.iter().map(|name| json!({ "$ref": format!("#/components/schemas/{name}") })).collect();
+    let address = format!("{{$request.body#/{}}}", tells.member);
+    let headers = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+    let headers: Vec<_> = headers
+        .map(|name| json!({ "name": name, "in": "header", "required": true, "schema": { "type": "string" } }))
+        .into();
+    let delivery = json!({
+        "summary": "A signed event",
+        "description": "Signed as Standard Webhooks says, sent until a 2xx status answers it.",
+        "parameters": headers,
+        "requestBody": { "required": true, "content": { "application/json": { "schema": { "oneOf": schemas } } } },
+        "responses": { "2XX": { "description": "Received." } },
+    });
+    json!({ "event": { address: { "post": delivery } } })
 }
 
 /// Any one of these opens the door.

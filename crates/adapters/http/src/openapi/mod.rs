@@ -8,6 +8,8 @@ mod document;
 mod operation;
 mod responses;
 
+#[cfg(test)]
+pub(crate) use document::described;
 pub(crate) use document::{Audience, document};
 pub(crate) use operation::{Operation, Shows, op};
 

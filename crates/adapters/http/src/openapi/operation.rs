@@ -13,8 +13,10 @@ pub(crate) enum Shows {
     Members(&'static str),
     /// The schema itself.
     Plain(&'static str),
-    /// Nothing that a schema could say, of this media type.
-    Media(&'static str),
+    /// Nothing that a schema could say, of one of these media types.
+    Media(&'static [&'static str]),
+    /// No body.
+    Nothing,
 }
 
 /// One operation of the interface, as its document shows it.
@@ -29,6 +31,18 @@ pub(crate) struct Operation {
     pub(super) body_is_required: bool,
     pub(super) shows: Shows,
     pub(super) refuses: &'static [ErrorCode],
+    pub(super) tells: Option<Tells>,
+    pub(super) also: &'static [(u16, Shows)],
+    pub(super) refuses_in_pages: bool,
+}
+
+/// What is sent to an address that a request named.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tells {
+    /// The member of the body that names the address.
+    pub(super) member: &'static str,
+    /// The schemas of what is sent, one of them at a time.
+    pub(super) schemas: &'static [&'static str],
 }
 
 /// An operation by a name that programs use, and in a few words. What it shows and takes is said by the methods.
@@ -41,8 +55,11 @@ pub(crate) const fn op(id: &'static str, summary: &'static str) -> Operation {
         parameters: &[],
         body: None,
         body_is_required: false,
-        shows: Shows::Media("application/json"),
+        shows: Shows::Media(&["application/json"]),
         refuses: &[],
+        tells: None,
+        also: &[],
+        refuses_in_pages: false,
     }
 }
 
@@ -77,9 +94,24 @@ impl Operation {
         Self { status, ..self }
     }
 
+    /// Other answers than success and refusal, by their status.
+    pub(crate) const fn or_answers(self, also: &'static [(u16, Shows)]) -> Self {
+        Self { also, ..self }
+    }
+
+    /// Whoever accepts HTML reads a refusal as a page.
+    pub(crate) const fn refuses_in_pages(self) -> Self {
+        Self { refuses_in_pages: true, ..self }
+    }
+
     /// The codes of its own refusals; what every route of its door refuses needs no saying.
     pub(crate) const fn refuses(self, codes: &'static [ErrorCode]) -> Self {
         Self { refuses: codes, ..self }
+    }
+
+    /// What is sent, now and later, to the address in this member of the body.
+    pub(crate) const fn tells(self, member: &'static str, schemas: &'static [&'static str]) -> Self {
+        Self { tells: Some(Tells { member, schemas }), ..self }
     }
 
     /// The same under another name, for a second route that does the same.

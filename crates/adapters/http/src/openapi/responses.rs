@@ -23,23 +23,46 @@ fn content(schema: &Value) -> Value {
 
 /// The answers that operations share, by family and kind.
 pub(super) fn shared() -> Value {
-    let answer = |text: &str, schema: Value| json!({ "description": text, "headers": headers(&[]), "content": content(&schema) });
-    let either = |one: &str, other: &str| json!({ "oneOf": [schema(one), schema(other)] });
+    let either = json!({ "oneOf": [schema("ValidationError"), schema("BusinessError")] });
     let page = json!({ "text/html": { "schema": { "type": "string" } } });
-    json!({
-        "Invalid": answer("The request is wrong, or does not fit the state of things.", either("ValidationError", "BusinessError")),
-        "NotAuthenticated": json!({
-            "description": "The credentials are missing or not good.",
-            "headers": headers(&["WWW-Authenticate"]),
-            "content": content(&schema("AuthenticationError")),
-        }),
-        "NotAllowed": answer("The credentials do not allow it.", schema("AuthenticationError")),
-        "Refused": answer("The error code says why.", schema("BusinessError")),
-        "TicketRefused": answer("The error code says why.", schema("TicketError")),
-        "TicketNotAuthenticated": answer("The credentials are missing or not good.", schema("TicketAuthenticationError")),
-        "TicketNotAllowed": answer("The credentials do not allow it.", schema("TicketAuthenticationError")),
-        "PageRefused": json!({ "description": "A page that says why.", "headers": headers(&[]), "content": page }),
-    })
+    // Whoever asks for HTML gets a page, all others JSON.
+    let or_page = |name: &Value| {
+        let mut content = content(name);
+        content["text/html"] = page["text/html"].clone();
+        content
+    };
+    let families = [
+        ("", content(&schema("BusinessError")), content(&schema("AuthenticationError")), content(&either)),
+        (
+            "Ticket",
+            content(&schema("TicketError")),
+            content(&schema("TicketAuthenticationError")),
+            content(&schema("TicketError")),
+        ),
+        ("Either", or_page(&schema("BusinessError")), page.clone(), or_page(&either)),
+        ("Page", page.clone(), page.clone(), page),
+    ];
+    let mut shared = Map::new();
+    for (family, refused, caller, invalid) in families {
+        let kinds = [
+            ("Invalid", "The request is wrong, or does not fit the state of things.", &invalid, &[][..]),
+            ("NotAuthenticated", "The credentials are missing or not good.", &caller, &["WWW-Authenticate"]),
+            ("NotAllowed", "The credentials do not allow it.", &caller, &[]),
+            (
+                "RateLimited",
+                "Too many requests.",
+                &refused,
+                &["Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+            ),
+            ("Overloaded", "Nothing was changed; try again.", &refused, &["Retry-After"]),
+            ("Refused", "The error code says why.", &refused, &[]),
+        ];
+        for (kind, text, content, more) in kinds {
+            let answer = json!({ "description": text, "headers": headers(more), "content": content });
+            shared.insert(format!("{family}{kind}"), answer);
+        }
+    }
+    shared.into()
 }
 
 fn headers(more: &[&str]) -> Value {
@@ -52,12 +75,22 @@ fn headers(more: &[&str]) -> Value {
 /// All answers of a route's operation.
 pub(super) fn of(row: &RouteRow, operation: &Operation) -> Value {
     let mut answers = Map::new();
-    answers.insert(operation.status.to_string(), success(row, operation));
     for status in refused_statuses(row, operation) {
-        answers.insert(status.to_string(), refusal(row.family(), status));
+        answers.insert(status.to_string(), refusal(row.family(), status, operation.refuses_in_pages));
     }
-    answers.insert("default".to_owned(), refusal(row.family(), 500));
+    for (status, shows) in operation.also {
+        answers.insert(status.to_string(), with_headers(described(*status), &[], *shows));
+    }
+    answers.insert(operation.status.to_string(), success(row, operation));
     answers.into()
+}
+
+const fn described(status: u16) -> &'static str {
+    match status {
+        303 => "Done; the page is elsewhere.",
+        503 => "Not all of it is there.",
+        _ => "Done.",
+    }
 }
 
 fn success(row: &RouteRow, operation: &Operation) -> Value {
@@ -65,11 +98,26 @@ fn success(row: &RouteRow, operation: &Operation) -> Value {
     if row.is_limited() {
         more.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
     }
+    if row.deprecation.is_some() {
+        more.extend(["Deprecation", "Sunset", "Link"]);
+    }
     if operation.parameters.contains(&"IdempotencyKey") {
         more.push("Idempotent-Replayed");
     }
+    with_headers(described(operation.status), &more, operation.shows)
+}
+
+fn with_headers(description: &str, more: &[&str], shows: Shows) -> Value {
+    let mut answer = json!({ "description": description, "headers": headers(more) });
+    if !matches!(shows, Shows::Nothing) {
+        answer["content"] = shown(shows);
+    }
+    answer
+}
+
+fn shown(shows: Shows) -> Value {
     let success = json!({ "type": "boolean", "enum": [true] });
-    let content = match operation.shows {
+    match shows {
         Shows::Data(name) => content(&json!({
             "type": "object", "required": ["success", "data"],
             "properties": { "success": success, "data": schema(name) },
@@ -90,9 +138,18 @@ fn success(row: &RouteRow, operation: &Operation) -> Value {
             ],
         })),
         Shows::Plain(name) => content(&schema(name)),
-        Shows::Media(kind) => json!({ kind: { "schema": {} } }),
+        Shows::Media(kinds) => kinds.iter().map(|kind| ((*kind).to_owned(), media(kind))).collect(),
+        Shows::Nothing => json!({}),
+    }
+}
+
+fn media(kind: &str) -> Value {
+    let schema = match kind.split('/').next() {
+        _ if kind == "application/json" => json!({ "type": "object" }),
+        Some("text") => json!({ "type": "string" }),
+        _ => json!({ "type": "string", "format": "binary" }),
     };
-    json!({ "description": "Done.", "headers": headers(&more), "content": content })
+    json!({ "schema": schema })
 }
 
 fn refused_statuses(row: &RouteRow, operation: &Operation) -> BTreeSet<u16> {
@@ -117,16 +174,20 @@ fn refused_statuses(row: &RouteRow, operation: &Operation) -> BTreeSet<u16> {
     statuses
 }
 
-fn refusal(family: Family, status: u16) -> Value {
-    let name = match (family, status) {
-        (Family::Page, _) => "PageRefused",
-        (Family::Ticket, 401) => "TicketNotAuthenticated",
-        (Family::Ticket, 403) => "TicketNotAllowed",
-        (Family::Ticket, _) => "TicketRefused",
-        (Family::Api, 400) => "Invalid",
-        (Family::Api, 401) => "NotAuthenticated",
-        (Family::Api, 403) => "NotAllowed",
-        (Family::Api, _) => "Refused",
+fn refusal(family: Family, status: u16, in_pages: bool) -> Value {
+    let family = match family {
+        Family::Api if in_pages => "Either",
+        Family::Api => "",
+        Family::Ticket => "Ticket",
+        Family::Page => "Page",
     };
-    json!({ "$ref": format!("#/components/responses/{name}") })
+    let kind = match status {
+        400 => "Invalid",
+        401 => "NotAuthenticated",
+        403 => "NotAllowed",
+        429 => "RateLimited",
+        503 => "Overloaded",
+        _ => "Refused",
+    };
+    json!({ "$ref": format!("#/components/responses/{family}{kind}") })
 }

@@ -1,4 +1,4 @@
-//! What the operator's staff call (decisions, "Operator"). The verbs are [`Onboarding`](quipu_merchants::Onboarding)'s,
+//! What the operator's staff call (docs/openapi-operator.json). The verbs are [`Onboarding`](quipu_merchants::Onboarding)'s,
 //! which the shell uses too; every change carries its line of the audit log.
 
 pub(crate) mod adjustments;

@@ -1,4 +1,4 @@
-//! Routes (decisions, "Routes, fees and rails").
+//! Routes (docs/DESIGN.md, "Payments").
 
 use quipu_merchants::parse_routes;
 use serde_json::json;

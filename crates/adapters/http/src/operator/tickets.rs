@@ -14,7 +14,20 @@ use crate::{
     caller::Staff,
     envelope,
     error::ApiError,
+    query::Query,
 };
+
+/// How many characters a name has at most.
+const LONGEST_NAME: usize = 255;
+
+fn assignee(query: &Query, problems: &mut Problems) -> Option<String> {
+    let name = query.text("assignee", problems)?;
+    if name.chars().count() > LONGEST_NAME {
+        problems.add("assignee", format_args!("must be at most {LONGEST_NAME} characters"));
+        return None;
+    }
+    Some(name.to_owned())
+}
 
 /// `GET /operator/v1/tickets`: the queue.
 pub(crate) async fn queue(call: Call, _staff: Staff) -> Outcome {
@@ -28,7 +41,7 @@ pub(crate) async fn queue(call: Call, _staff: Staff) -> Outcome {
         statuses: query.parsed_all("status", p),
         categories: query.parsed_all("category", p),
         priority: query.parsed("priority", p),
-        assignee: query.text("assignee", p).map(str::to_owned),
+        assignee: assignee(&query, p),
         payment_id: query.parsed("payment_id", p),
         created: query.created(p),
     };

@@ -3,6 +3,7 @@
 
 #[path = "../../tests/edge/books.rs"]
 mod books;
+mod deprecated;
 #[path = "../../tests/edge/desk.rs"]
 mod desk;
 #[path = "../../tests/edge/directory.rs"]

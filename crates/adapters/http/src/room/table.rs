@@ -11,6 +11,7 @@ use crate::{
     call::{Call, Outcome, Running},
     caller::Provider,
     code::ErrorCode,
+    deprecation::Deprecation,
     door::{Door, Needs},
     envelope,
     error::ApiError,
@@ -27,6 +28,11 @@ pub(super) const DOORS: [&str; 9] =
 pub(super) const ANSWERS: [&str; 3] = ["ticket", "page", "stream"];
 pub(super) const FAMILIES: [(&str, Family); 3] =
     [("api", Family::Api), ("tickets", Family::Ticket), ("pages", Family::Page)];
+pub(super) const DEPRECATED: Deprecation = Deprecation {
+    since: 1_767_225_600,
+    sunset: 1_782_864_000,
+    link: "https://pay.example/docs/VERSIONING.md",
+};
 pub(super) const HELLO: &str = "hello";
 
 /// A handler's refusal, if the caller asks for one.
@@ -119,6 +125,8 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
             }
         }
     }
+    let old = row("GET", "/old", Door::Visitor(run!(page, call))).also_at("/also/old").deprecated(DEPRECATED);
+    rows.push(old.doc(op("old", "What will end").says("Use the new one.")));
     rows.push(row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form));
     let upload = row("PUT", "/upload", Door::Visitor(run!(upload, call))).family_of(Family::Ticket);
     rows.push(upload.reads(Intake::Stream(100_000)));

@@ -4,6 +4,7 @@ use super::row;
 use crate::{
     body::Intake,
     callbacks,
+    code::ErrorCode,
     door::Door,
     openapi::{Shows::Data, op},
     row::RouteRow,
@@ -13,5 +14,5 @@ use crate::{
 pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::judge, run!(callbacks::handle, call, provider)))
         .reads(Intake::Whole(callbacks::MOST_BYTES))
-        .doc(op("tellOfPayment", "What a payment provider tells, by the page RAIL-PROTOCOL").takes("Callback").shows(Data("CallbackHeard"))),
+        .doc(op("tellOfPayment", "What a payment provider tells, by the page RAIL-PROTOCOL").takes("Callback").shows(Data("CallbackHeard")).refuses(&[ErrorCode::RouteNotFound])),
 ];

@@ -2,6 +2,7 @@
 
 use super::row;
 use crate::{
+    code::ErrorCode,
     docs,
     door::Door,
     openapi::{Shows::Media, op},
@@ -11,11 +12,11 @@ use crate::{
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/api/v1/openapi.json", Door::Public(run!(docs::merchants_document, call)))
-        .doc(op("openapi", "This document").shows(Media("application/json"))),
+        .doc(op("openapi", "This document").shows(Media(&["application/json"]))),
     row("GET", "/operator/v1/openapi.json", Door::Public(run!(docs::operators_document, call)))
-        .doc(op("openapi_operator", "This document").shows(Media("application/json"))),
+        .doc(op("openapi_operator", "This document").shows(Media(&["application/json"]))),
     row("GET", "/api/v1/docs", Door::Public(run!(docs::page, call)))
-        .doc(op("reference", "The interactive reference").shows(Media("text/html"))),
+        .doc(op("reference", "The interactive reference").shows(Media(&["text/html"]))),
     row("GET", "/api/v1/docs/{file}", Door::Public(run!(docs::file, call)))
-        .doc(op("referenceFile", "A part of the interactive reference").shows(Media("application/octet-stream"))),
+        .doc(op("referenceFile", "A part of the interactive reference").shows(Media(&["text/css", "text/javascript"])).refuses(&[ErrorCode::RouteNotFound])),
 ];

@@ -13,5 +13,5 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/healthz", Door::Public(run!(health::alive, call)))
         .doc(op("isAlive", "Whether the process answers").shows(Plain("Health"))),
     row("GET", "/readyz", Door::Public(run!(health::ready, call)))
-        .doc(op("isReady", "Whether everything it depends on is there").shows(Plain("Readiness"))),
+        .doc(op("isReady", "Whether everything it depends on is there").shows(Plain("Readiness")).or_answers(&[(503, Plain("Readiness"))])),
 ];

@@ -104,7 +104,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/operator/v1/merchants/{id}/beneficiaries", Door::Staff(Role::Admin, run!(operator::beneficiaries::list, call, staff)))
         .doc(op("listBeneficiaries", "Saved beneficiaries, newest first").asks(PAGE).shows(List("Beneficiary")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::create, call, staff)))
-        .doc(op("createMerchantWebhook", "Make a webhook for a merchant; its secret is shown once").takes("WebhookOperatorCreate").shows(Data("WebhookCreated")).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
+        .doc(op("createMerchantWebhook", "Make a webhook for a merchant; its secret is shown once").takes("WebhookOperatorCreate").shows(Data("WebhookCreated")).tells("url", &["PaymentEvent", "PayoutEvent", "TicketEvent"]).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
     row("GET", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::list, call, staff)))
         .doc(op("listMerchantWebhooks", "The webhooks of a merchant, newest first").asks(&["Limit", "Offset", "SourceFilter", "EnvironmentOfStaff"]).shows(List("Webhook")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff)))

@@ -6,7 +6,7 @@ use crate::{
     code::ErrorCode,
     door::Door,
     openapi::{
-        Shows::{Media, Members},
+        Shows::{Media, Members, Nothing},
         op,
     },
     pages,
@@ -22,21 +22,21 @@ const NOT_TAKEN: &[ErrorCode] =
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/", Door::Public(run!(pages::files::front_page, call))).family_of(Family::Page)
-        .doc(op("frontPage", "What this is, and where to read on").shows(Media("text/html"))),
+        .doc(op("frontPage", "What this is, and where to read on").shows(Media(&["text/html"]))),
     row("GET", "/assets/{name}", Door::Public(run!(pages::files::file, call)))
-        .doc(op("pageFile", "A file beside hosted pages, which never changes").shows(Media("application/octet-stream")).refuses(&[ErrorCode::RouteNotFound])),
+        .doc(op("pageFile", "A file beside hosted pages, which never changes").shows(Media(&["text/css", "text/javascript", "image/svg+xml"])).refuses(&[ErrorCode::RouteNotFound])),
     row("GET", "/logos/{name}", Door::Visitor(run!(pages::files::logo, call)))
-        .doc(op("pageLogo", "A merchant's logo").shows(Media("image/png")).refuses(&[ErrorCode::RouteNotFound])),
+        .doc(op("pageLogo", "A merchant's logo").shows(Media(&["image/png"])).refuses(&[ErrorCode::RouteNotFound])),
     row("GET", "/payment-pages/{token}", Door::Visitor(run!(pages::show::handle, call))).family_of(Family::Page)
-        .doc(op("page", "The hosted page of a payment").asks(LANGUAGE).shows(Media("text/html")).refuses(NO_PAGE)),
+        .doc(op("page", "The hosted page of a payment").asks(LANGUAGE).shows(Media(&["text/html"])).refuses(NO_PAGE)),
     row("GET", "/payment-pages/{token}/details", Door::Visitor(run!(pages::details::handle, call)))
         .doc(op("pageDetails", "What the page shows").asks(LANGUAGE).shows(Members("PageDetailsBoth")).refuses(NO_PAGE)),
     row("GET", "/payment-pages/{token}/events", Door::Visitor(run!(pages::events::handle, call)))
-        .doc(op("pageEvents", "Its changes, as server-sent events").says("Each event is a `PageDetails`, its `id` the `status_version`; the first tells how it stands.").asks(LANGUAGE).shows(Media("text/event-stream")).refuses(NO_PAGE)),
+        .doc(op("pageEvents", "Its changes, as server-sent events").says("Each event is a `PageDetails`, its `id` the `status_version`; the first tells how it stands.").asks(LANGUAGE).shows(Media(&["text/event-stream"])).refuses(NO_PAGE)),
     row("POST", "/payment-pages/{token}/recipient", Door::Visitor(run!(pages::recipient::handle, call))).reads(Intake::Form)
-        .doc(op("nameRecipient", "Say where a hosted withdrawal goes, once").asks(LANGUAGE).takes("Recipient").answers(303).shows(Media("text/html")).refuses(NOT_TAKEN)),
+        .doc(op("nameRecipient", "Say where a hosted withdrawal goes, once").asks(LANGUAGE).takes("Recipient").answers(303).shows(Nothing).refuses_in_pages().refuses(NOT_TAKEN)),
     row("GET", "/simulated-scheme/{payment_id}", Door::Visitor(run!(pages::scheme::show, call))).family_of(Family::Page)
-        .doc(op("simulatedScheme", "The page that plays a payment scheme in the test environment").asks(LANGUAGE).shows(Media("text/html")).refuses(NO_PAGE)),
+        .doc(op("simulatedScheme", "The page that plays a payment scheme in the test environment").asks(LANGUAGE).shows(Media(&["text/html"])).refuses(NO_PAGE)),
     row("POST", "/simulated-scheme/{payment_id}", Door::Visitor(run!(pages::scheme::decide, call))).reads(Intake::Form).family_of(Family::Page)
-        .doc(op("decideSimulatedScheme", "Approve, decline, or leave open").asks(LANGUAGE).takes("SchemeDecision").shows(Media("text/html")).refuses(NO_PAGE)),
+        .doc(op("decideSimulatedScheme", "Approve, decline, or leave open").asks(LANGUAGE).takes("SchemeDecision").shows(Media(&["text/html"])).or_answers(&[(303, Nothing)]).refuses(NO_PAGE)),
 ];

@@ -23,6 +23,7 @@ const CREATE: Operation = op("createPayment", "Create a payment")
     .takes("PaymentCreate")
     .asks(&["IdempotencyKey"])
     .shows(Members("Payment"))
+    .tells("webhook_url", &["PaymentEvent", "PayoutEvent"])
     .refuses(&[
         ErrorCode::CurrencyNotEnabled,
         ErrorCode::MethodNotAvailable,

@@ -36,6 +36,8 @@ const LIST: &[&str] = &[
 ];
 const NO_TICKET: &[ErrorCode] = &[ErrorCode::TicketNotFound];
 const NO_MOVE: &[ErrorCode] = &[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition];
+const KINDS: &[&str] =
+    &["image/jpeg", "image/png", "image/webp", "image/gif", "application/pdf", "video/mp4", "video/webm"];
 const NO_FILE: &[ErrorCode] = &[ErrorCode::UrlInvalid, ErrorCode::UrlExpired, ErrorCode::AttachmentNotFound];
 
 #[rustfmt::skip]
@@ -63,7 +65,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("PUT", "/uploads/{environment}/{merchant}/{ticket}/{attachment}", Door::Visitor(run!(files::send::put, call))).reads(Intake::Stream(MAX_FILE_BYTES)).family_of(Family::Ticket)
         .doc(op("sendFile", "Send the bytes of a file, by a signed URL").shows(Data("Uploaded")).refuses(&[ErrorCode::UrlInvalid, ErrorCode::UrlExpired, ErrorCode::AttachmentNotFound, ErrorCode::UploadUrlUsed])),
     row("GET", "/files/{environment}/{merchant}/{ticket}/{attachment}", Door::Visitor(run!(files::fetch::file, call))).family_of(Family::Ticket)
-        .doc(op("fetchFile", "A file, by a signed URL").shows(Media("application/octet-stream")).refuses(NO_FILE)),
+        .doc(op("fetchFile", "A file, by a signed URL").shows(Media(KINDS)).refuses(NO_FILE)),
     row("GET", "/files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail", Door::Visitor(run!(files::fetch::thumbnail, call))).family_of(Family::Ticket)
-        .doc(op("fetchThumbnail", "A small picture, by a signed URL").shows(Media("image/jpeg")).refuses(NO_FILE)),
+        .doc(op("fetchThumbnail", "A small picture, by a signed URL").shows(Media(&["image/jpeg", "image/webp"])).refuses(NO_FILE)),
 ];

@@ -20,6 +20,7 @@ const NOT_FOUND: &[ErrorCode] = &[ErrorCode::WebhookNotFound];
 const CREATE: Operation = op("createWebhook", "Make a webhook; its secret is shown once")
     .takes("WebhookCreate")
     .shows(Data("WebhookCreated"))
+    .tells("url", &["PaymentEvent", "PayoutEvent", "TicketEvent"])
     .refuses(&[ErrorCode::LimitReached]);
 const LIST: Operation = op("listWebhooks", "Webhooks, newest first")
     .asks(&["Limit", "Offset", "SourceFilter"])

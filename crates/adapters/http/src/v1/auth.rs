@@ -1,4 +1,4 @@
-//! Bearer tokens: issuing them, and the keys by which anyone can verify them (decisions, "Authentication").
+//! Bearer tokens: issuing them, and the keys by which anyone can verify them (docs/API.md, "Bearer tokens").
 
 use std::time::Duration;
 

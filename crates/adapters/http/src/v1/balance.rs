@@ -1,4 +1,4 @@
-//! Balances (specification, "Balance").
+//! Balances (docs/API.md, "Balances").
 
 use std::{collections::BTreeSet, str::FromStr};
 
@@ -132,7 +132,7 @@ impl BalanceType {
         }
     }
 
-    /// Total, available and frozen, by the table of the decisions, section 5.
+    /// Total, available and frozen, by the table of balances (docs/API.md, "Balances").
     const fn parts(self, balance: &Balance) -> (i64, Minor, Minor) {
         match self {
             // Each is below 2^53, so their sum is far from overflow.

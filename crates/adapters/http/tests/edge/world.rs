@@ -291,7 +291,7 @@ impl World {
     }
 }
 
-/// A request signed as the specification says.
+/// A request signed as docs/API.md says.
 pub(crate) fn signed(
     merchant: MerchantId,
     secret: &Secret,

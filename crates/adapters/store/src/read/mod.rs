@@ -3,6 +3,7 @@
 mod bank;
 mod count;
 mod deliveries;
+mod first_pages;
 mod ledger;
 mod money;
 mod narrow;

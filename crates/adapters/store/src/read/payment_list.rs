@@ -4,7 +4,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, Tenant};
 use quipu_payments::{Payment, PaymentFilter};
 
-use super::{count::count, narrow::narrowed};
+use super::{count::count, first_pages, narrow::narrowed};
 use crate::{
     connection::{Connection, load},
     error::Fault,
@@ -19,6 +19,9 @@ pub(crate) async fn list(
     filter: &PaymentFilter,
     page: Page,
 ) -> Result<(Vec<Payment>, u64), Fault> {
+    if let Some((rows, total)) = first_pages::list(conn, tenant, filter, page).await? {
+        return Ok((payments_of(rows)?, total));
+    }
     conn.begin_snapshot().await?;
     let total = count(conn, tenant, filter).await?;
     let rows = match Slice::of(page, total) {
@@ -26,8 +29,11 @@ pub(crate) async fn list(
         None => Vec::new(),
     };
     conn.commit().await?;
-    let payments = rows.into_iter().map(PaymentRow::into_payment).collect::<Result<_, _>>()?;
-    Ok((payments, total))
+    Ok((payments_of(rows)?, total))
+}
+
+fn payments_of(rows: Vec<PaymentRow>) -> Result<Vec<Payment>, Fault> {
+    rows.into_iter().map(PaymentRow::into_payment).collect()
 }
 
 /// A page, counted from whichever end of the list is nearer.

@@ -13,7 +13,7 @@ use crate::{
     changes::postponed,
 };
 
-/// The table of the project's decisions, a line a row: whose move, from, trigger, to.
+/// The complete table, a line a row: whose move, from, trigger, to.
 const TABLE: &str = "
     deposit            processing      Confirm     completed
     deposit            processing      Fail        failed
@@ -71,7 +71,7 @@ fn every_situation() -> impl Iterator<Item = (PaymentType, Method, bool, Status)
 }
 
 #[test]
-fn the_table_is_what_the_decisions_list_and_nothing_else() {
+fn the_table_is_complete_and_holds_nothing_else() {
     let mut moves = 0;
     for (kind, method, has_recipient, status) in every_situation() {
         for trigger in Trigger::ALL {

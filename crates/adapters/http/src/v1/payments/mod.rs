@@ -1,4 +1,4 @@
-//! Payments (specification, "Payments").
+//! Payments (docs/API.md, "Payments").
 
 pub(crate) mod cancel;
 pub(crate) mod create;

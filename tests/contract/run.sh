@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Other people's programs judge the documents and the gateway behind them: validators of OpenAPI, schemathesis, clients
+# that public generators made, and webhook libraries. Run by tests/bed/suite.sh with QUIPU_BIN, the binary under test.
+#
+#   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (5)
+#   QUIPU_CONTRACT_SECONDS   how long it may take for each document (90)
+#   QUIPU_CONTRACT_SEED      where its randomness begins (chosen anew each time)
+set -euo pipefail
+cd "$(dirname "$0")"
+here=$PWD
+. ../bed/install.sh
+
+: "${QUIPU_BIN:?the binary under test}"
+need python3 python3
+need node nodejs
+need npm npm
+
+# Python's programs are installed once for all runs, by the versions that requirements.txt names.
+tools="${XDG_CACHE_HOME:-$HOME/.cache}/quipu-bed/contract-$(sha256sum requirements.txt | cut -c1-12)"
+if [ ! -e "$tools/complete" ]; then
+    bed_say "installing schemathesis and its company (once)"
+    python3 -c 'import ensurepip' 2>/dev/null || bed_install python3-venv || bed_fail "Python cannot make a virtual environment."
+    rm -rf "$tools"
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check --requirement requirements.txt </dev/null ||
+        bed_fail "The programs of tests/contract/requirements.txt could not be installed."
+    touch "$tools/complete"
+fi
+PATH="$tools/bin:$PATH"
+npm ci --no-audit --no-fund --silent
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/quipu-contract.XXXXXX")
+stop() {
+    trap - EXIT INT TERM HUP
+    [ -z "${gateway-}" ] || { kill -TERM "$gateway" 2>/dev/null || true; wait "$gateway" 2>/dev/null || true; }
+    rm -rf "$work"
+}
+trap 'stop' EXIT
+trap 'stop; exit 130' INT
+trap 'stop; exit 143' TERM HUP
+
+plenty=100000000
+for limit in PAYMENT_CREATE_PER_MINUTE PAYMENT_CREATE_PER_10S STANDARD_PER_MINUTE CALLBACKS_PER_MINUTE \
+    UNAUTHENTICATED_PER_MINUTE PAGES_PER_MINUTE; do
+    export "QUIPU__LIMITS__$limit=$plenty"
+done
+QUIPU__LISTEN=127.0.0.1:0 QUIPU__METRICS_LISTEN=127.0.0.1:0 QUIPU__SIMULATOR__DELAY=100ms \
+    QUIPU__DATABASE_URL="sqlite://$work/data/quipu.db" \
+    setpriv --pdeathsig TERM "$QUIPU_BIN" serve --dev --data "$work/data" >"$work/printed" 2>"$work/log" &
+gateway=$!
+export QUIPU_CREDENTIALS="$work/data/dev-credentials.json"
+for i in $(seq 600); do
+    base=$(python3 -c 'import json, os; print(json.load(open(os.environ["QUIPU_CREDENTIALS"]))["base_url"])' 2>/dev/null) &&
+        [ -n "$base" ] && curl -sf "$base/readyz" >/dev/null && break
+    kill -0 "$gateway" 2>/dev/null || { cat "$work/log" >&2; bed_fail "The gateway ended."; }
+    sleep 0.1
+done
+export QUIPU_BASE_URL="${base:?the gateway is not ready}"
+token=$(python3 -c 'import json, os; print(json.load(open(os.environ["QUIPU_CREDENTIALS"]))["operator_token"])')
+QUIPU_OPERATOR_ID=$(curl -sf "$base/operator/v1/operators" -H "Authorization: Bearer $token" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["data"][-1]["operator_id"])')
+export QUIPU_OPERATOR_ID
+
+bed_say "both documents are OpenAPI 3.0.3"
+for document in api/v1 operator/v1; do
+    curl -sf "$base/$document/openapi.json" -o "$work/${document%%/*}.json"
+    openapi-spec-validator --schema 3.0 "$work/${document%%/*}.json"
+done
+
+bed_say "a generated Python client creates, reads and lists, and the Python library verifies a delivery"
+mkdir "$work/python"
+# Files are fetched by their URLs; the generator knows no pictures, and says so of three operations.
+openapi-python-client generate --path "$work/api.json" --output-path "$work/python/quipu_client" --meta none \
+    >"$work/generated" 2>&1 || { cat "$work/generated" >&2; exit 1; }
+python3 - "$work/generated" <<'PYTHON'
+import re, sys
+text = open(sys.argv[1]).read()
+said = set(re.findall(r"^WARNING parsing (.*?) within", text, re.M))
+expected = {
+    "GET /files/{environment}/{merchant}/{ticket}/{attachment}",
+    "GET /files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail",
+    "GET /logos/{name}",
+}
+sys.exit(f"{text}\nthe generator warns of other operations: {said ^ expected}" if said != expected else 0)
+PYTHON
+openapi-python-client generate --path "$work/operator.json" --output-path "$work/python/quipu_operator" --meta none \
+    --fail-on-warning >"$work/generated" 2>&1 || { cat "$work/generated" >&2; exit 1; }
+PYTHONPATH="$work/python" timeout 120 python3 client.py
+
+bed_say "a generated TypeScript client does the same, and the JavaScript library verifies a delivery"
+mkdir "$work/typescript"
+ln -s "$PWD/node_modules" "$work/typescript/node_modules"
+echo '{"type": "module"}' >"$work/typescript/package.json"
+cp client.ts "$work/typescript/client.ts"
+npx --no-install openapi-typescript "$work/api.json" --output "$work/typescript/quipu.d.ts" >/dev/null
+(cd "$work/typescript" && npx --no-install tsc --strict --target es2022 --module nodenext --skipLibCheck client.ts)
+timeout 120 node "$work/typescript/client.js"
+
+# What it holds against single operations is in its configuration.
+cp schemathesis.toml "$work/"
+judge() {
+    bed_say "schemathesis calls every operation of $1"
+    # Left out is only positive_data_acceptance: whether a payment is accepted depends on balances, routes and earlier
+    # payments, which no schema can say.
+    (cd "$work" && SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$1" --workers 1 \
+        --max-examples "${QUIPU_CONTRACT_EXAMPLES:-5}" --max-time "${QUIPU_CONTRACT_SECONDS:-90}" \
+        --seed "${QUIPU_CONTRACT_SEED:-$((RANDOM * 32768 + RANDOM))}" --continue-on-failure --no-color --warnings off \
+        --exclude-checks positive_data_acceptance) >"$work/judged" 2>&1 || { cat "$work/judged" >&2; exit 1; }
+    sed -n '/= SUMMARY/,$p' "$work/judged"
+}
+judge api/v1/openapi.json
+judge operator/v1/openapi.json
+
+# Whatever was sent, nothing failed by our own fault.
+! grep -E 'panicked|"level":"ERROR"| ERROR ' "$work/log" >&2 || bed_fail "The gateway's log has errors."

@@ -1,0 +1,192 @@
+//! What is in `deploy/`: two nodes start from their own files and work as one, and the rest says what is true.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use quipu_tests::{Client, Database, ScratchFolder, TestDatabase, binary, draft, eventually, redis_url};
+use serde_json::{Value, json};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn text(path: &str) -> String {
+    let path = project().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Two nodes, from `deploy/two-nodes/*.toml`; addresses, secrets and folders come by the environment, as in production.
+struct Cluster {
+    folder: ScratchFolder,
+    database: TestDatabase,
+}
+
+struct Node(Child);
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // A child that has ended is as good as one that was killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Cluster {
+    fn command(&self, node: &str, words: &[&str]) -> Command {
+        let folder = self.folder.path();
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(binary()).args(words).stdin(Stdio::null());
+        command.arg("--config").arg(project().join(format!("deploy/two-nodes/{node}.toml")));
+        for (key, value) in [
+            ("MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+            ("DATABASE_URL", self.database.url().expect("PostgreSQL")),
+            ("REDIS_URL", &redis_url()),
+            ("LISTEN", "127.0.0.1:0"),
+            ("METRICS_LISTEN", "127.0.0.1:0"),
+            ("DATA_DIR", &folder.join(node).display().to_string()),
+            ("ATTACHMENTS_URL", &format!("file://{}", folder.join("attachments").display())),
+            ("SIMULATOR__DELAY", "100ms"),
+        ] {
+            command.env(format!("QUIPU__{key}"), value);
+        }
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Value {
+        let output = self.command("one", words).output().expect("the binary can be run");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    }
+
+    async fn start(&self, node: &str) -> (Node, Client) {
+        let log = self.folder.path().join(format!("{node}.log"));
+        let file = std::fs::File::create(&log).expect("a log");
+        let mut serve = self.command(node, &["serve"]);
+        let running =
+            Node(serve.stdout(Stdio::null()).stderr(file).spawn().expect("the node can be started"));
+        let client = eventually("the node to be ready", async || {
+            let lines = std::fs::read_to_string(&log).ok()?;
+            let mut lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let serving = lines.find(|line| line["message"] == "serving")?;
+            let client = Client::anonymous(serving["listen"].as_str()?);
+            let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
+            (ready.status == 200).then_some(client)
+        })
+        .await;
+        (running, client)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_start_from_their_files_and_work_as_one() {
+    let cluster =
+        Cluster { folder: ScratchFolder::new(), database: TestDatabase::create(Database::Postgres).await };
+    cluster.run(&["migrate"]);
+    let staff = cluster.run(&["operator", "create", "--name", "Ana", "--role", "admin"]);
+    let (first, one) = cluster.start("one").await;
+    let (_second, two) = cluster.start("two").await;
+    let token = staff["token"].as_str().expect("a token");
+    let made = one.with_bearer(token).post("/operator/v1/merchants", &json!({ "name": "Shop" })).await.data();
+    let keys = format!("/operator/v1/merchants/{}/api-keys", made["merchant_id"]);
+    let key = two.with_bearer(token).post(&keys, &json!({ "environment": "test" })).await.data();
+    let key = key["key"].as_str().expect("a key");
+    let (one, two) = (one.with_api_key(key), two.with_api_key(key));
+
+    let id = one.create(&draft::deposit_mxn(1_000)).await.ok()["transaction_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    assert_eq!(two.payment(&id).await["amount"], 1_000);
+    // Redis counts for both: what one node allowed is missing on the other.
+    let left = async |client: &Client| -> u64 {
+        let answer = client.get("/api/v1/payments").await;
+        answer.header("x-ratelimit-remaining").expect("a budget").parse().expect("a number")
+    };
+    let (before, after) = (left(&one).await, left(&two).await);
+    assert!(after < before, "{before} left on one, then {after} on two");
+
+    // What the dead node had begun, the other finishes.
+    let owed = one.create(&draft::deposit_mxn(2_000)).await.ok()["transaction_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    drop(first);
+    eventually("the other node to settle it", async || {
+        (two.payment(&owed).await["status"] == "completed").then_some(())
+    })
+    .await;
+    assert_eq!(cluster.run(&["check"])["clean"], true);
+}
+
+#[test]
+fn the_bill_of_materials_has_every_part_with_its_licence() {
+    let folder = ScratchFolder::new();
+    let script = project().join("deploy/bill_of_materials.py");
+    let output = Command::new("python3").arg(script).arg(folder.path()).output().expect("python3");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bill = std::fs::read(folder.path().join("quipu.cdx.json")).expect("a bill");
+    let bill: Value = serde_json::from_slice(&bill).expect("JSON");
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&json!("CycloneDX"), &json!("1.5")));
+    assert_eq!(bill["metadata"]["component"]["name"], "quipu");
+    let components = bill["components"].as_array().expect("components");
+    let names: BTreeSet<_> = components.iter().filter_map(|part| part["name"].as_str()).collect();
+    for part in ["actix-web", "diesel", "libsqlite3-sys", "ring", "rustls", "quipu-ledger"] {
+        assert!(names.contains(part), "{part} is missing");
+    }
+    for stranger in ["mockall", "proptest", "jsonschema", "quipu-tests"] {
+        assert!(!names.contains(stranger), "{stranger} is for tests only");
+    }
+    assert!(components.iter().all(|part| part["licenses"][0]["expression"].is_string()));
+    let licences = std::fs::read_to_string(folder.path().join("LICENCES.txt")).expect("a list");
+    assert!(licences.contains("\nring ") && licences.contains("Permission is hereby granted"));
+}
+
+/// The metrics that the guide for operators names.
+fn documented_metrics() -> BTreeSet<String> {
+    metrics_in(&text("docs/OPERATIONS.md"))
+}
+
+fn metrics_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let names = words.filter(|word| word.starts_with("quipu_"));
+    let plain = |name: &str| {
+        let stem = ["_bucket", "_sum", "_count"].iter().find_map(|ending| name.strip_suffix(ending));
+        stem.unwrap_or(name).to_owned()
+    };
+    names.map(plain).collect()
+}
+
+#[test]
+fn dashboard_and_alerts_ask_only_for_metrics_that_there_are() {
+    let known = documented_metrics();
+    let dashboard = text("deploy/grafana-dashboard.json");
+    serde_json::from_str::<Value>(&dashboard).expect("a dashboard is JSON");
+    let rules = text("deploy/prometheus-rules.yml");
+    for (file, asked) in [("dashboard", metrics_in(&dashboard)), ("rules", metrics_in(&rules))] {
+        assert!(asked.len() > 5, "the {file} shows little: {asked:?}");
+        let unknown: Vec<_> = asked.difference(&known).collect();
+        assert!(unknown.is_empty(), "the {file} asks for {unknown:?}");
+    }
+    let alerts = rules.matches("- alert: ").count();
+    assert_eq!(rules.matches("summary: ").count(), alerts, "each alert says what it means");
+    assert_eq!(rules.matches("runbook: ").count(), alerts, "each alert says what to do");
+}
+
+#[test]
+fn the_unit_and_the_container_run_commands_that_exist() {
+    let help = Command::new(binary()).arg("--help").output().expect("the binary can be run");
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let unit = text("deploy/quipu.service");
+    let lines =
+        unit.lines().filter_map(|line| line.strip_prefix("Exec")?.split_once("/usr/local/bin/quipu "));
+    let commands: Vec<_> = lines.filter_map(|(_, words)| words.split(' ').next()).collect();
+    assert_eq!(commands, ["migrate", "serve"]);
+    for command in commands {
+        assert!(help.contains(&format!("\n  {command}")), "{command} is no command");
+    }
+    let container = text("deploy/Containerfile");
+    assert!(container.contains("CMD [\"serve\"]") && container.contains("USER quipu"));
+}

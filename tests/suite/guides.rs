@@ -1,0 +1,157 @@
+//! Every line of the guides is run as it stands, in the order in which a reader would.
+
+use std::{collections::BTreeSet, path::Path};
+
+use quipu_tests::{Database, Gateway, Setup, on_both_databases};
+
+on_both_databases!(
+    getting_started_ends_with_a_verified_webhook,
+    testing_shows_what_the_simulator_does,
+    going_live_onboards_a_merchant,
+    errors_are_handled_as_the_program_says,
+    versioning_finds_the_release,
+);
+
+/// The documents' folder.
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A fenced block: the words after its fence, and its lines.
+struct Block {
+    kind: String,
+    lines: String,
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, opened)) = rest.split_once("\n```") {
+        let (kind, body) = opened.split_once('\n').expect("a fence ends its line");
+        let (lines, after) =
+            body.split_once("\n```").unwrap_or_else(|| panic!("a block of {kind} does not end"));
+        found.push(Block { kind: kind.trim().to_owned(), lines: lines.to_owned() });
+        rest = after;
+    }
+    found
+}
+
+/// One script of all blocks of a guide. What stays in a terminal of its own runs beside the rest; the server is ours.
+fn script(text: &str) -> String {
+    let mut script = String::from("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n");
+    for Block { kind, lines } in blocks(text) {
+        match kind.as_str() {
+            "sh" => script.push_str(&lines),
+            "sh server" => assert_eq!(lines, "make run", "the tests start the server themselves"),
+            "sh listener" => {
+                script.extend(["(", &lines, ") >listener.out 2>&1 &\n"]);
+                script.push_str("until grep -q listening listener.out; do sleep 0.1; done");
+            }
+            "text" | "json" => {}
+            other => panic!("a block of the kind {other:?} is not run by anything"),
+        }
+        script.push('\n');
+    }
+    script
+}
+
+/// A gateway whose folder looks like a clone of the project: `data`, and the binary where cargo puts it.
+async fn clone_with_a_gateway(database: Database) -> Gateway {
+    let gateway = Setup::new(database).start().await;
+    let folder = gateway.data_folder();
+    std::os::unix::fs::symlink(".", folder.join("data")).expect("a link");
+    std::fs::create_dir_all(folder.join("target/release")).expect("a folder");
+    let binary = folder.join("target/release/quipu");
+    std::fs::write(&binary, "#!/bin/sh\nexec $QUIPU \"$@\"\n").expect("a script");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&binary, mode).expect("its mode");
+    gateway
+}
+
+/// Runs a guide, changed by `change`, and answers what it printed.
+fn run(gateway: &Gateway, guide: &str, change: impl FnOnce(String) -> String) -> String {
+    let script = change(script(&document(guide)));
+    let output = tokio::task::block_in_place(|| gateway.bash(&script));
+    output.ok().to_owned()
+}
+
+async fn getting_started_ends_with_a_verified_webhook(database: Database) {
+    let gateway = clone_with_a_gateway(database).await;
+    // Several listeners run at once in these tests: each has a port of its own.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|bound| bound.local_addr())
+        .expect("a port")
+        .port();
+    let ending = "\nuntil [ \"$(grep -c 'signature verifies' listener.out)\" -ge 2 ]; do sleep 0.1; done\ncat listener.out\n";
+    let printed =
+        run(&gateway, "GETTING-STARTED.md", |script| script.replace("9099", &port.to_string()) + ending);
+    assert!(printed.contains("\"status\":\"completed\""), "{printed}");
+    for event in ["payment.created", "payment.completed"] {
+        let verified = |line: &str| line.starts_with(event) && line.ends_with("  signature verifies");
+        assert!(printed.lines().any(verified), "{event} was not verified\n{printed}");
+    }
+}
+
+async fn testing_shows_what_the_simulator_does(database: Database) {
+    let gateway = clone_with_a_gateway(database).await;
+    let printed = run(&gateway, "TESTING.md", |script| script);
+    let reached =
+        |status: &str| printed.lines().filter(|line| line.ends_with(&format!(" is {status}"))).count();
+    let counts = ["completed", "failed", "expired", "refunded", "cancelled"].map(reached);
+    assert_eq!(counts, [2, 1, 1, 1, 1], "{printed}");
+    // The words of both guides are those of the simulator.
+    let words = |text: &str| -> BTreeSet<String> {
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("@simulator.test`"));
+        rows.map(|(word, _)| word.to_owned()).collect()
+    };
+    assert_eq!(words(&document("TESTING.md")), words(&document("API.md")));
+}
+
+async fn going_live_onboards_a_merchant(database: Database) {
+    let gateway = clone_with_a_gateway(database).await;
+    let printed = run(&gateway, "GOING-LIVE.md", |script| script);
+    for shown in ["first test key", "first live key", "\"clean\": true"] {
+        assert!(printed.contains(shown), "{shown} is not there\n{printed}");
+    }
+    let key = std::fs::read_to_string(gateway.data_folder().join("live-key.json")).expect("a key");
+    assert!(key.contains("qp_prod_sk_"), "{key}");
+}
+
+async fn errors_are_handled_as_the_program_says(database: Database) {
+    let gateway = clone_with_a_gateway(database).await;
+    let printed = run(&gateway, "ERRORS.md", |script| script);
+    assert_eq!(printed, "processing\ncompleted\n");
+}
+
+async fn versioning_finds_the_release(database: Database) {
+    let gateway = clone_with_a_gateway(database).await;
+    let printed = run(&gateway, "VERSIONING.md", |script| script);
+    assert!(printed.contains(env!("CARGO_PKG_VERSION")), "{printed}");
+}
+
+/// What each error wants is said of each that there is, and of no other.
+#[test]
+fn every_error_code_has_its_row() {
+    let described: serde_json::Value = serde_json::from_str(&document("openapi.json")).expect("JSON");
+    let codes: BTreeSet<_> = described["components"]["schemas"]["ErrorCode"]["enum"]
+        .as_array()
+        .expect("codes")
+        .iter()
+        .map(|code| code.as_str().expect("a name").to_owned())
+        .collect();
+    let guide = document("ERRORS.md");
+    let rows = guide.lines().filter(|line| line.starts_with("| `"));
+    let first_cells = rows.filter_map(|row| row.split(" | ").next());
+    let named: BTreeSet<_> =
+        first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect();
+    assert_eq!(named, codes);
+}
+
+#[test]
+fn the_page_that_compares_names_each_of_the_others() {
+    let page = document("COMPARISON.md");
+    for other in ["Hyperswitch", "Kill Bill", "BTCPay Server", "a hosted provider", "Quipu"] {
+        assert!(page.contains(&format!("\n## Choose {other}\n")), "{other}");
+    }
+}
