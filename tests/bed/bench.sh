@@ -9,7 +9,7 @@ need cc build-essential
 need pgbench postgresql
 
 # Every viewer of a hosted page is a descriptor, here and in the gateway.
-ulimit -n 40000 2>/dev/null || echo "this user may open $(ulimit -n) descriptors; QUIPU_BENCH_PARTS without viewers goes with fewer than 20000"
+ulimit -n 40000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
 
 cargo build --release --locked -p quipu -p quipu-tests --bins
 target=${CARGO_TARGET_DIR:-$PWD/target}

@@ -41,6 +41,7 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
     let (quiet, told) = (gateway.merchant().await, gateway.merchant().await);
     let endpoint = json!({ "url": format!("http://127.0.0.1:{}/", receiver.port) });
+    told.fund("ARS", 1_000_000_000).await;
     told.api.post("/api/v1/webhooks", &endpoint).await.ok();
     let mut rows = Vec::new();
     let pressure = Pressure { connections: 128, time: plan.time };

@@ -24,4 +24,5 @@ mod running;
 mod shell;
 mod simulator;
 mod tickets;
+mod traces;
 mod webhooks;

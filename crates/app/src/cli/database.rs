@@ -15,7 +15,7 @@ use crate::{
 
 /// Applies what the database lacks and prints what that was.
 pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
-    let _logging = logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text, None)?;
     DataFolder::open(&settings.data_dir)?;
     wire::make_database_private(settings)?;
     let applied = session::runtime()?.block_on(async {
@@ -30,7 +30,7 @@ pub(super) fn migrate(settings: &Settings) -> Result<ExitCode> {
 
 /// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
 pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
-    let _logging = logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text, None)?;
     wire::require_database(settings)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;
