@@ -10,6 +10,7 @@ pub mod draft;
 mod eventually;
 mod gateway;
 mod merchant;
+mod metrics;
 pub mod provider;
 mod receiver;
 mod scratch;

@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::PermissionsExt, process::Command};
 
-use quipu_tests::{Client, CommandOutput, Database, Gateway, Setup, draft, eventually, on_both_databases};
+use quipu_tests::{CommandOutput, Database, Gateway, Setup, draft, eventually, on_both_databases};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::{
@@ -109,14 +109,7 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
     let gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
     gateway.operator().get("/operator/v1/ledger/check").await.data();
-    let address = eventually("the address of the metrics in the log", async || {
-        let log = gateway.log();
-        let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let served = lines.find(|line| line["message"] == "metrics are served")?;
-        served["listen"].as_str().map(str::to_owned)
-    })
-    .await;
-    let metrics = Client::undocumented(&format!("http://{address}"));
+    let metrics = gateway.metrics().await;
     let names = [
         "quipu_requests_total{method=\"POST\",path=\"/api/v1/payments\",status=\"2xx\"} 1",
         "quipu_request_seconds_count",

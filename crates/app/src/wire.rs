@@ -270,7 +270,7 @@ impl UseCases {
         .with_redirectpay_alert_after(settings.redirectpay_alert_after)
         .with_page_links(Arc::clone(&links));
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
-        let pages = pages(foundation, Arc::clone(&rails), links);
+        let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&hear), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle =
             SettlePayment::new(commit, payments, Arc::clone(&rails), Arc::clone(&hear), clock(), entropy());
@@ -291,9 +291,14 @@ impl UseCases {
 }
 
 /// What hosted pages need.
-fn pages(foundation: &Foundation, rails: Arc<Rails>, links: Arc<PageLinks>) -> PageServices {
+fn pages(
+    foundation: &Foundation,
+    rails: Arc<Rails>,
+    hear: Arc<HearRail>,
+    links: Arc<PageLinks>,
+) -> PageServices {
     let (commit, payments) = (foundation.commit(), foundation.payments());
-    let (clock, entropy) = (Arc::clone(&foundation.clock), Arc::clone(&foundation.entropy));
+    let clock = Arc::clone(&foundation.clock);
     let recipients = FillRecipient::new(
         Arc::clone(&commit),
         Arc::clone(&payments),
@@ -305,7 +310,7 @@ fn pages(foundation: &Foundation, rails: Arc<Rails>, links: Arc<PageLinks>) -> P
         store: Arc::new(foundation.store.clone()),
         links,
         recipients: Arc::new(recipients),
-        scheme: Arc::new(PlayScheme::new(commit, payments, clock, entropy)),
+        scheme: Arc::new(PlayScheme::new(commit, payments, hear, clock)),
         viewers: Arc::new(Viewers::default()),
     }
 }

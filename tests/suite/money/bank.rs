@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     submitted_withdrawals_go_into_one_file_each,
+    a_withdrawal_by_any_method_has_a_debtor,
     a_statement_completes_pays_out_returns_and_parks,
     a_malformed_statement_changes_nothing,
 );
@@ -157,4 +158,30 @@ async fn a_malformed_statement_changes_nothing(database: Database) {
     import(&gateway, &good).expect("a statement");
     assert_eq!(merchant.api.payment(&deposit).await["status"], "completed");
     gateway.check();
+}
+
+async fn a_withdrawal_by_any_method_has_a_debtor(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("AUD", 1_000).await;
+    merchant
+        .edit_routes(|route| {
+            if route["method"] == "payid" && route["direction"] == "withdrawal" {
+                route["rail"] = json!("manual");
+                route["instructions"] =
+                    json!({ "account_holder": "Quipu Pty", "account_number": "12345678", "bsb": "062000" });
+            }
+        })
+        .await;
+    let payout = json!({ "payid": "ana@example.com", "payid_type": "email", "recipient_name": "Ana" });
+    let id = merchant.create(&draft::withdrawal("AUD", "payid", 500, payout)).await;
+    gateway.operator().post_empty(&format!("/operator/v1/payments/{id}/submit")).await.data();
+    let out = gateway.data_folder().join("payid.xml").display().to_string();
+    let words = format!(
+        "bank export --merchant {} --environment test --currency AUD --method payid --out {out}",
+        merchant.id
+    );
+    gateway.run(&words.split(' ').collect::<Vec<_>>()).ok();
+    let file = std::fs::read_to_string(&out).expect("the file");
+    assert!(["Quipu Pty", "12345678", "062000", &id].iter().all(|text| file.contains(text)), "{file}");
 }

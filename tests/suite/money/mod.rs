@@ -12,6 +12,7 @@ mod remote;
 mod steering;
 mod submission;
 mod time;
+mod timeline;
 
 use quipu_tests::{Gateway, Merchant, provider::Provider};
 use serde_json::{Value, json};

@@ -6,10 +6,15 @@ use quipu_tests::{
     eventually, on_both_databases,
 };
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use super::{events, seen};
 
-on_both_databases!(an_unresolved_redirect_is_alerted_and_then_cancelled, a_resolved_redirect_raises_no_alert);
+on_both_databases!(
+    an_unresolved_redirect_is_alerted_and_then_cancelled,
+    a_resolved_redirect_raises_no_alert,
+    what_expires_together_shares_commits,
+);
 
 async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database) {
     let setup =
@@ -44,4 +49,34 @@ async fn a_resolved_redirect_raises_no_alert(database: Database) {
     eventually("the later alert", async || seen(&gateway, &slow).await["alerted_at"].as_str().map(drop))
         .await;
     assert_eq!(seen(&gateway, &quick).await["alerted_at"], Value::Null);
+}
+
+async fn what_expires_together_shares_commits(database: Database) {
+    const MANY: u64 = 400;
+    let mut gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
+    let mut merchant = gateway.merchant().await;
+    let mut created = JoinSet::new();
+    for _ in 0..MANY {
+        let api = merchant.api.clone();
+        created.spawn(async move { api.create(&steered(draft::deposit_mxn(500), "stay")).await.ok() });
+    }
+    created.join_all().await;
+    gateway.kill();
+    gateway
+        .execute_sql("UPDATE work SET due_at = 1, action = 'expire' WHERE queue = 'settlement'")
+        .expect("SQL");
+    gateway.restart().await;
+    merchant = merchant.moved_to(&gateway);
+    eventually("all of them to expire", async || {
+        let list = merchant.api.get("/api/v1/payments?status=expired&limit=1").await.ok();
+        (list["total"] == MANY).then_some(())
+    })
+    .await;
+    let (changes, commits) = (
+        gateway.measured("quipu_commit_batch_changes_sum").await,
+        gateway.measured("quipu_commit_batch_changes_count").await,
+    );
+    assert!(changes >= 400.0, "each expiry is a change: {changes}");
+    assert!(commits * 4.0 < changes, "{changes} changes took {commits} commits");
+    gateway.check();
 }

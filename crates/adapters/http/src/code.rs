@@ -39,7 +39,6 @@ codes! {
     InvalidStatusTransition = "INVALID_STATUS_TRANSITION", BAD_REQUEST;
     RefundExceedsPayment = "REFUND_EXCEEDS_PAYMENT", BAD_REQUEST;
     LimitReached = "LIMIT_REACHED", BAD_REQUEST;
-    RailRejected = "RAIL_REJECTED", BAD_REQUEST;
 
     ApiKeyMissing = "API_KEY_MISSING", UNAUTHORIZED;
     ApiKeyInvalid = "API_KEY_INVALID", UNAUTHORIZED;

@@ -2,10 +2,10 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use quipu_kernel::Page;
-use quipu_merchants::{Actor, Directory, NewOperator, Operator, Role};
+use quipu_merchants::{Actor, Directory, DirectoryError, NewOperator, Operator, Role};
 use serde_json::{Value, json};
 
 use super::{session, values};
@@ -55,7 +55,10 @@ impl Command {
             Self::List => session::print(&json!({ "data": everybody(foundation).await? })),
             Self::Revoke { operator_id } => {
                 let revoked = foundation.onboarding().revoke_operator(&operator_id, Actor::shell()).await;
-                session::found(revoked, "operator")?;
+                if let Err(DirectoryError::NotFound) = revoked {
+                    bail!("there is no such operator");
+                }
+                revoked?;
                 session::print(&json!({ "revoked": operator_id }))
             }
         })

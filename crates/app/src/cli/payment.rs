@@ -146,7 +146,7 @@ async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
 
 async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
     let payment = found(foundation, id).await?;
-    let timeline = foundation.store.timeline(payment.terms().tenant, id).await?;
+    let timeline = foundation.store.timeline(&payment).await?;
     let mut shown = operator_record(&payment);
     shown["timeline"] = serde_json::to_value(&timeline)?;
     session::print(&shown)

@@ -46,7 +46,7 @@ pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
             },
             "secret" => match quipu_signing::WebhookSecret::parse(&text) {
                 Ok(secret) => entry.1 = Some(secret.secret().clone()),
-                Err(wrong) => from.problem(format!("rails.http.{name}.secret must be {wrong}")),
+                Err(wrong) => from.problem(format!("rails.http.{name}.secret {wrong}")),
             },
             _ => from.problem(format!("rails.http.{name}.{member} is not a key")),
         }

@@ -47,6 +47,16 @@ pub enum CommitError {
     Store(#[from] StoreUnavailable),
 }
 
+impl From<CommitError> for StoreUnavailable {
+    /// For those who have no better word for a refusal: they met one that cannot be.
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Refused(refusal) => Self::Failed(refusal.to_string()),
+            CommitError::Store(error) => error,
+        }
+    }
+}
+
 /// The write path.
 #[async_trait]
 pub trait Commit: Send + Sync {

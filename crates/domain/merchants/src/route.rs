@@ -169,8 +169,8 @@ pub struct Route {
     #[serde(default)]
     pub account_check: AccountCheck,
     /// What the manual rail shows the payer: the members of the method's instructions that the payment itself
-    /// does not give.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    /// does not give. Of a withdrawal, the account that it is paid from.
+    #[serde(default)]
     pub instructions: Map<String, Value>,
 }
 

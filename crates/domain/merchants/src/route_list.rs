@@ -184,6 +184,21 @@ fn read_money(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
     }
 }
 
+/// What a bank file says of whoever pays a withdrawal.
+const DEBTOR_MEMBERS: [&str; 5] = ["bank_name", "swift_code", "account_holder", "account_number", "bsb"];
+
+/// The members that a route's `instructions` may have: what the payer of a deposit is shown, and for a withdrawal, by
+/// whatever method, the account that it is paid from as well.
+fn known_instructions(route: &Route) -> Vec<&'static str> {
+    let mut known = instruction_members(route.method).to_vec();
+    if route.direction == Direction::Withdrawal {
+        known.extend(
+            DEBTOR_MEMBERS.into_iter().filter(|name| !instruction_members(route.method).contains(name)),
+        );
+    }
+    known
+}
+
 /// What a payer is shown that the payment itself does not give.
 const fn instruction_members(method: Method) -> &'static [&'static str] {
     match method {
@@ -222,18 +237,18 @@ fn read_rules(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
         }
     };
     if let Some(members) = fields.object("instructions", problems) {
-        let known = instruction_members(route.method);
-        members.refuse_unknown(known, problems);
+        let known = known_instructions(route);
+        members.refuse_unknown(&known, problems);
         for name in known {
-            let text = match *name {
+            let text = match name {
                 "redirect_url" => members.web_url(name, problems),
                 _ => members.text(name, MOST_IN_INSTRUCTION, problems),
             };
             let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
-            if *name == "uri" && !is_payment_uri(text) {
+            if name == "uri" && !is_payment_uri(text) {
                 problems.add(&members.path(name), "must be the URI of a payment");
             }
-            route.instructions.insert((*name).to_owned(), text.into());
+            route.instructions.insert(name.to_owned(), text.into());
         }
     }
 }
@@ -297,6 +312,17 @@ mod tests {
             parsed("payid", "AUD", json!({"payid": "x", "payid_type": "email", "payid_name": "x"})).is_ok()
         );
         assert!(parsed("card", "TRY", json!([])).is_err());
+    }
+
+    #[test]
+    fn a_withdrawal_by_any_method_names_the_account_it_is_paid_from() {
+        let parsed = |direction: &str| {
+            let route = json!({"environment": "test", "currency": "AUD", "method": "payid", "direction": direction,
+                "rail": "simulator", "instructions": {"account_holder": "H", "account_number": "1", "bsb": "062000"}});
+            parse(&json!({ "routes": [route] }))
+        };
+        assert_eq!(parsed("withdrawal").expect("good")[0].instructions.len(), 3);
+        assert_eq!(parsed("deposit").expect_err("a payer by payid is shown no account").len(), 3);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl<'a> Happening<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotMoved {
     /// The table has no such move.
-    #[error("a payment that is {} does not move by {trigger:?}", .status.as_str())]
+    #[error("a payment that is {} cannot be {}", .status.as_str(), .trigger.participle())]
     NoSuchMove {
         /// Where the payment stands.
         status: Status,

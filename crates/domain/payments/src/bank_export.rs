@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Record, Refusal};
+use quipu_commit::{Changes, Commit, Holder, Index, Name, NameChange, Record, Refusal};
 use quipu_kernel::{Clock, Currency, Entropy, PaymentId, Tenant, Timestamp, base32};
 use quipu_merchants::{AuditRecord, Method, StoreUnavailable};
 
-use crate::{payment::Payment, ports::BankReads};
+use crate::{
+    act::{Decided, act_unless_overtaken},
+    changes::as_it_stands,
+    payment::Payment,
+    ports::BankReads,
+};
 
 /// Which withdrawals a file is of: those of one route.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +57,6 @@ impl Record for ExportedPayment {}
 /// Payments in one file, at most. A second call writes the next.
 const MOST: u32 = 5_000;
 
-/// How often a file is made up anew because another took some of its payments.
-const TRIES: u8 = 4;
-
 /// Makes up files for banks.
 pub struct ExportPayouts {
     commit: Arc<dyn Commit>,
@@ -82,10 +84,12 @@ impl ExportPayouts {
         route: &ExportRoute,
         audit: &(dyn Fn(&BankExport, &[Payment]) -> AuditRecord + Sync),
     ) -> Result<Option<(BankExport, Vec<Payment>)>, StoreUnavailable> {
-        for _ in 0..TRIES {
-            let payments = self.reads.exportable(route, MOST).await?;
+        // At the same time another file may take some of them, or a person may fail one, whose money is then free again.
+        let is_overtaken = |refusal: &Refusal| matches!(refusal, Refusal::NameTaken { .. } | Refusal::Stale);
+        let read = || self.reads.exportable(route, MOST);
+        let decide = |payments: Vec<Payment>| {
             if payments.is_empty() {
-                return Ok(None);
+                return Ok(Decided::Stay(None));
             }
             let at = self.clock.now();
             let export = BankExport {
@@ -97,6 +101,7 @@ impl ExportPayouts {
             };
             let mut changes = Changes::new(route.tenant, at);
             for payment in &payments {
+                changes.expects.push(as_it_stands(payment));
                 let name = Name::new(Index::BANK_EXPORT, payment.id().as_str());
                 changes.names.push(NameChange::Take(name, Holder::Text(export.export_id.clone())));
                 let (payment_id, export_id) = (payment.id().clone(), export.export_id.clone());
@@ -104,15 +109,8 @@ impl ExportPayouts {
             }
             changes.add(export.clone());
             changes.add(audit(&export, &payments));
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(Some((export, payments))),
-                Err(CommitError::Refused(Refusal::NameTaken { .. })) => {}
-                Err(CommitError::Refused(refusal)) => {
-                    return Err(StoreUnavailable::Failed(refusal.to_string()));
-                }
-                Err(CommitError::Store(error)) => return Err(error),
-            }
-        }
-        Err(StoreUnavailable::Overloaded)
+            Ok(Decided::Change(changes, Some((export, payments))))
+        };
+        act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Commit, CommitError, Refusal};
+use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
+    act::{Decided, act},
     apply::Happening,
     error::CancelError,
     payment::{Failure, Payment},
@@ -21,10 +22,6 @@ pub struct CancelPayment {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
-
-/// How often a decision is made anew because the payment moved under it. Every repeat means that its status changed, and
-/// no payment changes its status more often than this while it can still be cancelled.
-const TRIES: u8 = 4;
 
 impl CancelPayment {
     /// The use case over these ports.
@@ -48,27 +45,18 @@ impl CancelPayment {
         reason: Option<String>,
     ) -> Result<Payment, CancelError> {
         let failure = reason.map(|message| Failure { code: "CANCELLED".to_owned(), message });
-        for _ in 0..TRIES {
-            let payment = self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound)?;
+        let read = || async { self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound) };
+        let decide = |payment: Payment| {
             let status = payment.status();
             let mut happening = Happening::new(self.clock.now(), &*self.entropy);
             happening.failure.clone_from(&failure);
-            let changes = payment.apply(Trigger::Cancel, happening);
-            let changes = changes.map_err(|_| CancelError::AlreadyProcessed(status))?;
-            match self.commit.commit(changes).await {
-                Ok(committed) => {
-                    let payment = committed.into_saved::<Payment>();
-                    return Ok(*payment.ok_or_else(|| failed("a cancelled payment is missing"))?);
-                }
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(refusal)) => return Err(failed(&refusal.to_string())),
-                Err(CommitError::Store(error)) => return Err(error.into()),
-            }
-        }
-        Err(failed("the payment kept changing"))
+            let moved = payment.apply(Trigger::Cancel, happening);
+            let changes = moved.map_err(|_| CancelError::AlreadyProcessed(status))?;
+            let after = changes.saved::<Payment>().cloned();
+            let after =
+                after.ok_or_else(|| StoreUnavailable::Failed("a move saved no payment".to_owned()))?;
+            Ok(Decided::Change(changes, after))
+        };
+        act(&*self.commit, None, read, decide).await
     }
-}
-
-fn failed(what: &str) -> CancelError {
-    CancelError::Store(StoreUnavailable::Failed(what.to_owned()))
 }

@@ -93,14 +93,19 @@ pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
     save(changes, Some(before.revision), payment);
 }
 
-/// The only change: what is to be done next with a payment that stays as it is.
-pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
-    let mut changes = Changes::new(payment.terms().tenant, at);
-    changes.expects.push(Expect {
+/// That a payment has not moved since it was read.
+pub(crate) fn as_it_stands(payment: &Payment) -> Expect {
+    Expect {
         aggregate: Aggregate::PAYMENT,
         id: payment.id().as_str().to_owned(),
         revision: payment.state().revision,
-    });
+    }
+}
+
+/// The only change: what is to be done next with a payment that stays as it is.
+pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
+    let mut changes = Changes::new(payment.terms().tenant, at);
+    changes.expects.push(as_it_stands(payment));
     changes.work.push(next_work(payment.id(), due));
     changes
 }

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Commit, CommitError, Refusal};
+use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy, PaymentId};
-use quipu_merchants::StoreUnavailable;
 
 use crate::{
+    act::{Decided, act},
     decision::ManualDecision,
     error::DecideError,
     moves::{Moves, chain},
     payment::{Failure, Payment},
     ports::MoneyReads,
-    recorded::{Recorded, refused},
+    recorded::Recorded,
 };
-
-/// How often a decision is made anew because the payment moved under it.
-const TRIES: u8 = 8;
 
 /// Decides about payments for the operator.
 pub struct DecidePayment {
@@ -48,29 +45,24 @@ impl DecidePayment {
         reason: Option<&str>,
         record: &(dyn Fn(&Payment, &Payment) -> Recorded + Sync),
     ) -> Result<Payment, DecideError> {
-        for _ in 0..TRIES {
-            let found = self.reads.find_payment(id).await?;
-            let before = found.ok_or(DecideError::PaymentNotFound)?;
-            let failure = match (decision, reason) {
-                (ManualDecision::Fail | ManualDecision::Return, reason) => Some(Failure {
-                    code: "OPERATOR".to_owned(),
-                    message: reason.unwrap_or("decided by the operator").to_owned(),
-                }),
-                _ => None,
-            };
-            let how = Moves { failure, ..Moves::new(self.clock.now(), &*self.entropy) };
-            let changes = chain(before.clone(), decision.triggers(&before), &how);
-            let mut changes = changes.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
+        let failure = match decision {
+            ManualDecision::Fail | ManualDecision::Return => Some(Failure {
+                code: "OPERATOR".to_owned(),
+                message: reason.unwrap_or("decided by the operator").to_owned(),
+            }),
+            ManualDecision::Submit | ManualDecision::Complete => None,
+        };
+        let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
+        let decide = |before: Payment| {
+            let how = Moves { failure: failure.clone(), ..Moves::new(self.clock.now(), &*self.entropy) };
+            let moved = chain(before.clone(), decision.triggers(&before), &how);
+            let mut changes = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
             let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| before.clone());
             let (audit, answer) = record(&before, &after);
             changes.add(audit);
             changes.idempotency = answer;
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(after),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(error) => return Err(refused(error)),
-            }
-        }
-        Err(DecideError::Store(StoreUnavailable::Overloaded))
+            Ok(Decided::Change(changes, after))
+        };
+        act(&*self.commit, None, read, decide).await
     }
 }

@@ -1,5 +1,6 @@
 //! Why the use cases of this crate refuse.
 
+use quipu_commit::{CommitError, Refusal};
 use quipu_kernel::{Amount, Currency, PaymentId, Problems};
 use quipu_ledger::PostingError;
 use quipu_merchants::StoreUnavailable;
@@ -116,6 +117,12 @@ pub enum CancelError {
     Store(#[from] StoreUnavailable),
 }
 
+impl From<CommitError> for CancelError {
+    fn from(error: CommitError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
 /// Why a balance was not adjusted.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AdjustError {
@@ -145,12 +152,18 @@ pub enum SettleError {
     /// No rail has the name that the payment was made with.
     #[error("the rail {0} is not configured")]
     UnknownRail(String),
-    /// Whenever its outcome was decided, the payment had moved meanwhile.
-    #[error("the payment kept changing")]
-    KeptChanging,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
+}
+
+impl From<CommitError> for SettleError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Refused(Refusal::Posting(error)) => Self::Unbookable(error),
+            error => Self::Store(error.into()),
+        }
+    }
 }
 
 /// Why an event of a rail was not heard. The rail tells it again.
@@ -162,6 +175,15 @@ pub enum HearError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
+}
+
+impl From<CommitError> for HearError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Refused(Refusal::Posting(error)) => Self::Unbookable(error),
+            error => Self::Store(error.into()),
+        }
+    }
 }
 
 /// Why a person's decision about a payment was not carried out.
@@ -191,4 +213,17 @@ pub enum DecideError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
+}
+
+impl From<CommitError> for DecideError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Refused(Refusal::Posting(PostingError::InsufficientFunds)) => {
+                Self::InsufficientBalance
+            }
+            CommitError::Refused(Refusal::Posting(PostingError::OutOfRange)) => Self::OutOfRange,
+            CommitError::Refused(Refusal::IdempotencyKeyUsed) => Self::IdempotencyKeyUsed,
+            error => Self::Store(error.into()),
+        }
+    }
 }

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{
-    Aggregate, Changes, Commit, CommitError, Expect, Holder, Index, Name, NameChange, Record, Refusal,
-};
+use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Record, Refusal};
 use quipu_kernel::{Clock, Entropy, Environment, MerchantId, PaymentId, Tenant, Timestamp, base32};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
+    act::{Decided, act},
+    changes::as_it_stands,
     error::HearError,
     moves::{Moves, chain},
     payment::{Due, Payment},
@@ -23,9 +23,6 @@ use crate::{
 
 /// To whom events belong that name no payment: no merchant has this number.
 pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
-
-/// How often an event is judged anew because its payment moved meanwhile.
-const TRIES: u8 = 8;
 
 /// What came of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +72,24 @@ impl HeardEvent {
 
 impl Record for HeardEvent {}
 
+/// Why an event was not stored.
+enum Unheard {
+    Refused(CommitError),
+    Undecided(HearError),
+}
+
+impl From<CommitError> for Unheard {
+    fn from(error: CommitError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<HearError> for Unheard {
+    fn from(error: HearError) -> Self {
+        Self::Undecided(error)
+    }
+}
+
 /// Hears what rails tell.
 pub struct HearRail {
     commit: Arc<dyn Commit>,
@@ -119,30 +134,38 @@ impl HearRail {
         &self,
         rail: &str,
         event: &RailEvent,
-        mut found: Option<Payment>,
+        found: Option<Payment>,
         due: Option<Due>,
         parks_unbookable: bool,
     ) -> Result<Heard, HearError> {
-        let mut unbookable = false;
-        for _ in 0..TRIES {
-            let payment = match found.take() {
-                Some(payment) => Some(payment),
-                None => self.find(rail, event).await?,
-            };
-            let (changes, heard) = self.decide(rail, event, payment, due, unbookable)?;
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(heard),
-                Err(CommitError::Refused(Refusal::NameTaken { .. })) => return Ok(Heard::Known),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(Refusal::Posting(error))) if !parks_unbookable => {
-                    return Err(HearError::Unbookable(error));
-                }
-                Err(CommitError::Refused(Refusal::Posting(_))) if !unbookable => unbookable = true,
-                Err(CommitError::Refused(refusal)) => return Err(failed(&refusal.to_string())),
-                Err(CommitError::Store(error)) => return Err(error.into()),
+        let heard = match self.apply(rail, event, found, due, false).await {
+            Err(Unheard::Refused(CommitError::Refused(Refusal::Posting(_)))) if parks_unbookable => {
+                self.apply(rail, event, None, due, true).await
             }
+            heard => heard,
+        };
+        match heard {
+            Ok(heard) => Ok(heard),
+            Err(Unheard::Refused(CommitError::Refused(Refusal::NameTaken { .. }))) => Ok(Heard::Known),
+            Err(Unheard::Refused(error)) => Err(error.into()),
+            Err(Unheard::Undecided(error)) => Err(error),
         }
-        Err(failed("the payment kept changing"))
+    }
+
+    async fn apply(
+        &self,
+        rail: &str,
+        event: &RailEvent,
+        found: Option<Payment>,
+        due: Option<Due>,
+        unbookable: bool,
+    ) -> Result<Heard, Unheard> {
+        let read = || async { Ok(self.find(rail, event).await?) };
+        let decide = |payment| {
+            let (changes, heard) = self.decide(rail, event, payment, due, unbookable)?;
+            Ok(Decided::Change(changes, heard))
+        };
+        act(&*self.commit, found.map(Some), read, decide).await
     }
 
     /// The payment that the event names, if it is one of this rail.
@@ -191,11 +214,7 @@ impl HearRail {
                 let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant, at);
                 // That it is known is true only as the payment stands.
-                changes.expects.extend(payment.map(|payment| Expect {
-                    aggregate: Aggregate::PAYMENT,
-                    id: payment.id().as_str().to_owned(),
-                    revision: payment.state().revision,
-                }));
+                changes.expects.extend(payment.as_ref().map(as_it_stands));
                 (changes, Heard::Known)
             }
         };

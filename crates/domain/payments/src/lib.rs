@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod account_number;
+mod act;
 mod address;
 mod adjust;
 mod alert;
@@ -45,6 +46,7 @@ mod running_keys;
 mod scheme;
 mod settle;
 mod status;
+mod timeline;
 mod unknown;
 mod verdict;
 mod view;
@@ -76,10 +78,7 @@ pub use operator_view::{Doing, operator_receipt, operator_record};
 pub use page_links::{PageAddress, PageLinks};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
-pub use ports::{
-    AuditLine, BankReads, CallbackLine, EntryLine, EventLine, KeptRow, MoneyReads, PaymentFilter,
-    PaymentReads, ReceiptFilter, SearchFilter, Timeline,
-};
+pub use ports::{BankReads, KeptRow, MoneyReads, PaymentFilter, PaymentReads, ReceiptFilter, SearchFilter};
 pub use rail::{Issued, Rail};
 pub use rail_answer::{Arrival, Instructed, RailStatus, Submission};
 pub use rail_event::{RailEvent, RailEventKind};
@@ -93,5 +92,6 @@ pub use resolve::ResolveReceipt;
 pub use scheme::{PlayScheme, SchemeDecision};
 pub use settle::SettlePayment;
 pub use status::{Situation, Status, Trigger};
+pub use timeline::{AuditLine, CallbackLine, DeliveryLine, EntryLine, EventLine, StatusLine, Timeline};
 pub use verdict::Verdict;
 pub use view::{PaymentRecord, creation_answer};

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::{Method, StoreUnavailable};
-use serde::Serialize;
 
 use crate::{
     bank_export::{BankExport, ExportRoute},
@@ -14,6 +13,7 @@ use crate::{
     receipt::Receipt,
     refund::Refund,
     status::Status,
+    timeline::Timeline,
 };
 
 /// Which payments a list shows; every given member must match.
@@ -103,89 +103,6 @@ pub struct ReceiptFilter {
     pub created_to: Option<Timestamp>,
 }
 
-/// An event of a payment, as its timeline shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EventLine {
-    /// Its identifier.
-    pub id: String,
-    /// Its name.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The status before.
-    pub previous_status: Option<String>,
-    /// The status after.
-    pub status: Option<String>,
-    /// The version after.
-    pub status_version: Option<i32>,
-    /// When.
-    pub created_at: Timestamp,
-}
-
-/// An entry of the ledger, as a payment's timeline shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EntryLine {
-    /// Its transaction.
-    pub transaction_id: String,
-    /// Why the money moved.
-    pub reason: String,
-    /// On which account.
-    pub account: String,
-    /// By how much, in minor units.
-    pub amount: i64,
-    /// In which currency.
-    pub currency: String,
-    /// When.
-    pub created_at: Timestamp,
-}
-
-/// A line of the audit log, as a payment's timeline shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AuditLine {
-    /// When.
-    pub at: Timestamp,
-    /// Who.
-    pub actor: String,
-    /// What was done.
-    pub action: String,
-    /// The thing after.
-    pub after: serde_json::Value,
-}
-
-/// An event of a rail, as a payment's timeline shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CallbackLine {
-    /// The rail.
-    pub rail: String,
-    /// The rail's identifier of the event.
-    pub event_id: String,
-    /// What happened.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// What came of it: `applied`, `known`, `parked`.
-    pub outcome: String,
-    /// When it was heard.
-    pub received_at: Timestamp,
-}
-
-/// Everything that is known of what happened to a payment, each list in the order of time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Timeline {
-    /// Its events; those named `payment.*` are the history of its status.
-    pub events: Vec<EventLine>,
-    /// The money it moved.
-    pub entries: Vec<EntryLine>,
-    /// What its rail told.
-    pub callbacks: Vec<CallbackLine>,
-    /// What was parked.
-    pub receipts: Vec<Receipt>,
-    /// What was paid back.
-    pub refunds: Vec<Refund>,
-    /// Who did what.
-    pub audit: Vec<AuditLine>,
-    /// Since when it waits for so long that somebody should look.
-    pub alerted_at: Option<Timestamp>,
-}
-
 /// Reading for rails and for the operator: over all merchants, and never for a merchant.
 #[async_trait]
 pub trait MoneyReads: Send + Sync {
@@ -200,7 +117,7 @@ pub trait MoneyReads: Send + Sync {
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable>;
 
     /// What happened to a payment.
-    async fn timeline(&self, tenant: Tenant, id: &PaymentId) -> Result<Timeline, StoreUnavailable>;
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable>;
 
     /// Whether an event of this rail was stored.
     async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable>;

@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use quipu_commit::{Changes, Commit, CommitError, Refusal};
+use quipu_commit::{Changes, Commit, CommitError};
 use quipu_kernel::{Clock, Fields, PaymentId, Problems, Tenant, Timestamp};
 use quipu_merchants::{Direction, Directory, Route, RouteKey, StoreUnavailable};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    act::{Decided, act},
     changes::{self, Standing},
     decide::choose_route,
     kind::PaymentType,
@@ -22,9 +23,6 @@ use crate::{
 
 /// Members that say where the money goes. A route that asks for none of them still needs one.
 const DESTINATIONS: [&str; 2] = ["bank_account", "payid"];
-
-/// How often a decision is made anew when the payment changes under it.
-const ATTEMPTS: usize = 5;
 
 /// Why a recipient was not taken.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -44,6 +42,12 @@ pub enum FillError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
+}
+
+impl From<CommitError> for FillError {
+    fn from(error: CommitError) -> Self {
+        Self::Store(error.into())
+    }
 }
 
 impl Payment {
@@ -110,26 +114,20 @@ impl FillRecipient {
         id: &PaymentId,
         entered: &BTreeMap<String, String>,
     ) -> Result<(), FillError> {
-        for _ in 0..ATTEMPTS {
+        let read = || async {
             let payment = self.reads.payment(tenant, id).await?.ok_or(FillError::NotFound)?;
+            Ok((payment, self.directory.routes(tenant.merchant()).await?))
+        };
+        act(&*self.commit, None, read, |(payment, routes)| {
             let now = self.clock.now();
             if !payment.waits_for_recipient() || payment.terms().expires_at.is_some_and(|end| end <= now) {
                 return Err(FillError::NotAwaited);
             }
-            let routes = self.directory.routes(tenant.merchant()).await?;
             let route = choose_route(&routes, key_of(&payment)).map_err(|_| FillError::MethodNotAvailable)?;
-            let payout = read(entered, route).map_err(FillError::Invalid)?;
-            let changes = self.filled(payment, payout, route, now)?;
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(()),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(refusal)) => {
-                    return Err(StoreUnavailable::Failed(refusal.to_string()).into());
-                }
-                Err(CommitError::Store(error)) => return Err(error.into()),
-            }
-        }
-        Err(StoreUnavailable::Overloaded.into())
+            let payout = self::read(entered, route).map_err(FillError::Invalid)?;
+            Ok(Decided::Change(self.filled(payment, payout, route, now)?, ()))
+        })
+        .await
     }
 
     /// The payment with its recipient. That is no change of status: what tells of it is the payment's next move.

@@ -2,22 +2,18 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Commit, CommitError, Refusal};
+use quipu_commit::Commit;
 use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
-use quipu_merchants::StoreUnavailable;
 
 use crate::{
+    act::{Decided, act},
     error::DecideError,
     moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,
-    recorded::{Recorded, refused},
+    recorded::Recorded,
     refund::{NotRefundable, Refund},
 };
-
-/// How often a decision is made anew because the payment moved under it: among many refunds at once one gets through at
-/// each try.
-const TRIES: u8 = 64;
 
 /// What a person asks for.
 #[derive(Debug, Clone)]
@@ -60,9 +56,8 @@ impl RefundPayment {
         order: &RefundOrder,
         record: &(dyn Fn(&Payment, &Payment, &Refund) -> Recorded + Sync),
     ) -> Result<(Payment, Refund), DecideError> {
-        for _ in 0..TRIES {
-            let found = self.reads.find_payment(id).await?;
-            let payment = found.ok_or(DecideError::PaymentNotFound)?;
+        let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
+        let decide = |payment: Payment| {
             let trigger = payment.refund_trigger(order.amount).map_err(|refusal| match refusal {
                 NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
                 other => DecideError::NotAllowed(other.to_string()),
@@ -85,12 +80,8 @@ impl RefundPayment {
             changes.add(refund.clone());
             changes.add(audit);
             changes.idempotency = answer;
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok((after, refund)),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(error) => return Err(refused(error)),
-            }
-        }
-        Err(DecideError::Store(StoreUnavailable::Overloaded))
+            Ok(Decided::Change(changes, (after, refund)))
+        };
+        act(&*self.commit, None, read, decide).await
     }
 }

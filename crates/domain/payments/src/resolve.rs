@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Refusal};
+use quipu_commit::{Changes, Commit};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
-use quipu_merchants::{Directory, RouteKey, StoreUnavailable};
+use quipu_merchants::{Directory, Route, RouteKey};
 
 use crate::{
+    act::{Decided, act},
     error::DecideError,
     hear::UNKNOWN_TENANT,
     moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,
     receipt::{Receipt, Resolution},
-    recorded::{Recorded, refused},
+    recorded::Recorded,
     status::{Status, Trigger},
 };
-
-/// How often a decision is made anew because something moved under it.
-const TRIES: u8 = 8;
 
 /// Resolves receipts for the operator.
 pub struct ResolveReceipt {
@@ -49,11 +47,10 @@ impl ResolveReceipt {
         resolution: Resolution,
         record: &(dyn Fn(&Receipt, &Receipt) -> Recorded + Sync),
     ) -> Result<Receipt, DecideError> {
-        for _ in 0..TRIES {
-            let receipt = self.reads.receipt(id).await?.ok_or(DecideError::ReceiptNotFound)?;
+        let decide = |(receipt, payment): (Receipt, Option<Payable>)| {
             let at = self.clock.now();
             let mut changes = match resolution {
-                Resolution::CompleteWithReceivedAmount => self.complete(&receipt, at).await?,
+                Resolution::CompleteWithReceivedAmount => self.complete(&receipt, payment, at)?,
                 Resolution::Ignore if receipt.resolution.is_some() => {
                     return Err(DecideError::NotAllowed("the receipt has been resolved".to_owned()));
                 }
@@ -65,36 +62,19 @@ impl ResolveReceipt {
             changes.saves.push(receipt.resolved(resolution, at));
             changes.add(audit);
             changes.idempotency = answer;
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(after),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(error) => return Err(refused(error)),
-            }
-        }
-        Err(DecideError::Store(StoreUnavailable::Overloaded))
+            Ok(Decided::Change(changes, after))
+        };
+        act(&*self.commit, None, || self.read(id), decide).await
     }
 
-    /// The payment of a receipt completed with what arrived.
-    async fn complete(&self, receipt: &Receipt, at: Timestamp) -> Result<Changes, DecideError> {
+    /// The receipt, and the payment that it names with its route as it is today.
+    async fn read(&self, id: &str) -> Result<(Receipt, Option<Payable>), DecideError> {
+        let receipt = self.reads.receipt(id).await?.ok_or(DecideError::ReceiptNotFound)?;
         let payment = match &receipt.payment_id {
             Some(id) => self.reads.find_payment(id).await?,
             None => None,
         };
-        let not_allowed = |error: &dyn std::fmt::Display| DecideError::NotAllowed(error.to_string());
-        let payment = payment.ok_or_else(|| not_allowed(&"the receipt names no payment"))?;
-        let received = receipt.completing(&payment).map_err(|error| not_allowed(&error))?;
-        let fee = self.fee(&payment, received).await?;
-        let trigger = match payment.status() {
-            Status::Expired | Status::Cancelled => Trigger::ArriveLate,
-            _ => Trigger::Confirm,
-        };
-        let how = Moves { received: Some((received, fee)), ..Moves::new(at, &*self.entropy) };
-        chain(payment, &[trigger], &how).map_err(|error| not_allowed(&error))
-    }
-
-    /// The fee on what arrived, by the payment's route as it is today; never more than arrived. Where the route is gone, the fee
-    /// that was agreed.
-    async fn fee(&self, payment: &Payment, received: Amount) -> Result<Minor, DecideError> {
+        let Some(payment) = payment else { return Ok((receipt, None)) };
         let terms = payment.terms();
         let key = RouteKey {
             environment: terms.tenant.environment(),
@@ -104,8 +84,41 @@ impl ResolveReceipt {
             partner: false,
         };
         let routes = self.directory.routes(terms.tenant.merchant()).await?;
-        let route = routes.iter().find(|route| route.key() == key);
-        let fee = route.and_then(|route| route.fee(received).ok()).unwrap_or(payment.state().fee);
-        Ok(fee.min(received.minor()))
+        let route = routes.iter().find(|route| route.key() == key).cloned();
+        Ok((receipt, Some(Payable { payment, route })))
+    }
+
+    /// The payment of a receipt completed with what arrived.
+    fn complete(
+        &self,
+        receipt: &Receipt,
+        payable: Option<Payable>,
+        at: Timestamp,
+    ) -> Result<Changes, DecideError> {
+        let not_allowed = |error: &dyn std::fmt::Display| DecideError::NotAllowed(error.to_string());
+        let payable = payable.ok_or_else(|| not_allowed(&"the receipt names no payment"))?;
+        let received = receipt.completing(&payable.payment).map_err(|error| not_allowed(&error))?;
+        let fee = payable.fee(received);
+        let trigger = match payable.payment.status() {
+            Status::Expired | Status::Cancelled => Trigger::ArriveLate,
+            _ => Trigger::Confirm,
+        };
+        let how = Moves { received: Some((received, fee)), ..Moves::new(at, &*self.entropy) };
+        chain(payable.payment, &[trigger], &how).map_err(|error| not_allowed(&error))
+    }
+}
+
+/// A payment that a receipt names.
+struct Payable {
+    payment: Payment,
+    route: Option<Route>,
+}
+
+impl Payable {
+    /// The fee on what arrived, by the payment's route; never more than arrived. Where the route is gone, the fee that was
+    /// agreed.
+    fn fee(&self, received: Amount) -> Minor {
+        let of_route = self.route.as_ref().and_then(|route| route.fee(received).ok());
+        of_route.unwrap_or(self.payment.state().fee).min(received.minor())
     }
 }

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Refusal};
-use quipu_kernel::{Clock, Entropy, Environment, PaymentId, Tenant};
+use quipu_commit::Commit;
+use quipu_kernel::{Clock, Environment, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
-    apply::Happening,
+    act::{Decided, act},
     changes,
-    payment::{Due, DueAction, Failure, Payment},
+    error::HearError,
+    hear::HearRail,
+    payment::{Due, DueAction, Payment},
     ports::PaymentReads,
-    status::{Status, Trigger},
+    rail_event::{RailEvent, RailEventKind},
+    status::Status,
 };
 
 /// What the payer decided.
@@ -25,26 +28,23 @@ pub enum SchemeDecision {
     Leave,
 }
 
-/// How often a decision is made anew when the payment changes under it.
-const ATTEMPTS: usize = 5;
-
 /// Plays a payment scheme. It moves payments of the test environment only, and of those only what still waits.
 pub struct PlayScheme {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
+    hear: Arc<HearRail>,
     clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
 }
 
 impl PlayScheme {
-    /// The use case over these ports.
+    /// The use case over these ports. What the payer decides is heard as any rail is.
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
+        hear: Arc<HearRail>,
         clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { commit, reads, clock, entropy }
+        Self { commit, reads, hear, clock }
     }
 
     /// Does what the payer decided. Where the payment no longer waits nothing changes, which is no error.
@@ -54,41 +54,51 @@ impl PlayScheme {
         id: &PaymentId,
         decision: SchemeDecision,
     ) -> Result<(), StoreUnavailable> {
-        for _ in 0..ATTEMPTS {
-            let Some(payment) = self.reads.payment(tenant, id).await? else { return Ok(()) };
-            if payment.status() != Status::Processing || tenant.environment() != Environment::Test {
-                return Ok(());
-            }
-            let Some(changes) = self.decided(payment, decision) else { return Ok(()) };
-            match self.commit.commit(changes).await {
-                Ok(_) => return Ok(()),
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(refusal)) => {
-                    return Err(StoreUnavailable::Failed(refusal.to_string()));
-                }
-                Err(CommitError::Store(error)) => return Err(error),
-            }
+        match decision {
+            SchemeDecision::Approve => self.tell(tenant, id, RailEventKind::Completed).await,
+            SchemeDecision::Decline => self.tell(tenant, id, RailEventKind::Failed).await,
+            SchemeDecision::Leave => self.leave(tenant, id).await,
         }
-        Err(StoreUnavailable::Overloaded)
     }
 
-    fn decided(&self, payment: Payment, decision: SchemeDecision) -> Option<Changes> {
-        let now = self.clock.now();
-        let mut happening = Happening::new(now, &*self.entropy);
-        let trigger = match decision {
-            SchemeDecision::Approve => Trigger::Confirm,
-            SchemeDecision::Decline => Trigger::Fail,
-            SchemeDecision::Leave => {
-                let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
-                return Some(changes::postponed(&payment, now, end));
-            }
+    async fn tell(
+        &self,
+        tenant: Tenant,
+        id: &PaymentId,
+        kind: RailEventKind,
+    ) -> Result<(), StoreUnavailable> {
+        let Some(payment) = self.waiting(tenant, id).await? else { return Ok(()) };
+        let declined = kind == RailEventKind::Failed;
+        let event = RailEvent {
+            id: format!("scheme:{id}:{}", kind.as_str()),
+            kind,
+            rail_reference: id.as_str().to_owned(),
+            amount: Some(payment.terms().amount),
+            currency: Some(payment.terms().currency),
+            occurred_at: Some(self.clock.now()),
+            code: declined.then(|| "DECLINED".to_owned()),
+            message: declined.then(|| "the payer declined on the scheme's page".to_owned()),
         };
-        if decision == SchemeDecision::Decline {
-            happening.failure = Some(Failure {
-                code: "DECLINED".to_owned(),
-                message: "the payer declined on the scheme's page".to_owned(),
-            });
+        match self.hear.run_then(&payment.terms().rail, &event, &payment, None).await {
+            Ok(_) => Ok(()),
+            Err(HearError::Unbookable(error)) => Err(StoreUnavailable::Failed(error.to_string())),
+            Err(HearError::Store(error)) => Err(error),
         }
-        payment.apply(trigger, happening).ok()
+    }
+
+    /// Nothing is due any more but the end of its time.
+    async fn leave(&self, tenant: Tenant, id: &PaymentId) -> Result<(), StoreUnavailable> {
+        let decide = |payment: Option<Payment>| {
+            let Some(payment) = payment else { return Ok(Decided::Stay(())) };
+            let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
+            Ok(Decided::Change(changes::postponed(&payment, self.clock.now(), end), ()))
+        };
+        act(&*self.commit, None, || self.waiting(tenant, id), decide).await
+    }
+
+    async fn waiting(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+        let payment = self.reads.payment(tenant, id).await?;
+        let plays = tenant.environment() == Environment::Test;
+        Ok(payment.filter(|payment| plays && payment.status() == Status::Processing))
     }
 }

@@ -10,6 +10,7 @@ use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use crate::{
+    act::{Decided, act},
     apply::Happening,
     changes,
     error::{HearError, SettleError},
@@ -38,9 +39,6 @@ const RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// When a rail that takes no calls is tried again.
 const BUSY_FOR: Duration = Duration::from_secs(15);
-
-/// How often an outcome is decided anew because the payment moved meanwhile.
-const TRIES: u8 = 4;
 
 /// What the gateway itself concludes of a payment.
 enum Outcome {
@@ -260,41 +258,30 @@ impl SettlePayment {
         action: DueAction,
     ) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
-        let mut claimed = Some(claimed);
-        for _ in 0..TRIES {
-            let is_claimed = claimed.is_some();
-            let payment = match claimed.take() {
-                Some(payment) => payment,
-                None => match self.reads.payment(tenant, &id).await? {
-                    Some(payment) => payment,
-                    None => return Ok(()),
-                },
-            };
+        let (mut last, mut is_claimed) = (claimed.clone(), true);
+        let read = || async { Ok(self.reads.payment(tenant, &id).await?) };
+        let decide = |found: Option<Payment>| {
+            let is_claimed = std::mem::replace(&mut is_claimed, false);
+            let Some(payment) = found else { return Ok(Decided::Stay(())) };
+            last = payment.clone();
             let now = self.clock.now();
             let mut happening = Happening::new(now, &*self.entropy);
             if let Outcome::Failed(failure) = outcome {
                 happening.failure = Some(failure.clone());
             }
-            let original = payment.clone();
-            let Ok(changes) = payment.apply(outcome.trigger(&original), happening) else {
+            Ok(match payment.apply(outcome.trigger(&last), happening) {
+                Ok(changes) => Decided::Change(changes, ()),
                 // The table knows no such move. What was due is done with, unless it is already something else.
-                return if is_claimed {
-                    self.commit_unless_stale(changes::postponed(&original, now, None)).await
-                } else {
-                    Ok(())
-                };
-            };
-            match self.commit.commit(changes).await {
-                Err(CommitError::Refused(Refusal::Stale)) => {}
-                Err(CommitError::Refused(Refusal::Posting(error))) => {
-                    let due = Due { at: now.plus(RETRY_AFTER), action };
-                    self.commit_unless_stale(changes::postponed(&original, now, Some(due))).await?;
-                    return Err(SettleError::Unbookable(error));
-                }
-                other => return other.map(drop).or_else(stale_is_success),
-            }
+                Err(_) if is_claimed => Decided::Change(changes::postponed(&last, now, None), ()),
+                Err(_) => Decided::Stay(()),
+            })
+        };
+        let concluded: Result<(), SettleError> = act(&*self.commit, Some(Some(claimed)), read, decide).await;
+        if let Err(SettleError::Unbookable(_)) = concluded {
+            let due = Due { at: self.clock.now().plus(RETRY_AFTER), action };
+            self.commit_unless_stale(changes::postponed(&last, self.clock.now(), Some(due))).await?;
         }
-        Err(SettleError::KeptChanging)
+        concluded
     }
 
     async fn commit_unless_stale(&self, changes: Changes) -> Result<(), SettleError> {

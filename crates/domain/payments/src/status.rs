@@ -167,4 +167,19 @@ impl Trigger {
         Self::RefundPart,
         Self::RefundRest,
     ];
+
+    /// What it makes of a payment, in a sentence that refuses it: "a payment that is failed cannot be …".
+    pub(crate) const fn participle(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancelled",
+            Self::Submit => "submitted",
+            Self::Confirm => "completed",
+            Self::Fail => "failed",
+            Self::Expire => "expired",
+            Self::GiveUp => "given up",
+            Self::ArriveLate => "completed late",
+            Self::Return => "returned",
+            Self::RefundPart | Self::RefundRest => "refunded",
+        }
+    }
 }

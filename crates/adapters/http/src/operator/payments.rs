@@ -28,7 +28,7 @@ pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
 
 /// A payment with its timeline.
 pub(super) async fn whole(call: &Call, payment: &Payment) -> Result<Value, ApiError> {
-    let timeline = call.state.services.money.timeline(payment.terms().tenant, payment.id()).await?;
+    let timeline = call.state.services.money.timeline(payment).await?;
     let mut shown = operator_record(payment);
     shown["alerted_at"] = json!(timeline.alerted_at);
     shown["timeline"] =

@@ -30,7 +30,6 @@ const CREATE: Operation = op("createPayment", "Create a payment")
         ErrorCode::AmountOutOfRange,
         ErrorCode::PartnerPayoutNotReady,
         ErrorCode::InsufficientBalance,
-        ErrorCode::RailRejected,
         ErrorCode::DuplicateMerchantReference,
         ErrorCode::IdempotencyKeyInUse,
         ErrorCode::IdempotencyKeyMismatch,

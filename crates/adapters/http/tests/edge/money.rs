@@ -23,7 +23,7 @@ impl MoneyReads for NoMoney {
         Ok((Vec::new(), 0))
     }
 
-    async fn timeline(&self, _: Tenant, _: &PaymentId) -> Result<Timeline, StoreUnavailable> {
+    async fn timeline(&self, _: &Payment) -> Result<Timeline, StoreUnavailable> {
         Ok(Timeline::default())
     }
 

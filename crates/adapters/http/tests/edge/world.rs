@@ -167,7 +167,7 @@ impl World {
         let money = Arc::new(NoMoney);
         let decide = DecidePayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
         let refund = RefundPayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
-        let hear = HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
+        let hear = Arc::new(HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone()));
         let resolve = ResolveReceipt::new(
             books.clone(),
             money.clone(),
@@ -185,7 +185,7 @@ impl World {
                 rails.clone(),
                 clock.clone(),
             )),
-            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), clock.clone(), entropy.clone())),
+            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), hear.clone(), clock.clone())),
             viewers: Arc::new(Viewers::default()),
         };
         let hooks = Arc::new(FakeHooks::default());
@@ -202,7 +202,7 @@ impl World {
             decide: Arc::new(decide),
             refund: Arc::new(refund),
             resolve: Arc::new(resolve),
-            hear: Arc::new(hear),
+            hear,
             money,
             tickets: Arc::new(TicketOffice::new(ports, TicketPeriods::default())),
             ticket_reads: desk.clone(),

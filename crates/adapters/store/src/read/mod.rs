@@ -2,6 +2,7 @@
 
 mod bank;
 mod count;
+mod deliveries;
 mod first_pages;
 mod ledger;
 mod money;

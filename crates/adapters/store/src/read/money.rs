@@ -42,11 +42,12 @@ impl MoneyReads for Store {
         Ok(found.await?)
     }
 
-    async fn timeline(&self, tenant: Tenant, id: &PaymentId) -> Result<Timeline, StoreUnavailable> {
-        let id = id.clone();
-        let found = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move { timeline::of(conn, tenant, id.as_str()).await })
-        });
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable> {
+        let payment = payment.clone();
+        let found = self
+            .inner
+            .engine
+            .read(move |conn: &mut Connection| Box::pin(async move { timeline::of(conn, &payment).await }));
         Ok(found.await?)
     }
 

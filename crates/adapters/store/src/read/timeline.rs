@@ -2,9 +2,9 @@
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Amount, Tenant, Timestamp};
-use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Refund, Timeline};
+use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, StatusLine, Timeline};
 
-use super::receipts;
+use super::{deliveries, receipts};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -19,10 +19,14 @@ type AuditColumns = (i64, String, String, String);
 type RefundColumns = (String, String, i64, Option<String>, Option<String>, i64);
 
 /// Everything, of one state of the database, each list in the order of time.
-pub(crate) async fn of(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Timeline, Fault> {
+pub(crate) async fn of(conn: &mut Connection, payment: &Payment) -> Result<Timeline, Fault> {
+    let (tenant, id) = (payment.terms().tenant, payment.id().as_str());
     conn.begin_snapshot().await?;
+    let events = told(conn, tenant, id).await?;
     let timeline = Timeline {
-        events: told(conn, tenant, id).await?,
+        statuses: StatusLine::told_by(&events),
+        deliveries: deliveries::of_payment(conn, payment, &events).await?,
+        events,
         entries: moved(conn, tenant, id).await?,
         callbacks: heard(conn, tenant, id).await?,
         receipts: receipts::of_payment(conn, tenant, id).await?,

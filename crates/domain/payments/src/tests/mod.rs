@@ -3,6 +3,7 @@
 //! [`store::FakeStore`] stands in for a store and judges every commit by the rules of the port and the ledger's own
 //! arithmetic; rails are mocks, since other people own them.
 
+mod bank_export;
 mod cancel_and_adjust;
 mod create;
 mod directory;

@@ -240,7 +240,7 @@ impl MoneyReads for FakeStore {
         unreachable!("no use case searches")
     }
 
-    async fn timeline(&self, _: Tenant, _: &PaymentId) -> Result<Timeline, StoreUnavailable> {
+    async fn timeline(&self, _: &Payment) -> Result<Timeline, StoreUnavailable> {
         unreachable!("no use case shows a timeline")
     }
 

@@ -1,0 +1,70 @@
+//! Which endpoints heard of the events of one payment.
+
+use std::collections::HashMap;
+
+use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
+use quipu_kernel::{EventId, Timestamp};
+use quipu_payments::{DeliveryLine, EventLine, Payment};
+use quipu_webhooks::{DeliveryStatus, Source};
+
+use crate::{
+    connection::{Connection, load},
+    error::Fault,
+    schema::{deliveries, webhook_endpoints as endpoints},
+    stored::from_json,
+    tables::deliveries::code,
+};
+
+type DeliveryColumns = (String, String, i32, Option<i64>, Option<String>, Option<String>);
+
+/// The deliveries of these events, each event's by endpoint. Deliveries are kept by endpoint, so that they are looked for
+/// at those that can have heard: the configured ones, which are few, and the one that the payment named.
+pub(crate) async fn of_payment(
+    conn: &mut Connection,
+    payment: &Payment,
+    events: &[EventLine],
+) -> Result<Vec<DeliveryLine>, Fault> {
+    let terms = payment.terms();
+    let (merchant, environment) = (terms.tenant.merchant().0, terms.tenant.environment().as_str());
+    let named = terms.webhook.as_ref().map_or("", |webhook| webhook.url.as_str());
+    let of_request = endpoints::source.eq(Source::InRequest.as_str()).and(endpoints::url.eq(named));
+    let query = endpoints::table
+        .filter(endpoints::merchant_id.eq(merchant))
+        .filter(endpoints::environment.eq(environment))
+        .filter(endpoints::removed_at.is_null())
+        .filter(endpoints::source.eq(Source::Admin.as_str()).or(of_request))
+        .select((endpoints::id, endpoints::url));
+    let urls: HashMap<String, String> = load!(conn, (String, String), query)?.into_iter().collect();
+    let listening: Vec<&str> = urls.keys().map(String::as_str).collect();
+    let told: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
+    let query = deliveries::table
+        .filter(deliveries::merchant_id.eq(merchant))
+        .filter(deliveries::environment.eq(environment))
+        .filter(deliveries::endpoint_id.eq_any(&listening))
+        .filter(deliveries::event_id.eq_any(&told))
+        .order((deliveries::event_id.asc(), deliveries::endpoint_id.asc()))
+        .select((
+            deliveries::endpoint_id,
+            deliveries::event_id,
+            deliveries::status,
+            deliveries::due_at,
+            deliveries::attempts,
+            deliveries::error,
+        ));
+    let rows = load!(conn, DeliveryColumns, query)?;
+    rows.into_iter().map(|row| line(row, &urls)).collect()
+}
+
+fn line(row: DeliveryColumns, urls: &HashMap<String, String>) -> Result<DeliveryLine, Fault> {
+    let (endpoint_id, event_id, status, due_at, attempts, error) = row;
+    let status = DeliveryStatus::ALL.into_iter().find(|known| code(*known) == status);
+    Ok(DeliveryLine {
+        event_id: EventId::restore(event_id),
+        url: urls.get(&endpoint_id).cloned().unwrap_or_default(),
+        endpoint_id,
+        status: status.ok_or_else(|| Fault::Corrupt("a delivery's status".to_owned()))?,
+        error,
+        next_attempt_at: due_at.map(Timestamp::from_millis),
+        attempts: attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?,
+    })
+}

@@ -1,0 +1,60 @@
+//! Acting on a payment: what was decided on it as it stood is committed, and decided anew where it moved meanwhile.
+
+use quipu_commit::{Changes, Commit, CommitError, Refusal};
+use quipu_merchants::StoreUnavailable;
+
+/// How often something is decided anew. Of many who act on one payment at the same time, one gets through at each try.
+const TRIES: u8 = 64;
+
+/// What follows from a look at a payment.
+pub(crate) enum Decided<T> {
+    /// These changes, and what is to be told once they are committed.
+    Change(Changes, T),
+    /// Nothing changes, and this is to be told.
+    Stay(T),
+}
+
+/// Decides on what was `found`, or else is read, and commits; where something of it has changed before the commit it is
+/// read and decided anew. `decide` tells by its error why nothing may be done.
+pub(crate) async fn act<Found, Told, E, Reading>(
+    commit: &dyn Commit,
+    found: Option<Found>,
+    read: impl Fn() -> Reading,
+    decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
+) -> Result<Told, E>
+where
+    E: From<CommitError>,
+    Reading: Future<Output = Result<Found, E>>,
+{
+    act_unless_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), found, read, decide).await
+}
+
+/// The same, where `is_overtaken` says which refusals mean that it is to be decided anew.
+pub(crate) async fn act_unless_overtaken<Found, Told, E, Reading>(
+    commit: &dyn Commit,
+    is_overtaken: impl Fn(&Refusal) -> bool,
+    mut found: Option<Found>,
+    read: impl Fn() -> Reading,
+    mut decide: impl FnMut(Found) -> Result<Decided<Told>, E>,
+) -> Result<Told, E>
+where
+    E: From<CommitError>,
+    Reading: Future<Output = Result<Found, E>>,
+{
+    for _ in 0..TRIES {
+        let standing = match found.take() {
+            Some(found) => found,
+            None => read().await?,
+        };
+        let (changes, told) = match decide(standing)? {
+            Decided::Change(changes, told) => (changes, told),
+            Decided::Stay(told) => return Ok(told),
+        };
+        match commit.commit(changes).await {
+            Ok(_) => return Ok(told),
+            Err(CommitError::Refused(refusal)) if is_overtaken(&refusal) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(CommitError::Store(StoreUnavailable::Overloaded).into())
+}
