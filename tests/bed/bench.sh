@@ -8,6 +8,9 @@ cd "$(dirname "$0")/../.."
 need cc build-essential
 need pgbench postgresql
 
+# Every viewer of a hosted page is a descriptor, here and in the gateway.
+ulimit -n 40000 2>/dev/null || ulimit -n "$(ulimit -Hn)"
+
 cargo build --release --locked -p quipu -p quipu-tests --bins
 target=${CARGO_TARGET_DIR:-$PWD/target}
 export QUIPU_BIN="$target/release/quipu"

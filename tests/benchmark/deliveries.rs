@@ -39,9 +39,10 @@ const TIMED: u32 = 400;
 pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let receiver = Ear::open();
     let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
-    let (plain, heard) = (gateway.merchant().await, gateway.merchant().await);
+    let (quiet, told) = (gateway.merchant().await, gateway.merchant().await);
     let endpoint = json!({ "url": format!("http://127.0.0.1:{}/", receiver.port) });
-    heard.api.post("/api/v1/webhooks", &endpoint).await.ok();
+    told.fund("ARS", 1_000_000_000).await;
+    told.api.post("/api/v1/webhooks", &endpoint).await.ok();
     let mut rows = Vec::new();
     let pressure = Pressure { connections: 128, time: plan.time };
     let mut press = |operation, merchant_id, key: String| {
@@ -58,11 +59,11 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
             cost: Some((f64::NAN, memory)),
         });
     };
-    press(PLAIN, plain.id, key_of(&plain).await);
-    press(HEARD, heard.id, key_of(&heard).await);
-    rows.push(receiver.catch_up(BACKLOG, total(&heard).await).await);
-    rows.push(arrivals(&receiver, &heard).await);
-    rows.push(drain(&receiver, &mut gateway, &heard, plan.payments / 10).await);
+    press(PLAIN, quiet.id, key_of(&quiet).await);
+    press(HEARD, told.id, key_of(&told).await);
+    rows.push(receiver.catch_up(BACKLOG, total(&told).await).await);
+    rows.push(arrivals(&receiver, &told).await);
+    rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);
     let peak = process::memory_mebibytes(gateway.pid()).1;
     (rows, peak)
 }

@@ -1,8 +1,7 @@
 //! Measures the release binary over HTTP on both databases, and what they can do without it. `make bench` runs it.
 //!
 //! `quipu-bench FILE` writes the report to FILE. `QUIPU_BENCH_SECONDS` (5) is the time for each measurement,
-//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (`core,due,webhooks,tickets`) what is
-//! measured.
+//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (all of [`PARTS`]) what is measured.
 
 mod ceiling;
 mod deliveries;
@@ -12,6 +11,8 @@ mod pgbench;
 mod process;
 mod report;
 mod support;
+mod uploads;
+mod viewers;
 mod workload;
 
 use std::{
@@ -41,7 +42,7 @@ pub(crate) const PGBENCH_ONE: &str = "pgbench TPC-B, 1 branch";
 pub(crate) const PGBENCH_MANY: &str = "pgbench TPC-B, 128 branches";
 
 /// What is measured unless `QUIPU_BENCH_PARTS` names fewer.
-const PARTS: &str = "core,due,webhooks,tickets";
+const PARTS: &str = "core,due,webhooks,tickets,uploads,viewers";
 
 const CALLERS: [usize; 3] = [1, 32, 128];
 
@@ -78,6 +79,14 @@ async fn main() {
         }
         if is_wanted("tickets") {
             chapter.rows.extend(support::rates(database, plan).await);
+        }
+        if is_wanted("uploads") {
+            chapter.rows.extend(uploads::rates(database, plan).await);
+        }
+        if is_wanted("viewers") {
+            let (rows, watching) = viewers::rates(database, plan).await;
+            chapter.rows.extend(rows);
+            chapter.watching = Some(watching);
         }
         chapters.push(chapter);
     }

@@ -24,6 +24,13 @@ pub(crate) fn memory_mebibytes(pid: u32) -> (f64, f64) {
     (read("VmRSS"), read("VmHWM"))
 }
 
+/// How many descriptors a process of this user may open.
+pub(crate) fn descriptors() -> usize {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|soft| soft.parse().ok()).unwrap_or(1_024)
+}
+
 /// Processor, cores and memory, in one line.
 pub(crate) fn machine() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 use quipu_tests::Database;
 
-use crate::{deliveries, support};
+use crate::{deliveries, support, uploads, viewers, viewers::Watching};
 
 /// One measurement.
 pub(crate) struct Row {
@@ -30,6 +30,8 @@ pub(crate) struct Chapter {
     pub(crate) peak_mebibytes: f64,
     /// The same while it delivered webhooks.
     pub(crate) peak_delivering: f64,
+    /// What streams of hosted pages cost.
+    pub(crate) watching: Option<Watching>,
 }
 
 /// What a database is called.
@@ -49,6 +51,7 @@ impl Chapter {
             ready_milliseconds: f64::NAN,
             peak_mebibytes: f64::NAN,
             peak_delivering: f64::NAN,
+            watching: None,
         }
     }
 
@@ -64,6 +67,27 @@ impl Chapter {
                 100.0 * self.rate(deliveries::HEARD, 128) / alone,
                 100.0 * self.rate(deliveries::DRAIN, 0) / alone,
                 self.peak_delivering,
+            );
+        }
+        let calm = self.rate(uploads::CALM, 128);
+        if calm.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: while a hundred files of 10 MB come in at once, creations are {:.0} % of those without.",
+                self.database,
+                100.0 * self.rate(uploads::BUSY, 128) / calm,
+            );
+        }
+        if let Some(watching) = self.watching {
+            let _ = writeln!(
+                text,
+                "- {}: with {} open streams of hosted pages, creations are {:.0} % of those without; a stream takes {:.1} KiB; \
+                 a change has reached the last of 5000 viewers after {:.0} ms.",
+                self.database,
+                watching.viewers,
+                100.0 * self.rate(viewers::WATCHED, 128) / self.rate(viewers::UNWATCHED, 128),
+                watching.kibibytes_each,
+                watching.last_heard.as_secs_f64() * 1_000.0,
             );
         }
         let unfiltered = self.median_milliseconds(support::TICKETS);
