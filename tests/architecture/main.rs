@@ -32,7 +32,8 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "async-trait",
         ],
     ),
-    // Pages are text made of payments: templates, messages and codes are computed, and a logo is drawn again in memory.
+    // Pages are text made of payments: templates, messages and codes are computed, and a logo is drawn again in memory,
+    // and guides are written as HTML.
     (
         "quipu-pages",
         &[
@@ -44,6 +45,7 @@ const DOMAIN: &[(&str, &[&str])] = &[
             "fast_qr",
             "fluent-bundle",
             "image",
+            "pulldown-cmark",
             "unic-langid",
         ],
     ),

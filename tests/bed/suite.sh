@@ -10,6 +10,7 @@ need pg_dump postgresql-client
 # The documented lines and signers are run as a merchant would run them.
 need curl curl
 need openssl openssl
+need script bsdutils
 need python3 python3
 need node nodejs
 need php php-cli

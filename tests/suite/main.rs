@@ -27,4 +27,5 @@ mod shell;
 mod simulator;
 mod tickets;
 mod tls;
+mod traces;
 mod webhooks;

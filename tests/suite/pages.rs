@@ -442,6 +442,24 @@ async fn the_front_page_leads_on(database: Database) {
     for link in ["/api/v1/docs", "/api/v1/openapi.json", "/payment-pages/"] {
         assert!(page.text.contains(link), "{link}");
     }
+    let guides: Vec<_> = page
+        .text
+        .split("href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .filter(|link| link.contains("/guides/"))
+        .collect();
+    assert!(guides.len() >= 8, "{guides:?}");
+    for guide in guides {
+        let (_, name) = guide.split_once("/guides/").expect("a guide");
+        let shown = gateway.anonymous().get(&format!("/guides/{name}")).await;
+        assert_eq!(shown.status, 200, "{shown}");
+        assert!(
+            shown.text.contains("<h1 id=") && shown.header("content-security-policy").is_some(),
+            "{shown}"
+        );
+    }
+    assert_eq!(gateway.anonymous().get("/guides/operations").await.status, 404);
     let printed = eventually("the printed lines", || async {
         Some(gateway.stdout()).filter(|printed| printed.contains("Hosted page"))
     })

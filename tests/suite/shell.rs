@@ -10,6 +10,7 @@ on_both_databases!(
     migrating_twice_changes_nothing,
     the_database_refuses_to_rewrite_the_books,
     a_bad_configuration_stops_the_start,
+    people_read_tables_and_programs_read_json,
 );
 
 #[track_caller]
@@ -171,4 +172,21 @@ async fn a_bad_configuration_stops_the_start(database: Database) {
     let output = gateway.run_elsewhere(&[], &["serve"]);
     assert!(output.status != Some(0) && output.status != Some(124), "{:?}", output.status);
     assert!(output.stderr.contains("master_key"), "{}", output.stderr);
+}
+
+async fn people_read_tables_and_programs_read_json(database: Database) {
+    let gateway = Gateway::start(database).await;
+    printed(&gateway, &["merchant", "create", "--name", "Tienda"]);
+    // `script` gives the command a terminal.
+    let on_a_terminal =
+        |words: &str| gateway.bash(&format!("script -qec \"$QUIPU {words}\" /dev/null")).ok().to_owned();
+    let table = on_a_terminal("merchant list");
+    let mut lines = table.lines().map(str::trim_end);
+    let head: Vec<_> = lines.next().expect("a head").split_whitespace().collect();
+    assert_eq!(head, ["MERCHANT_ID", "NAME", "API_VERSION", "STATUS", "CREATED_AT"]);
+    assert!(lines.next().is_some_and(|line| line.contains("  Tienda  ")), "{table}");
+    assert!(table.trim_end().ends_with("3 of 3"), "{table}");
+    assert!(on_a_terminal("check").lines().any(|line| line.split_whitespace().eq(["clean", "true"])));
+    let asked: Value = serde_json::from_str(&on_a_terminal("merchant list --json")).expect("JSON");
+    assert_eq!(asked, printed(&gateway, &["merchant", "list"]));
 }

@@ -10,9 +10,18 @@ use std::{
 
 use anyhow::{Result, anyhow};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{
+    EnvFilter, Layer as _,
+    filter::{FilterExt as _, filter_fn},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
-use crate::config::{LogFormat, Settings};
+use crate::{
+    config::{LogFormat, Settings},
+    traces::Traces,
+};
 
 /// How many lines may wait to be written.
 const QUEUE: usize = 8_192;
@@ -31,7 +40,7 @@ impl Logging {
 }
 
 /// Starts logging. `usual` is the format where none is configured. Lines are written as long as the answer lives.
-pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<Logging> {
+pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Traces>) -> Result<Logging> {
     let level = settings.log_level.as_str();
     // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the customers'
     // data. And the web server tells at length what `serve` says in a line, and calls what clients do wrong an error.
@@ -41,10 +50,16 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<Logging> {
         NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("quipu-log");
     let (queue, thread) = queue.finish(stderr());
     let logging = Logging { lost: queue.error_counter(), _thread: thread };
-    let lines = fmt().with_env_filter(filter).with_ansi(stderr().is_terminal()).with_writer(queue);
+    // Spans are for traces alone: where there are none, no span costs anything.
+    let filter = filter.and(filter_fn(is_event));
+    let lines = fmt::layer().with_ansi(stderr().is_terminal()).with_writer(queue);
+    let started = tracing_subscriber::registry().with(traces.map(Traces::layer));
     let started = match settings.log_format.unwrap_or(usual) {
-        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
-        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => {
+            let lines = lines.json().flatten_event(true).with_span_list(false).with_current_span(false);
+            started.with(lines.with_filter(filter)).try_init()
+        }
+        LogFormat::Text => started.with(lines.with_filter(filter)).try_init(),
     };
     started.map_err(|error| anyhow!("logging cannot be started: {error}"))?;
     // A panic is a line like any other, so that whoever reads JSON reads this too.
@@ -54,4 +69,8 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat) -> Result<Logging> {
         tracing::error!(backtrace, "{panic}");
     }));
     Ok(logging)
+}
+
+fn is_event(metadata: &tracing::Metadata<'_>) -> bool {
+    metadata.is_event()
 }

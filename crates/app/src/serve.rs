@@ -22,6 +22,7 @@ use crate::{
     readiness::Parts,
     signals::Signals,
     standard_output,
+    traces::Traces,
     wire::{self, Delivering, Foundation, UseCases},
     workers::{Alert, Beat, Forget, Prune, Settle, Tend, Watched, Workers},
 };
@@ -35,7 +36,10 @@ const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
-    let logging = logging::start(settings, if dev { LogFormat::Text } else { LogFormat::Json })?;
+    // Dropped last, so that what happens while the process drains is sent too.
+    let traces = settings.otlp_url.as_deref().map(Traces::to).transpose()?;
+    let usual = if dev { LogFormat::Text } else { LogFormat::Json };
+    let logging = logging::start(settings, usual, traces.as_ref())?;
     let collected = metrics::collect(&logging)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();

@@ -44,6 +44,7 @@ pub(super) fn all() -> Vec<Route> {
         (&get, "/readyz", Nobody),
         (&get, "/.well-known/jwks.json", Nobody),
         (&get, "/", Nobody),
+        (&get, "/guides/{name}", Nobody),
         (&get, "/assets/{name}", Nobody),
         (&get, "/logos/{name}", Nobody),
         (&get, "/payment-pages/{token}", Nobody),

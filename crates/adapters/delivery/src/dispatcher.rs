@@ -10,6 +10,7 @@ use quipu_webhooks::{
     Attempted, Courier, DeliveryQueue, Endpoint, Handover, Outcome, Owed, RetryPolicy, SendProblem, Spread,
 };
 use tokio::sync::{Notify, mpsc, watch};
+use tracing::Instrument;
 
 use crate::{
     board::{Board, Going, Places},
@@ -185,7 +186,9 @@ impl Inner {
             let delay = begun.since(owed.due_at).as_secs_f64();
             metrics::histogram!("quipu_webhook_delay_seconds").record(delay);
         }
-        let attempted = parts.courier.attempt(&owed.endpoint, &owed.event_id, &owed.payload).await;
+        let span = tracing::info_span!("deliver", otel.kind = "client", event_id = %owed.event_id);
+        let attempt = parts.courier.attempt(&owed.endpoint, &owed.event_id, &owed.payload);
+        let attempted = attempt.instrument(span).await;
         let result = if attempted.is_success() { "delivered" } else { "failed" };
         metrics::counter!("quipu_webhook_attempts_total", "result" => result).increment(1);
         metrics::histogram!("quipu_webhook_attempt_seconds").record(attempted.duration.as_secs_f64());

@@ -18,8 +18,9 @@ use actix_web::{
     web,
 };
 use futures_util::FutureExt;
-use quipu_kernel::Timestamp;
+use quipu_kernel::{PaymentId, Timestamp};
 use quipu_merchants::Verdict;
+use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
     body::{self, Sending},
@@ -49,7 +50,9 @@ pub(crate) async fn dispatch(
     let now = state.services.clock.now();
     let begun = Instant::now();
     let mut entrance = Entrance::new(row, Arc::clone(&state), request.clone(), payload.into_inner(), now);
-    let outcome = match AssertUnwindSafe(entrance.open()).catch_unwind().await {
+    let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
+    let span = span(row, &request, &request_id);
+    let outcome = match AssertUnwindSafe(entrance.open()).catch_unwind().instrument(span.clone()).await {
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
     };
@@ -57,7 +60,8 @@ pub(crate) async fn dispatch(
     let verdict = verdict.as_ref();
     let rest = entrance.leave(verdict.is_none_or(|verdict| verdict.allowed)).await;
     let place = Place { route: Some(row.path()), family: row.family(), credentials: row.credentials() };
-    let (mut response, took) = finish(&state, &request, &place, (now, begun), outcome);
+    let (mut response, took) = finish(&request_id, &request, &place, (now, begun), outcome);
+    span.record("http.response.status_code", response.status().as_u16());
     if let Some(verdict) = verdict {
         write_verdict(response.headers_mut(), verdict);
     }
@@ -70,6 +74,27 @@ pub(crate) async fn dispatch(
         response = response.set_body(BoxBody::new(()));
     }
     sending(response, turn, rest)
+}
+
+/// One call, for traces. It names the route and not the path, which a caller may have filled with anything.
+fn span(row: &RouteRow, request: &HttpRequest, request_id: &HeaderValue) -> Span {
+    let span = tracing::info_span!(
+        "call",
+        otel.name = format!("{} {}", row.method(), row.path()),
+        otel.kind = "server",
+        http.request.method = row.method(),
+        http.route = row.path(),
+        http.response.status_code = Empty,
+        request_id = request_id.to_str().unwrap_or_default(),
+        payment_id = Empty,
+    );
+    if !span.is_disabled() {
+        let named = ["id", "payment_id"].into_iter().find_map(|name| request.match_info().get(name));
+        if let Some(payment) = named.filter(|name| name.parse::<PaymentId>().is_ok()) {
+            span.record("payment_id", payment);
+        }
+    }
+    span
 }
 
 /// Begins an exchange on the connection of a request.
@@ -98,7 +123,8 @@ pub(crate) async fn refuse(
         || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
     let now = state.services.clock.now();
     let place = Place { route: None, family, credentials: Credentials::None };
-    let (response, _) = finish(&state, &request, &place, (now, begun), Err(error));
+    let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
+    let (response, _) = finish(&request_id, &request, &place, (now, begun), Err(error));
     sending(response, turn, (!is_over).then_some(rest))
 }
 
@@ -109,7 +135,9 @@ pub(crate) async fn options(state: Arc<AppState>, request: HttpRequest, allow: S
     let mut response = HttpResponse::build(StatusCode::NO_CONTENT);
     response.insert_header((header::ALLOW, allow));
     let place = Place { route: None, family: Family::Api, credentials: Credentials::None };
-    sending(finish(&state, &request, &place, (now, begun), Ok(response.finish())).0, turn, None)
+    let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
+    let finished = finish(&request_id, &request, &place, (now, begun), Ok(response.finish()));
+    sending(finished.0, turn, None)
 }
 
 /// Where in the table a request arrived.
@@ -122,13 +150,12 @@ struct Place {
 /// Writes the answer's common headers, and to the log what happened and how long it took. A line names the route and not
 /// the path, which a caller may have filled with anything.
 fn finish(
-    state: &AppState,
+    request_id: &HeaderValue,
     request: &HttpRequest,
     place: &Place,
     (now, begun): (Timestamp, Instant),
     outcome: Outcome,
 ) -> (HttpResponse, Duration) {
-    let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let (shown_id, route) = (request_id.to_str().unwrap_or_default(), place.route);
     let mut response = match outcome {
         Ok(response) => response,
@@ -156,7 +183,7 @@ fn finish(
     );
     let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
-    headers.insert(request_id::X_REQUEST_ID, request_id);
+    headers.insert(request_id::X_REQUEST_ID, request_id.clone());
     if is_unauthorized {
         for challenge in place.credentials.challenges() {
             headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -31,7 +31,7 @@ pub(crate) struct Restore {
 impl Backup {
     /// Copies the database, while servers go on to write, and prints what was copied and what was not.
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
-        let _logging = logging::start(settings, LogFormat::Text)?;
+        let _logging = logging::start(settings, LogFormat::Text, None)?;
         wire::require_database(settings)?;
         let bytes = quipu_store::back_up(&wire::store_settings(settings), &self.file)?;
         let attachments = match &settings.attachments.at {
@@ -51,7 +51,7 @@ impl Restore {
     /// Makes the database out of a copy, brings it up to date, and verifies the books. They are in place whatever the
     /// report says; the exit status is 1 if anything is wrong with them.
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
-        let _logging = logging::start(settings, LogFormat::Text)?;
+        let _logging = logging::start(settings, LogFormat::Text, None)?;
         DataFolder::open(&settings.data_dir)?;
         let _lock = settings.embedded_database().map(ServingLock::of_database).transpose()?;
         let runtime = session::runtime()?;

@@ -15,7 +15,7 @@ use crate::{
 
 /// Applies what the database lacks and prints what that was. With `existing` it makes no database.
 pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
-    let _logging = logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text, None)?;
     if existing {
         wire::require_database(settings)?;
     }
@@ -33,7 +33,7 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
 
 /// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
 pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
-    let _logging = logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text, None)?;
     wire::require_database(settings)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings).await?;

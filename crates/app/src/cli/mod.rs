@@ -15,6 +15,7 @@ mod payment;
 mod receipt;
 mod routes;
 mod session;
+mod table;
 mod values;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -34,7 +35,7 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// Where the configuration and the data are.
+/// Where the configuration and the data are, and how results are printed.
 #[derive(Debug, Args)]
 struct Places {
     /// The configuration file; `quipu.toml` of the working folder, if there is one, unless given
@@ -43,6 +44,9 @@ struct Places {
     /// The data folder; beats `data_dir` of the configuration
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Print JSON on a terminal too; what is piped is JSON anyhow
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -101,6 +105,9 @@ enum Command {
 impl Cli {
     /// Runs the command to its end.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if self.places.json {
+            session::print_json_everywhere();
+        }
         let settings = Settings::load(self.places.config.as_deref(), self.places.data.as_deref())?;
         match self.command {
             Command::Serve { dev } => serve::run(&settings, dev),

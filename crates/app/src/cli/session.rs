@@ -1,12 +1,17 @@
 //! What a command that ends by itself works with.
 
-use std::process::ExitCode;
+use std::{
+    io::{IsTerminal, stdout},
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use anyhow::{Context, Result, bail};
 use quipu_kernel::MerchantId;
 use quipu_merchants::{Directory, DirectoryError, Merchant};
 use serde::Serialize;
 
+use super::table;
 use crate::{
     config::{LogFormat, Settings},
     data_folder::DataFolder,
@@ -21,7 +26,7 @@ pub(super) fn run(
     settings: &Settings,
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
-    let _logging = logging::start(settings, LogFormat::Text)?;
+    let _logging = logging::start(settings, LogFormat::Text, None)?;
     wire::require_database(settings)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
@@ -55,8 +60,19 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 
-/// Prints a result: JSON, so that it can be piped.
+/// Whether results are JSON even where a person reads them.
+static JSON_EVERYWHERE: AtomicBool = AtomicBool::new(false);
+
+/// Has every result printed as JSON, on a terminal too.
+pub(super) fn print_json_everywhere() {
+    JSON_EVERYWHERE.store(true, Ordering::Relaxed);
+}
+
+/// Prints a result: laid out for a person at a terminal, as JSON for programs and files.
 pub(super) fn print(result: &impl Serialize) -> Result<()> {
+    if stdout().is_terminal() && !JSON_EVERYWHERE.load(Ordering::Relaxed) {
+        return standard_output::write(&table::laid_out(&serde_json::to_value(result)?));
+    }
     let mut text = serde_json::to_string_pretty(result)?;
     text.push('\n');
     standard_output::write(&text)

@@ -60,6 +60,8 @@ pub(crate) struct Settings {
     /// `None` means JSON, or text with `--dev`.
     pub(crate) log_format: Option<LogFormat>,
     pub(crate) log_level: String,
+    /// Where traces go.
+    pub(crate) otlp_url: Option<String>,
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) redirectpay_alert_after: Duration,
@@ -120,6 +122,7 @@ impl Settings {
             retired_master_keys: from.take("retired_master_keys", values::secrets).unwrap_or_default(),
             log_format: from.take("log.format", values::log_format),
             log_level: from.take("log.level", values::log_level).unwrap_or_else(|| "info".to_owned()),
+            otlp_url: from.take("tracing.otlp_url", values::web_url),
             simulator_delay: from.take("simulator.delay", values::duration).unwrap_or(Duration::from_secs(2)),
             redirectpay_cancel_after: from
                 .take("redirectpay.cancel_after", values::duration)

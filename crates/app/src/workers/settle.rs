@@ -7,6 +7,7 @@ use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::SettlePayment;
 use tokio::{task::JoinSet, time::Instant};
+use tracing::Instrument;
 
 use super::{StopSignal, back_off, log_panic};
 
@@ -89,7 +90,8 @@ impl Settle {
         }
         for work in claimed {
             metrics::histogram!("quipu_due_delay_seconds").record(now.since(work.due).as_secs_f64());
-            attending.spawn(attend(Arc::clone(&self.use_case), work, until));
+            let span = tracing::info_span!("settle", payment_id = work.subject);
+            attending.spawn(attend(Arc::clone(&self.use_case), work, until).instrument(span));
         }
         Ok(Duration::ZERO)
     }

@@ -10,10 +10,12 @@ use crate::accent::style_sheet;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
+const GUIDE: &str = include_str!("../assets/guide.css");
 const ICON: &str = include_str!("../assets/icon.svg");
 
 static STYLE_NAME: LazyLock<String> = LazyLock::new(|| named("page", STYLE, "css"));
 static SCRIPT_NAME: LazyLock<String> = LazyLock::new(|| named("page", SCRIPT, "js"));
+static GUIDE_NAME: LazyLock<String> = LazyLock::new(|| named("guide", GUIDE, "css"));
 static ICON_NAME: LazyLock<String> = LazyLock::new(|| named("icon", ICON, "svg"));
 
 fn named(stem: &str, content: &str, ending: &str) -> String {
@@ -40,6 +42,9 @@ pub fn asset(name: &str) -> Option<Asset> {
     if name == *SCRIPT_NAME {
         return asset("text/javascript; charset=utf-8", SCRIPT);
     }
+    if name == *GUIDE_NAME {
+        return asset("text/css; charset=utf-8", GUIDE);
+    }
     if name == *ICON_NAME {
         return asset("image/svg+xml", ICON);
     }
@@ -55,6 +60,10 @@ pub(crate) fn style(root: &str) -> String {
 
 pub(crate) fn script(root: &str) -> String {
     format!("{root}/assets/{}", *SCRIPT_NAME)
+}
+
+pub(crate) fn guide_style(root: &str) -> String {
+    format!("{root}/assets/{}", *GUIDE_NAME)
 }
 
 pub(crate) fn icon(root: &str) -> String {

@@ -7,7 +7,7 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
-use quipu_pages::{FrontLink, asset, front, policy};
+use quipu_pages::{FrontLink, GUIDES, Guide, asset, front, policy};
 
 use crate::{
     call::{Call, Outcome},
@@ -42,8 +42,15 @@ pub(crate) async fn front_page(call: Call) -> Outcome {
         link("Machine-readable description", "/api/v1/openapi.json", "/api/v1/openapi.json"),
         link("Whether the service is ready", "/readyz", "/readyz"),
     ];
+    links.extend(GUIDES.iter().map(|guide| link("Guide", &format!("/guides/{}", guide.name), guide.title)));
     links.extend(call.state.settings.front_links.iter().cloned());
     Ok(reply::page(StatusCode::OK, policy(), front(&links, root)))
+}
+
+/// `GET /guides/{name}`
+pub(crate) async fn guide(call: Call) -> Outcome {
+    let guide = Guide::named(call.segment("name")).ok_or_else(no_file)?;
+    Ok(reply::page(StatusCode::OK, policy(), guide.html(call.state.settings.root())))
 }
 
 /// A file whose name has a hash of what is in it, so that it never changes.

@@ -107,6 +107,7 @@ mod tests {
             "/api/v1/docs/{file}",
             "/.well-known/jwks.json",
             "/",
+            "/guides/{name}",
             "/assets/{name}",
         ];
         assert_eq!(paths, expected);

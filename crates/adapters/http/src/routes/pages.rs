@@ -23,6 +23,8 @@ const NOT_TAKEN: &[ErrorCode] =
 pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/", Door::Public(run!(pages::files::front_page, call))).family_of(Family::Page)
         .doc(op("frontPage", "What this is, and where to read on").shows(Media(&["text/html"]))),
+    row("GET", "/guides/{name}", Door::Public(run!(pages::files::guide, call))).family_of(Family::Page)
+        .doc(op("guide", "A guide, as the front page lists them").shows(Media(&["text/html"])).refuses(&[ErrorCode::RouteNotFound])),
     row("GET", "/assets/{name}", Door::Public(run!(pages::files::file, call)))
         .doc(op("pageFile", "A file beside hosted pages, which never changes").shows(Media(&["text/css", "text/javascript", "image/svg+xml"])).refuses(&[ErrorCode::RouteNotFound])),
     row("GET", "/logos/{name}", Door::Visitor(run!(pages::files::logo, call)))

@@ -1,0 +1,186 @@
+//! Results as people read them on a terminal: a table for a list, a line for each member of a single thing.
+//!
+//! Programs read JSON; what is laid out here may change, and leaves out what does not fit in a column.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+/// The columns of lists, in their order. A list shows those of them that its rows have.
+const COLUMNS: [&str; 30] = [
+    "merchant_id",
+    "operator_id",
+    "key_id",
+    "credential_id",
+    "receipt_id",
+    "ibanAccountId",
+    "transaction_id",
+    "payment_id",
+    "name",
+    "role",
+    "api_version",
+    "environment",
+    "kind",
+    "currency",
+    "method",
+    "type",
+    "direction",
+    "partner",
+    "rail",
+    "enabled",
+    "amount",
+    "min_amount",
+    "max_amount",
+    "status",
+    "reason",
+    "merchant_reference",
+    "iban",
+    "expires_at",
+    "revoked_at",
+    "created_at",
+];
+
+/// A result, laid out.
+pub(super) fn laid_out(result: &Value) -> String {
+    let mut text = String::new();
+    match result {
+        Value::Object(members) => lay_out_members(&mut text, members),
+        Value::Array(rows) => lay_out_rows(&mut text, rows),
+        single => lines(&mut text, &[vec![shown(single)]]),
+    }
+    text
+}
+
+/// The single members first, one a line; then each list under its name.
+fn lay_out_members(text: &mut String, members: &Map<String, Value>) {
+    let mut pairs = Vec::new();
+    flatten("", members, &mut pairs);
+    let place = |name: &str| COLUMNS.iter().position(|column| *column == name).unwrap_or(COLUMNS.len());
+    pairs.sort_by_key(|(name, _)| place(name));
+    let is_list_with_count = members.get("data").is_some_and(Value::is_array);
+    if !is_list_with_count {
+        lines(text, &pairs.into_iter().map(|(name, value)| vec![name, value]).collect::<Vec<_>>());
+    }
+    let lists = members.iter().filter_map(|(name, value)| Some((name, of_objects(value)?)));
+    for (name, rows) in lists.filter(|(_, rows)| is_list_with_count || !rows.is_empty()) {
+        if !is_list_with_count && members.len() > 1 {
+            let _ = writeln!(text, "\n{name}:");
+        }
+        lay_out_rows(text, rows);
+    }
+    if is_list_with_count && let Some(total) = members.get("total") {
+        let shown = members["data"].as_array().map_or(0, Vec::len);
+        let _ = writeln!(text, "{shown} of {total}");
+    }
+}
+
+fn of_objects(value: &Value) -> Option<&Vec<Value>> {
+    value.as_array().filter(|rows| rows.iter().all(Value::is_object))
+}
+
+/// Members of members get a dot: `return_urls.success_url`.
+fn flatten(prefix: &str, members: &Map<String, Value>, pairs: &mut Vec<(String, String)>) {
+    for (name, value) in members {
+        let name = format!("{prefix}{name}");
+        match value {
+            Value::Object(inner) => flatten(&format!("{name}."), inner, pairs),
+            Value::Array(rows) if !rows.is_empty() && rows.iter().all(Value::is_object) => {}
+            single => pairs.push((name, shown(single))),
+        }
+    }
+}
+
+fn lay_out_rows(text: &mut String, rows: &[Value]) {
+    let has = |column: &&str| rows.iter().any(|row| !row[*column].is_null());
+    let mut columns: Vec<_> = COLUMNS.into_iter().filter(has).collect();
+    if columns.is_empty() {
+        // Rows of another kind: what their first one has.
+        let first = rows.first().and_then(Value::as_object);
+        columns = first.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+    }
+    if columns.is_empty() {
+        text.push_str("none\n");
+        return;
+    }
+    let head = columns.iter().map(|column| column.to_uppercase()).collect();
+    let cells = |row: &Value| columns.iter().map(|column| shown(&row[*column])).collect();
+    let table: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+    lines(text, &table);
+}
+
+/// One cell. Nothing that a merchant wrote moves the cursor of whoever looks.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// Cells in columns that line up, two blanks apart.
+fn lines(text: &mut String, table: &[Vec<String>]) {
+    let columns = table.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |column: usize| table.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    for row in table {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            // Writing to memory cannot fail.
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_is_a_table_with_the_columns_that_its_rows_have() {
+        let list = json!({
+            "data": [
+                { "merchant_id": 7, "name": "Shop", "status": "active", "return_urls": {} },
+                { "merchant_id": 12, "name": "Another shop", "status": "suspended", "return_urls": {} },
+            ],
+            "total": 9,
+        });
+        let expected = "MERCHANT_ID  NAME          STATUS\n\
+                        7            Shop          active\n\
+                        12           Another shop  suspended\n\
+                        2 of 9\n";
+        assert_eq!(laid_out(&list), expected);
+        assert_eq!(laid_out(&json!({ "data": [], "total": 0 })), "none\n0 of 0\n");
+    }
+
+    #[test]
+    fn a_single_thing_has_a_line_for_each_member() {
+        let thing = json!({
+            "key_id": "k", "environment": "test", "key": "qp_test_sk_x", "scopes": ["a", "b"],
+            "rate_limits": { "standard_per_minute": null }, "name": "evil\u{1b}[2J",
+        });
+        let expected = "key_id                           k\n\
+                        name                             evil [2J\n\
+                        environment                      test\n\
+                        key                              qp_test_sk_x\n\
+                        rate_limits.standard_per_minute  -\n\
+                        scopes                           a, b\n";
+        assert_eq!(laid_out(&thing), expected);
+    }
+
+    #[test]
+    fn lists_inside_a_thing_stand_below_it() {
+        let thing =
+            json!({ "clean": false, "breaches": [{ "invariant": "sum", "subject": "x", "detail": "y" }] });
+        let expected = "clean  false\n\nbreaches:\nDETAIL  INVARIANT  SUBJECT\ny       sum        x\n";
+        assert_eq!(laid_out(&thing), expected);
+        let clean = json!({ "clean": true, "breaches": [] });
+        assert_eq!(laid_out(&clean), "breaches\nclean     true\n");
+    }
+}

@@ -1,0 +1,55 @@
+//! Traces: one span for each call, for each payment that is attended to and for each attempt to deliver, sent by OTLP to a
+//! collector. A span names the route, the request and the payment; no span carries a body, a query or a credential.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use opentelemetry::{KeyValue, trace::TracerProvider as _};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
+use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
+
+/// How long one batch may take; spans that cannot be sent in time are dropped, and nothing waits for them.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Sends spans on a thread of its own.
+pub(crate) struct Traces(SdkTracerProvider);
+
+impl Traces {
+    /// To the collector at this address, such as `http://127.0.0.1:4318`; an address without a path gets `/v1/traces`.
+    pub(crate) fn to(url: &str) -> Result<Self> {
+        // Which TLS there is can be said once in a process; whoever came first said the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        let endpoint = if has_path { url.to_owned() } else { format!("{url}/v1/traces") };
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_endpoint(endpoint)
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(PATIENCE)
+            .build()
+            .context("traces cannot be sent to tracing.otlp_url")?;
+        let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+        let resource = Resource::builder().with_service_name("quipu").with_attribute(version).build();
+        Ok(Self(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build()))
+    }
+
+    /// What makes spans of our own into spans of a trace. Those of libraries, the exporter's own among them, are left out.
+    pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        let tracer = self.0.tracer("quipu");
+        let is_ours = |metadata: &Metadata<'_>| metadata.is_span() && metadata.target().starts_with("quipu");
+        tracing_opentelemetry::layer().with_tracer(tracer).with_filter(filter_fn(is_ours))
+    }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.shutdown() {
+            tracing::warn!(%error, "the last traces could not be sent");
+        }
+    }
+}

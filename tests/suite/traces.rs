@@ -1,0 +1,91 @@
+//! Traces reach a collector by OTLP, and say what happened without saying too much.
+
+use std::sync::{Arc, Mutex};
+
+use quipu_tests::{Database, Setup, draft, eventually, on_both_databases};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpListener,
+};
+
+on_both_databases!(a_call_and_what_follows_from_it_are_spans, a_collector_that_is_away_harms_nobody,);
+
+/// Everything that was sent to `/v1/traces`, one batch after the other.
+type Batches = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// A collector that takes what comes: protobuf, in which texts stand as they are.
+async fn collector() -> (String, Batches) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let batches = Batches::default();
+    let keeping = Arc::clone(&batches);
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            let batches = Arc::clone(&keeping);
+            tokio::spawn(async move {
+                let mut connection = BufReader::new(connection);
+                while let Some(body) = next_batch(&mut connection).await {
+                    batches.lock().expect("not poisoned").push(body);
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n";
+                    if connection.write_all(answer).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (url, batches)
+}
+
+async fn next_batch(connection: &mut BufReader<tokio::net::TcpStream>) -> Option<Vec<u8>> {
+    let (mut first, mut length) = (String::new(), 0);
+    connection.read_line(&mut first).await.ok().filter(|read| *read > 0)?;
+    assert!(first.starts_with("POST /v1/traces "), "{first}");
+    loop {
+        let mut line = String::new();
+        connection.read_line(&mut line).await.ok()?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    connection.read_exact(&mut body).await.ok()?;
+    Some(body)
+}
+
+async fn a_call_and_what_follows_from_it_are_spans(database: Database) {
+    let (url, batches) = collector().await;
+    let mut gateway = Setup::new(database).set("TRACING__OTLP_URL", &url).start().await;
+    let merchant = gateway.merchant().await;
+    let id = merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.wait_for(&id, "completed").await;
+    let answer = merchant.api.get(&format!("/api/v1/payments/{id}?secret=in-the-query")).await;
+    let request_id = answer.header("x-request-id").expect("an id").to_owned();
+    // What is not sent yet is sent before the process ends.
+    assert_eq!(gateway.terminate().await, Some(0));
+    let sent = eventually("the spans to arrive", async || {
+        let all = batches.lock().expect("not poisoned").concat();
+        let sent = String::from_utf8_lossy(&all).into_owned();
+        sent.contains(&request_id).then_some(sent)
+    })
+    .await;
+    for text in
+        ["quipu", "POST /api/v1/payments", "GET /api/v1/payments/{id}", "settle", &id, "service.version"]
+    {
+        assert!(sent.contains(text), "no span says {text}");
+    }
+    for text in ["in-the-query", "qp_test_sk_", "ana@example.com", "Ana Pérez"] {
+        assert!(!sent.contains(text), "a span says {text}");
+    }
+}
+
+async fn a_collector_that_is_away_harms_nobody(database: Database) {
+    let mut gateway =
+        Setup::new(database).set("TRACING__OTLP_URL", "http://127.0.0.1:9/v1/traces").start().await;
+    let merchant = gateway.merchant().await;
+    let id = merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.wait_for(&id, "completed").await;
+    assert_eq!(gateway.terminate().await, Some(0));
+    gateway.assert_no_panic();
+}
