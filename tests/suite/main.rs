@@ -24,6 +24,7 @@ mod references;
 mod resets;
 mod running;
 mod shell;
+mod silent_viewers;
 mod simulator;
 mod tickets;
 mod tls;
