@@ -27,6 +27,6 @@ mod shell;
 mod silent_viewers;
 mod simulator;
 mod tickets;
-mod traces;
 mod tls;
+mod traces;
 mod webhooks;
