@@ -22,6 +22,7 @@ mod references;
 mod resets;
 mod running;
 mod shell;
+mod silent_viewers;
 mod simulator;
 mod tickets;
 mod traces;

@@ -1,11 +1,15 @@
 //! What merchants are told of their tickets, in the commit of each change.
 
-use quipu_tests::{Database, Gateway, Merchant, on_both_databases};
+use quipu_tests::{Database, Gateway, Merchant, Receiver, on_both_databases};
 use serde_json::{Value, json};
 
 use super::desk::{path, plain, set_status, staff_path};
 
-on_both_databases!(each_move_is_told_once, an_event_carries_the_whole_ticket);
+on_both_databases!(
+    each_move_is_told_once,
+    an_event_carries_the_whole_ticket,
+    what_is_told_arrives_signed_and_nothing_internal_does
+);
 
 /// What was told of tickets, in order.
 fn told(gateway: &Gateway) -> Vec<Value> {
@@ -73,4 +77,53 @@ async fn an_event_carries_the_whole_ticket(database: Database) {
     assert_eq!((&last["data"]["comment"], &comment["id"]), (&comment, &said["id"]));
     assert_eq!(last["created_at"], said["created_at"]);
     assert_eq!(events[0]["data"].get("comment"), None);
+}
+
+async fn what_is_told_arrives_signed_and_nothing_internal_does(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
+    let hook = |path: &str, events: Value| json!({ "url": receiver.url(path), "events": events });
+    let all = json!([
+        "ticket.created",
+        "ticket.updated",
+        "ticket.comment_added",
+        "ticket.resolved",
+        "ticket.closed"
+    ]);
+    let made = merchant.api.post("/api/v1/webhooks", &hook("/tickets", all)).await.data();
+    // Tickets have to be asked for by name.
+    merchant.api.post("/api/v1/webhooks", &json!({ "url": receiver.url("/usual") })).await.data();
+    let id = plain(&merchant.api).await;
+    set_status(&gateway, &id, "in_progress").await;
+    for (body, internal) in [("between us", true), ("look again", false)] {
+        let said = json!({ "body": body, "internal": internal });
+        gateway.operator().post(&staff_path(&id, "/comments"), &said).await.data();
+    }
+    set_status(&gateway, &id, "resolved").await;
+    merchant.api.post_empty(&path(&id, "/close")).await.data();
+    let arrived = receiver.wait_for("/tickets", 5).await;
+    let secret = made["secret"].as_str().expect("a secret");
+    for delivery in &arrived {
+        let event = delivery.json();
+        assert!(delivery.is_signed_with(secret), "{event}");
+        assert_eq!(delivery.header("webhook-id"), event["id"].as_str().expect("an id"));
+        assert_eq!(event["merchant_id"], json!(merchant.id));
+        assert_eq!(event["data"]["ticket"]["ticket_id"], json!(id));
+        assert!(!delivery.body.contains("between us"), "{event}");
+    }
+    let status = |name: &str| {
+        let event = arrived.iter().find(|it| it.event_type() == name).map(quipu_tests::Delivery::json);
+        event.unwrap_or_else(|| panic!("{name} did not arrive"))["data"].clone()
+    };
+    for (name, expected) in [
+        ("ticket.created", "open"),
+        ("ticket.updated", "in_progress"),
+        ("ticket.resolved", "resolved"),
+        ("ticket.closed", "closed"),
+    ] {
+        assert_eq!(status(name)["ticket"]["status"], expected, "{name}");
+        assert_eq!(status(name).get("comment"), None, "{name}");
+    }
+    assert_eq!(status("ticket.comment_added")["comment"]["body"], "look again");
+    assert_eq!(receiver.count("/usual"), 0);
 }

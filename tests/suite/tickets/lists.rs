@@ -10,6 +10,7 @@ on_both_databases!(
     a_list_is_narrowed_by_every_filter,
     a_list_is_sorted_as_asked,
     a_search_takes_every_character_as_it_stands,
+    the_total_of_a_common_word_stays_exact,
     a_wrong_parameter_is_named,
 );
 
@@ -184,4 +185,40 @@ async fn a_wrong_parameter_is_named(database: Database) {
         invalid(&api.get(&format!("/api/v1/tickets?{query}")).await, field);
     }
     api.get("/api/v1/tickets?unknown=1").await.ok();
+}
+
+/// A word in more tickets than are counted one by one each time.
+async fn the_total_of_a_common_word_stays_exact(database: Database) {
+    const MANY: u64 = 1_010;
+    let setup = quipu_tests::Setup::new(database).set("LIMITS__STANDARD_PER_MINUTE", "100000");
+    let gateway = setup.start().await;
+    let (merchant, other) = (gateway.merchant().await, gateway.merchant().await);
+    let api = &merchant.api;
+    let numbers: Vec<_> = (0..MANY).collect();
+    for some in numbers.chunks(50) {
+        let one = |number: &u64| {
+            let category = if number.is_multiple_of(10) { "bug" } else { "question" };
+            opened(api, json!({ "title": format!("Common {number}"), "category": category }))
+        };
+        futures_util::future::join_all(some.iter().map(one)).await;
+    }
+    opened(&other.api, json!({ "title": "common elsewhere" })).await;
+    let total = async |query: &str| {
+        let list = api.get(&format!("/api/v1/tickets?limit=1&search={query}")).await.ok();
+        list["total"].as_u64().expect("a total")
+    };
+    for expected in MANY..MANY + 3 {
+        // The first count is remembered, the second follows from it.
+        for _ in 0..2 {
+            assert_eq!(total("common").await, expected);
+            assert_eq!(total("COMMON&category=bug").await, MANY / 10 + (expected - MANY));
+            assert_eq!(total("common&status=open").await, expected);
+            assert_eq!(total("nowhere").await, 0);
+        }
+        opened(api, json!({ "title": "uncommonly", "category": "bug" })).await;
+        opened(api, json!({ "title": "another word", "category": "bug" })).await;
+    }
+    assert_eq!(total("co").await, MANY + 3, "two letters");
+    let last = ids(api, "?search=common&limit=5&offset=1010").await;
+    assert_eq!(last.len(), 3);
 }

@@ -95,6 +95,11 @@ async fn a_ticket_is_shown_with_its_payment_and_all_that_was_said(database: Data
         (&whole["payment"]["transaction_id"], &whole["merchant_id"]),
         (&json!(payment), &json!(merchant.id))
     );
+    let timeline = &whole["payment"]["timeline"];
+    let alone = operator.get(&format!("/operator/v1/payments/{payment}")).await.data();
+    assert_eq!(timeline["events"][0]["type"], "payment.created", "{timeline}");
+    let names = |of: &Value| of.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&whole["payment"]), names(&alone), "as among the payments");
     let page = operator.get(&staff_path(&id, "/comments?limit=2&offset=1")).await.ok();
     assert_eq!((&page["total"], &page["data"][0]["body"]), (&json!(3), &json!("note")));
     operator

@@ -19,8 +19,14 @@ use actix_web::{
 use futures_util::StreamExt;
 use quipu_kernel::Problems;
 use serde_json::Value;
+use tokio::time::Instant;
 
-use crate::{code::ErrorCode, connection::Turn, error::ApiError};
+use crate::{
+    code::ErrorCode,
+    connection::{Announced, Conversation, NotWaitedFor, Turn},
+    error::ApiError,
+    settings::least_within,
+};
 
 /// The most a JSON body may have.
 pub(crate) const MAX_JSON: usize = 1024 * 1024;
@@ -66,8 +72,19 @@ impl Intake {
         }
     }
 
+    /// Refuses a body of another type before it is sent, where it is known that there will be one.
+    pub(crate) fn judge_announced(self, request: &HttpRequest) -> Result<(), ApiError> {
+        let is_certain = declared_length(request).is_some_and(|length| length > 0)
+            || is_announced(request) && request.headers().contains_key(header::EXPECT);
+        if is_certain { self.judge_kind(request) } else { Ok(()) }
+    }
+
     /// Refuses a body of another type. A body that does not say what it is counts as the right one.
     pub(crate) fn judge_type(self, request: &HttpRequest, body: &[u8]) -> Result<(), ApiError> {
+        if body.is_empty() { Ok(()) } else { self.judge_kind(request) }
+    }
+
+    fn judge_kind(self, request: &HttpRequest) -> Result<(), ApiError> {
         let expected = match self {
             Self::Json => "application/json",
             Self::Form => "application/x-www-form-urlencoded",
@@ -79,7 +96,7 @@ impl Intake {
                 value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
             })
         };
-        if body.is_empty() || is(header::CONTENT_TYPE, expected) && is(header::CONTENT_ENCODING, "identity") {
+        if is(header::CONTENT_TYPE, expected) && is(header::CONTENT_ENCODING, "identity") {
             return Ok(());
         }
         let message = format!("the body must be {expected}, not encoded");
@@ -97,8 +114,29 @@ pub(crate) async fn read(
     payload: &mut Payload,
     at_most: usize,
     timeout: Duration,
+    announced: Option<&Announced>,
 ) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(timeout, collect(payload, at_most)).await.unwrap_or_else(|_| Err(too_slow()))
+    let whole = async {
+        tokio::time::timeout(timeout, collect(payload, at_most)).await.unwrap_or_else(|_| Err(too_slow()))
+    };
+    unless_refused(whole, at_most as u64, announced).await
+}
+
+/// Reads on, unless what the client announces is too much, or no body at all.
+async fn unless_refused<T>(
+    reading: impl Future<Output = Result<T, ApiError>>,
+    at_most: u64,
+    announced: Option<&Announced>,
+) -> Result<T, ApiError> {
+    let Some(announced) = announced else { return reading.await };
+    tokio::select! {
+        biased;
+        refusal = announced.refusal(at_most) => Err(match refusal {
+            NotWaitedFor::TooLarge => too_large(at_most),
+            NotWaitedFor::Malformed => ApiError::validation("body", "must come in well-formed chunks"),
+        }),
+        read = reading => read,
+    }
 }
 
 async fn collect(payload: &mut Payload, at_most: usize) -> Result<Bytes, ApiError> {
@@ -126,28 +164,55 @@ pub(crate) type SharedPayload = Rc<RefCell<Payload>>;
 /// A body that its handler reads piece by piece. It never gives more than the route allows.
 pub(crate) struct Upload {
     payload: SharedPayload,
+    conversation: Option<Rc<Conversation>>,
     at_most: u64,
     taken: u64,
     patience: Duration,
+    /// Since when is counted what comes, and what had come by then.
+    since: (Instant, u64),
 }
 
 impl Upload {
-    /// Each piece must come within `patience`.
-    pub(crate) const fn new(payload: SharedPayload, at_most: u64, patience: Duration) -> Self {
-        Self { payload, at_most, taken: 0, patience }
+    /// Each piece must come within `patience`, and within each such time enough of them.
+    pub(crate) fn new(
+        payload: SharedPayload,
+        conversation: Option<Rc<Conversation>>,
+        at_most: u64,
+        patience: Duration,
+    ) -> Self {
+        Self { payload, conversation, at_most, taken: 0, patience, since: (Instant::now(), 0) }
     }
 
-    /// The next piece; `None` at the end.
+    /// The next piece; `None` at the end. Nobody is asked to send one before.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let next = poll_fn(|context| self.payload.borrow_mut().poll_next_unpin(context));
-        let next = tokio::time::timeout(self.patience, next).await.map_err(|_| too_slow())?;
-        let Some(piece) = next else { return Ok(None) };
+        let announced = self.conversation.as_deref().and_then(|conversation| {
+            conversation.want_body();
+            conversation.announced()
+        });
+        let (payload, at_most) = (Rc::clone(&self.payload), self.at_most);
+        let next = async { Ok(poll_fn(|context| payload.borrow_mut().poll_next_unpin(context)).await) };
+        let next = unless_refused(next, at_most, announced.as_deref());
+        let next = tokio::time::timeout_at(self.patient_until()?, next).await.map_err(|_| too_slow())?;
+        let Some(piece) = next? else { return Ok(None) };
         let piece = piece.map_err(|_| broken())?;
         self.taken += piece.len() as u64;
         if self.taken > self.at_most {
             return Err(too_large(self.at_most));
         }
         Ok(Some(piece))
+    }
+
+    /// Until when the next piece is waited for. Whoever has sent enough gets another while, whoever has not only what is
+    /// left of this one.
+    fn patient_until(&mut self) -> Result<Instant, ApiError> {
+        let (now, (since, taken)) = (Instant::now(), self.since);
+        let has_sent_enough = self.taken - taken >= least_within(self.patience);
+        if has_sent_enough {
+            self.since = (now, self.taken);
+        } else if now >= since + self.patience {
+            return Err(too_slow());
+        }
+        Ok(self.since.0 + self.patience)
     }
 }
 
@@ -232,4 +297,48 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
 /// The same for an operation whose body may be left out, which is then an empty object.
 pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
     if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { parse(body) }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::error::PayloadError;
+    use futures_util::{Stream, stream};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// When an upload ends whose pieces come like these, one after the other, each after some seconds; nothing if it goes on
+    /// for five minutes.
+    async fn ends(piece: impl Fn(u64) -> (u64, usize) + Copy + 'static) -> Option<u64> {
+        let pieces = stream::unfold(0, move |number| async move {
+            let (seconds, length) = piece(number);
+            sleep(Duration::from_secs(seconds)).await;
+            Some((Ok::<_, PayloadError>(Bytes::from(vec![0; length])), number + 1))
+        });
+        let pieces: Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>> = Box::pin(pieces);
+        let payload = Payload::Stream { payload: pieces };
+        let mut upload = Upload::new(Rc::new(RefCell::new(payload)), None, u64::MAX, PATIENCE);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_mins(5) {
+            if let Err(error) = upload.next().await {
+                assert!(matches!(error.code(), ErrorCode::BodyTimeout), "{error:?}");
+                return Some(begun.elapsed().as_secs());
+            }
+        }
+        None
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_goes_on_as_long_as_enough_of_it_comes() {
+        assert_eq!(ends(|_| (1, 16 * 1024)).await, None);
+        assert_eq!(ends(|_| (29, 29 * 16 * 1024)).await, None, "in portions");
+        assert_eq!(ends(|_| (1, 4 * 1024)).await, Some(30), "it trickles");
+        assert_eq!(ends(|_| (1000, 1)).await, Some(30), "it never begins");
+        let stalls = |number| if number < 5 { (1, 1024 * 1024) } else { (1000, 1) };
+        assert_eq!(ends(stalls).await, Some(35), "it stalls");
+        let dwindles = |number| if number < 5 { (1, 1024 * 1024) } else { (1, 10) };
+        assert_eq!(ends(dwindles).await, Some(35), "it dwindles");
+    }
 }

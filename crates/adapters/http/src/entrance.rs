@@ -125,12 +125,14 @@ impl Entrance {
         }
         if let Intake::Stream(at_most) = intake {
             self.refuse_announced(at_most)?;
-            self.want_body();
             let payload = Rc::new(RefCell::new(self.payload.take()));
             self.lent = Some(Rc::clone(&payload));
-            let upload = Upload::new(payload, at_most, self.state.settings.body_timeout);
+            let conversation = self.conversation().cloned();
+            let upload = Upload::new(payload, conversation, at_most, self.state.settings.body_timeout);
             return Ok(Call { upload: Some(upload), ..self.call_with(Bytes::new()) });
         }
+        self.refuse_announced(intake.at_most())?;
+        intake.judge_announced(&self.request)?;
         let body = if is_known { self.body().await? } else { self.body_of_stranger().await? };
         intake.judge_type(&self.request, &body)?;
         Ok(self.call_with(body))
@@ -144,9 +146,13 @@ impl Entrance {
     async fn body(&mut self) -> Result<Bytes, ApiError> {
         let at_most = self.row.intake.at_most();
         self.refuse_announced(at_most)?;
-        self.want_body();
-        let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
-        let body = body::read(&mut self.payload, at_most, self.state.settings.body_timeout).await?;
+        let announced = self.conversation().and_then(|conversation| {
+            conversation.want_body();
+            conversation.announced()
+        });
+        let (at_most, timeout) =
+            (usize::try_from(at_most).unwrap_or(usize::MAX), self.state.settings.body_timeout);
+        let body = body::read(&mut self.payload, at_most, timeout, announced.as_deref()).await?;
         self.is_read = true;
         Ok(body)
     }
@@ -160,11 +166,9 @@ impl Entrance {
         self.body().await
     }
 
-    /// Lets a client that asks first send its body.
-    fn want_body(&self) {
-        if let Some(conversation) = self.request.conn_data::<Rc<Conversation>>() {
-            conversation.want_body();
-        }
+    /// What is shared with the socket; nothing where there is none, as in tests.
+    fn conversation(&self) -> Option<&Rc<Conversation>> {
+        self.request.conn_data::<Rc<Conversation>>()
     }
 
     /// A body announced as too large is not read at all.

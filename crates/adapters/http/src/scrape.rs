@@ -30,7 +30,10 @@ pub fn serve_measured(listener: TcpListener, measured: Arc<dyn Measured>) -> std
             }
         };
         let nothing = || async { HttpResponse::NotFound().body("metrics are at /metrics\n") };
-        App::new().route("/metrics", web::get().to(answer)).default_service(web::to(nothing))
+        App::new()
+            .route("/metrics", web::get().to(answer.clone()))
+            .route("/metrics", web::head().to(answer))
+            .default_service(web::to(nothing))
     });
     let server = server.workers(1).max_connections(CONNECTIONS).keep_alive(PATIENCE);
     Ok(server.client_request_timeout(PATIENCE).shutdown_timeout(1).disable_signals().listen(listener)?.run())

@@ -26,8 +26,9 @@ use crate::{
     state::{AppState, Services},
 };
 
-/// How many connections a worker accepts that have no place, to end an idle one for them.
-const BEYOND: usize = 16;
+/// How many connections a worker accepts that have no place, to end an idle one for them. Few, since each takes a descriptor
+/// of the reserve.
+const BEYOND: usize = 8;
 
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
 /// accepted. Signals are the application's to handle.
@@ -38,8 +39,9 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     let connections = if settings.max_connections == 0 { descriptors() } else { settings.max_connections };
     let server = Server::build()
         .workers(workers)
-        // All of them may come to one worker; the crowd bounds them all, and must see who comes beyond.
-        .max_concurrent_connections(connections + BEYOND)
+        // New ones come to the workers in turns. The crowd bounds them all, and must see who comes beyond; more than that wait
+        // to be accepted, and take no descriptor.
+        .max_concurrent_connections(connections.div_ceil(workers) + BEYOND)
         .shutdown_timeout(settings.shutdown_timeout.as_secs())
         .disable_signals();
     let stopping = server.graceful_shutdown_signal();

@@ -6,6 +6,15 @@ use crate::proxies::Network;
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
 use quipu_pages::FrontLink;
 
+/// What a client must send of a long body, or take of a long answer, each second: a little less than the 16 KiB that it is
+/// told, since bytes come in portions.
+const LEAST_PER_SECOND: u64 = 15 * 1024;
+
+/// What a client must send or take within a time.
+pub(crate) const fn least_within(time: Duration) -> u64 {
+    LEAST_PER_SECOND * time.as_secs()
+}
+
 /// How many credentials a second an address that has used up its failures may have looked up.
 const LOOKUPS_PER_SECOND: u32 = 10;
 
@@ -93,8 +102,10 @@ pub struct HttpSettings {
     pub keep_alive: Duration,
     /// How long a client may take to send the head of a request.
     pub request_timeout: Duration,
-    /// How long a client may take to send the body of a request.
+    /// How long a client may take to send the body of a request; a file may take longer, as long as enough of it comes.
     pub body_timeout: Duration,
+    /// How long a client may take nothing of an answer, or too little.
+    pub stall_timeout: Duration,
     /// How long requests in progress may go on after a stop.
     pub shutdown_timeout: Duration,
     /// Further links of the front page.
@@ -115,6 +126,7 @@ impl HttpSettings {
             keep_alive: Duration::from_secs(75),
             request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(20),
             front_links: Vec::new(),
         }

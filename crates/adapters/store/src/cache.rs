@@ -11,7 +11,7 @@ use std::{
 
 use moka::sync::Cache as Memory;
 use quipu_kernel::MerchantId;
-use quipu_merchants::{ApiKeyRecord, HmacCredential, KeyEnvelope, Operator, Route};
+use quipu_merchants::{ApiKeyRecord, HmacCredential, KeyEnvelope, Merchant, Operator, Route};
 
 const LIFETIME: Duration = Duration::from_secs(1);
 /// Entries of each kind; the least used give way, so that a flood of unknown keys takes no more memory than this.
@@ -22,6 +22,7 @@ type Credential = Option<Arc<KeyEnvelope<HmacCredential>>>;
 
 /// The memory.
 pub(crate) struct Cache {
+    pub(crate) merchants: Memory<MerchantId, Option<Arc<Merchant>>>,
     pub(crate) keys_by_hash: Memory<String, Key>,
     pub(crate) keys_by_id: Memory<String, Key>,
     pub(crate) credentials: Memory<MerchantId, Arc<[KeyEnvelope<HmacCredential>]>>,
@@ -44,6 +45,7 @@ impl Cache {
     /// Knows nothing yet.
     pub(crate) fn new() -> Self {
         Self {
+            merchants: memory(),
             keys_by_hash: memory(),
             keys_by_id: memory(),
             credentials: memory(),
@@ -75,6 +77,7 @@ impl Cache {
     pub(crate) fn forget(&self) {
         let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         *writes += 1;
+        self.merchants.invalidate_all();
         self.keys_by_hash.invalidate_all();
         self.keys_by_id.invalidate_all();
         self.credentials.invalidate_all();
@@ -92,6 +95,7 @@ mod tests {
     fn nothing_is_remembered_for_longer_than_other_nodes_may_wait() {
         let cache = Cache::new();
         let lifetimes = [
+            cache.merchants.policy().time_to_live(),
             cache.keys_by_hash.policy().time_to_live(),
             cache.keys_by_id.policy().time_to_live(),
             cache.credentials.policy().time_to_live(),

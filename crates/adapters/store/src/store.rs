@@ -22,6 +22,7 @@ use crate::{
     hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
+    read::ticket_tally::Tallies,
     settings::StoreSettings,
 };
 
@@ -39,6 +40,7 @@ pub(crate) struct Inner {
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
     pub(crate) cache: Cache,
+    pub(crate) tallies: Arc<Tallies>,
 }
 
 /// The release from which on a reset of the write-ahead log cannot corrupt the database.
@@ -66,6 +68,7 @@ impl Store {
             payments: Points::new(payments::look_up),
             balances: Points::new(balances::look_up),
             cache: Cache::new(),
+            tallies: Arc::new(Tallies::new()),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;

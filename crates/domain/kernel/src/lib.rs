@@ -22,4 +22,4 @@ pub use page::Page;
 pub use problems::{Fields, Problems, has_control_characters};
 pub use secret::Secret;
 pub use unrecognised::Unrecognised;
-pub use web_url::{is_https, is_web_url};
+pub use web_url::{is_https, is_web_url, names_a_user};

@@ -17,6 +17,11 @@ pub fn is_https(url: &str) -> bool {
     url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"))
 }
 
+/// Whether a URL that [`is_web_url`] admitted carries a user's name or password.
+pub fn names_a_user(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +58,13 @@ mod tests {
     fn only_https_is_https() {
         assert!(is_https("https://a.b") && is_https("HTTPS://a.b"));
         assert!(!is_https("http://a.b") && !is_https("http"));
+    }
+
+    #[test]
+    fn a_user_is_found_wherever_it_hides() {
+        for url in ["http://a@b.c", "http://a:p@b.c/", "https://:p@b.c", "http://a%40b@c.d"] {
+            assert!(names_a_user(url), "{url}");
+        }
+        assert!(!names_a_user("http://b.c/a@b") && !names_a_user("http://b.c/?x=a:b@c"));
     }
 }

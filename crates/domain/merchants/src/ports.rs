@@ -40,6 +40,12 @@ pub trait Directory: Send + Sync {
     /// One merchant.
     async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
 
+    /// The same, for those who ask often: what another node wrote may be missing for a second, what this node wrote is
+    /// there once it was acknowledged.
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
+        Ok(self.merchant(id).await?.map(Arc::new))
+    }
+
     /// A page of merchants, newest first, and how many pass the filter in all.
     async fn merchants(
         &self,

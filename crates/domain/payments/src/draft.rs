@@ -3,7 +3,7 @@
 //! [`Draft::parse`] judges everything that the request alone can show. What depends on the merchant (its routes, its
 //! customers and beneficiaries, its environment) is judged where the payment is made.
 
-use quipu_kernel::{Amount, Currency, Fields, MAX_MINOR, Problems};
+use quipu_kernel::{Amount, Currency, Fields, MAX_MINOR, Problems, names_a_user};
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_webhooks::EventName;
 use serde_json::Value;
@@ -103,6 +103,9 @@ fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
 /// `webhook_events` says something only beside `webhook_url`, but is judged in any case.
 fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
     let url = body.web_url("webhook_url", problems).map(str::to_owned);
+    if url.as_deref().is_some_and(names_a_user) {
+        problems.add("webhook_url", "must not carry a user name or password");
+    }
     let events = if body.has("webhook_events") {
         EventName::read_list(body, "webhook_events", problems)?
     } else {

@@ -1,29 +1,18 @@
 //! Under which secrets a delivery is signed.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
-use quipu_kernel::{Clock, MerchantId, Timestamp};
+use quipu_kernel::{Clock, MerchantId};
 use quipu_merchants::{Directory, Merchant};
 use quipu_signing::{Keyring, WebhookSecret};
 
 use crate::endpoint::Endpoint;
-
-/// How long a merchant is believed to be as it was read: shorter than the two seconds in which a change made on another node
-/// is to be seen.
-const FRESH_FOR: Duration = Duration::from_secs(1);
-/// How many merchants are remembered before all are forgotten.
-const MOST_REMEMBERED: usize = 10_000;
 
 /// Finds and opens the secrets of endpoints.
 pub struct Signer {
     keyring: Arc<Keyring>,
     directory: Arc<dyn Directory>,
     clock: Arc<dyn Clock>,
-    remembered: Mutex<HashMap<MerchantId, (Timestamp, Arc<Merchant>)>>,
 }
 
 /// A secret could not be found or opened. The text is for the log.
@@ -34,7 +23,7 @@ pub struct NoSecret(String);
 impl Signer {
     /// A signer over these ports.
     pub fn new(keyring: Arc<Keyring>, directory: Arc<dyn Directory>, clock: Arc<dyn Clock>) -> Self {
-        Self { keyring, directory, clock, remembered: Mutex::default() }
+        Self { keyring, directory, clock }
     }
 
     /// The secrets that sign for an endpoint, the newest first: its own, or the merchant's default, for a day after a
@@ -60,23 +49,8 @@ impl Signer {
     }
 
     async fn merchant(&self, id: MerchantId) -> Result<Arc<Merchant>, NoSecret> {
-        let now = self.clock.now();
-        if let Some((read_at, merchant)) = self.lock().get(&id)
-            && now.since(*read_at) < FRESH_FOR
-        {
-            return Ok(Arc::clone(merchant));
-        }
-        let found = self.directory.merchant(id).await.map_err(|error| NoSecret(error.to_string()))?;
-        let merchant = Arc::new(found.ok_or_else(|| NoSecret("there is no such merchant".to_owned()))?);
-        let mut remembered = self.lock();
-        if remembered.len() >= MOST_REMEMBERED {
-            remembered.clear();
-        }
-        remembered.insert(id, (now, Arc::clone(&merchant)));
-        Ok(merchant)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<MerchantId, (Timestamp, Arc<Merchant>)>> {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+        let found =
+            self.directory.remembered_merchant(id).await.map_err(|error| NoSecret(error.to_string()))?;
+        found.ok_or_else(|| NoSecret("there is no such merchant".to_owned()))
     }
 }

@@ -1,8 +1,9 @@
 //! The address of an endpoint.
 
-use quipu_kernel::{Environment, Fields, Problems, is_https};
+use quipu_kernel::{Environment, Fields, Problems, is_https, names_a_user};
 
-/// An address that deliveries can go to: an absolute `http` or `https` URL with a host, at most 2048 characters long.
+/// An address that deliveries can go to: an absolute `http` or `https` URL with a host and without a user, at most 2048
+/// characters long.
 /// Whether what it names may be reached is not known before it is dialled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetUrl(String);
@@ -16,6 +17,11 @@ impl TargetUrl {
         problems: &mut Problems,
     ) -> Option<Self> {
         let text = fields.web_url(name, problems)?;
+        if names_a_user(text) {
+            // Deliveries prove where they come from by their signature; a password would only be kept in the clear.
+            problems.add(&fields.path(name), "must not carry a user name or password");
+            return None;
+        }
         if environment == Environment::Live && !is_https(text) {
             problems.add(&fields.path(name), "must be an https URL in the live environment");
             return None;
@@ -75,6 +81,12 @@ mod tests {
             ["url must be at most 2048 characters"]
         );
         assert!(read(&long[..2048], Environment::Test).is_ok());
+    }
+
+    #[test]
+    fn an_address_carries_no_password() {
+        let problems = read("https://user:word@a.b/", Environment::Test).expect_err("a password");
+        assert_eq!(problems, ["url must not carry a user name or password"]);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! What a socket and those who answer on it tell each other.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
+    collections::VecDeque,
     rc::Rc,
     time::{Duration, Instant},
 };
+
+use super::Announced;
 
 /// How long a head may take from its first byte, and the first one from the connection on.
 const HEAD: Duration = Duration::from_secs(15);
@@ -31,6 +34,10 @@ pub(crate) struct Conversation {
     expects: Cell<bool>,
     /// Whether somebody wants the body that the client holds back.
     wants_body: Cell<bool>,
+    /// What is announced of the body of each request whose exchange has not begun; nothing where its head says it all.
+    announced: RefCell<VecDeque<Option<Rc<Announced>>>>,
+    /// The same of the present one.
+    present: RefCell<Option<Rc<Announced>>>,
 }
 
 impl Conversation {
@@ -40,6 +47,8 @@ impl Conversation {
             since: Cell::new(Instant::now()),
             expects: Cell::new(false),
             wants_body: Cell::new(false),
+            announced: RefCell::default(),
+            present: RefCell::default(),
         }
     }
 
@@ -62,6 +71,21 @@ impl Conversation {
             Phase::Head => Some(self.since.get() + HEAD),
             Phase::Exchange => None,
         }
+    }
+
+    /// The head of a request has come, and with it what is announced of its body from now on.
+    pub(super) fn announce(&self, body: Option<Rc<Announced>>) {
+        self.announced.borrow_mut().push_back(body);
+    }
+
+    /// What is announced of the body of the present request, if it comes in chunks.
+    pub(crate) fn announced(&self) -> Option<Rc<Announced>> {
+        self.present.borrow().clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn all_announced(&self) -> VecDeque<Option<Rc<Announced>>> {
+        self.announced.take()
     }
 
     /// Whether nobody is being answered.
@@ -91,6 +115,7 @@ impl Conversation {
     /// An exchange begins; it ends when the turn is dropped, which is when the last of the answer was handed over.
     pub(crate) fn begin(self: &Rc<Self>) -> Turn {
         self.enter(Phase::Exchange);
+        *self.present.borrow_mut() = self.announced.borrow_mut().pop_front().flatten();
         Turn(Rc::clone(self))
     }
 }

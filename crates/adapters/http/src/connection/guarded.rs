@@ -10,6 +10,7 @@ use std::{
 };
 
 use actix_web::rt::net::TcpStream;
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Sleep, sleep_until},
@@ -18,14 +19,14 @@ use tokio::{
 use super::{
     conversation::Conversation,
     crowd::{Crowd, Place},
+    incoming::Incoming,
     refusal,
 };
-use crate::state::AppState;
+use crate::{settings::least_within, state::AppState};
 
+/// What the system may hold of an answer that it cannot send yet.
+const UNSENT: u32 = 128 * 1024;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
-/// How long bytes may wait to be taken by the client, unless it keeps taking this many a second.
-const STALLED: Duration = Duration::from_secs(30);
-const LEAST_PER_SECOND: u64 = 16 * 1024;
 /// How long is read on, and thrown away, after our side was closed.
 const LINGER: Duration = Duration::from_secs(1);
 /// How much later than armed a deadline may be noticed without the timer being armed anew.
@@ -46,6 +47,9 @@ pub(crate) struct Guarded {
     place: Place,
     state: Arc<AppState>,
     ahead: Option<Ahead>,
+    incoming: Incoming,
+    /// Whether nothing that still arrives is passed on.
+    is_deaf: bool,
     /// Since when bytes wait to be taken, and how many were taken since.
     blocked: Option<(Instant, u64)>,
     /// Whether all that was handed over has been written.
@@ -61,6 +65,12 @@ impl Guarded {
         let place = crowd.admit(socket.peer_addr().ok().map(|peer| peer.ip()))?;
         // Where it cannot be set, answers are only later.
         let _set = socket.set_nodelay(true);
+        // What the system holds for a client that takes nothing, not even into its own buffers, ends with the connection. Where
+        // that cannot be set, whoever writes more will notice.
+        let system = SockRef::from(&socket);
+        let _set = system.set_tcp_user_timeout(Some(state.settings.stall_timeout));
+        // So that how much a slow client takes is seen in small steps, and little is held for it.
+        let _set = system.set_tcp_notsent_lowat(UNSENT);
         let conversation = Rc::new(Conversation::new());
         let first = conversation.deadline().unwrap_or_else(Instant::now);
         Some(Self {
@@ -69,6 +79,8 @@ impl Guarded {
             place,
             state,
             ahead: None,
+            incoming: Incoming::new(),
+            is_deaf: false,
             blocked: None,
             is_clean: true,
             timer: Box::pin(sleep_until(first.into())),
@@ -92,7 +104,7 @@ impl Guarded {
         if self.place.must_go(context.waker()) && is_idle {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let stalled = self.blocked.map(|(since, _)| since + STALLED);
+        let stalled = self.blocked.map(|(since, _)| since + self.state.settings.stall_timeout);
         let Some(deadline) = [self.conversation.deadline(), stalled].into_iter().flatten().min() else {
             return Ok(());
         };
@@ -115,7 +127,7 @@ impl Guarded {
             return false;
         }
         match self.blocked {
-            Some((_, taken)) if taken >= LEAST_PER_SECOND * STALLED.as_secs() => {
+            Some((_, taken)) if taken >= least_within(self.state.settings.stall_timeout) => {
                 self.blocked = Some((now, 0));
                 true
             }
@@ -169,12 +181,24 @@ impl AsyncRead for Guarded {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         this.judge(context)?;
+        if this.is_deaf {
+            // Whoever refuses what came ends the connection.
+            return Poll::Pending;
+        }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.socket).poll_read(context, buffer))?;
-        if buffer.filled().len() > before {
-            this.conversation.heard();
+        let arrived = &buffer.filled()[before..];
+        if arrived.is_empty() {
+            return Poll::Ready(Ok(()));
         }
-        Poll::Ready(Ok(()))
+        this.conversation.heard();
+        let passed = this.incoming.follow(arrived, &this.conversation);
+        if passed < arrived.len() {
+            this.is_deaf = true;
+            buffer.set_filled(before + passed);
+        }
+        // Nothing read would mean that the client has ended.
+        if passed == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 }
 

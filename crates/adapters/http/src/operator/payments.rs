@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Page, Problems};
 use quipu_payments::{Payment, SearchFilter, operator_record};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     call::{Call, Outcome},
@@ -23,13 +23,17 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 /// `GET /operator/v1/payments/{payment_id}`: the payment and everything that happened to it.
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
     let payment = found(&call).await?;
-    let money = &call.state.services.money;
-    let timeline = money.timeline(&payment).await?;
-    let mut shown = operator_record(&payment);
+    envelope::one(whole(&call, &payment).await?)
+}
+
+/// A payment with its timeline.
+pub(super) async fn whole(call: &Call, payment: &Payment) -> Result<Value, ApiError> {
+    let timeline = call.state.services.money.timeline(payment).await?;
+    let mut shown = operator_record(payment);
     shown["alerted_at"] = json!(timeline.alerted_at);
     shown["timeline"] =
         serde_json::to_value(&timeline).map_err(|error| ApiError::internal("writing a timeline", &error))?;
-    envelope::one(shown)
+    Ok(shown)
 }
 
 /// The payment that the path names, whoever's it is.

@@ -1,14 +1,14 @@
 //! Tickets, as support works with them.
 
 use quipu_kernel::{Page, Problems};
-use quipu_payments::PaymentRecord;
 use quipu_tickets::{
     EntryRecord, MoveDraft, QueueFilter, QueueRecord, ReplyDraft, SupportTicket, Ticket, TicketId,
     parse_assignment,
 };
 use serde::Serialize;
+use serde_json::Value;
 
-use super::checked;
+use super::{checked, payments};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -50,7 +50,7 @@ pub(crate) async fn queue(call: Call, _staff: Staff) -> Outcome {
     envelope::many_counted(items.iter().map(QueueRecord::of).collect(), total, page)
 }
 
-/// `GET /operator/v1/tickets/{id}`: the ticket, all that was said, and the payment it is about.
+/// `GET /operator/v1/tickets/{id}`: the ticket, all that was said, and the payment it is about with its timeline.
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
@@ -58,14 +58,17 @@ pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
     let (entries, total) =
         call.state.services.support_reads.conversation(tenant, ticket.id(), latest).await?;
     let payment = match &ticket.terms().payment_id {
-        Some(id) => call.state.services.payments.payment(tenant, id).await?,
+        Some(id) => match call.state.services.payments.payment(tenant, id).await? {
+            Some(payment) => Some(payments::whole(&call, &payment).await?),
+            None => None,
+        },
         None => None,
     };
     envelope::one(Whole {
         ticket: SupportTicket::of(&ticket),
         comments: entries.iter().map(EntryRecord::of).collect(),
         total_comments: total,
-        payment: payment.as_ref().map(PaymentRecord::of),
+        payment,
     })
 }
 
@@ -75,7 +78,7 @@ struct Whole<'a> {
     ticket: SupportTicket<'a>,
     comments: Vec<EntryRecord<'a>>,
     total_comments: u64,
-    payment: Option<PaymentRecord<'a>>,
+    payment: Option<Value>,
 }
 
 /// The last page of what was said: all of it, unless it is very long.

@@ -5,13 +5,14 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::mpsc,
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use actix_web::{dev::ServerHandle, rt::System};
 use quipu_http::serve;
 use quipu_merchants::ApiVersion;
 use quipu_signing::sign_request;
+use socket2::{Domain, Socket, Type};
 
 use crate::world::{NOW, World, deposit};
 
@@ -248,6 +249,8 @@ async fn nobody_is_told_to_continue_before_a_refusal() {
         (expecting("nonsense", 100), 401),
         (expecting(&key, 10 * 1024 * 1024), 413),
         (expecting(&key, 100).replace("/payments", "/nothing"), 404),
+        (expecting(&key, 100).replace("application/json", "text/plain"), 415),
+        (expecting(&key, 100).replace("Host: x\r\n", "Host: x\r\nContent-Encoding: gzip\r\n"), 415),
     ] {
         let mut stream = server.connect();
         stream.write_all(head.as_bytes()).expect("written");
@@ -260,6 +263,78 @@ async fn nobody_is_told_to_continue_before_a_refusal() {
     stream.write_all(body.as_bytes()).expect("written");
     assert_eq!(read_answer(&mut stream).0, 200);
     is_alive(&mut stream);
+    server.stop().await;
+}
+
+fn post_in_chunks(key: &str) -> String {
+    post(key, 0).replace("Content-Length: 0", "Transfer-Encoding: chunked")
+}
+
+#[actix_web::test]
+async fn a_chunk_is_refused_by_its_size_and_what_is_none_in_our_shape() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    for (chunk, expected, code) in [
+        ("8000000000000000\r\nabc", 413, "BODY_TOO_LARGE"),
+        ("fffffffffffffffff", 413, "BODY_TOO_LARGE"),
+        ("200000\r\nabc", 413, "BODY_TOO_LARGE"),
+        ("zz\r\n", 400, "VALIDATION_FAILED"),
+        ("1\r\nabc", 400, "VALIDATION_FAILED"),
+    ] {
+        for at_once in [true, false] {
+            let mut stream = server.connect();
+            if at_once {
+                stream.write_all(format!("{}{chunk}", post_in_chunks(&key)).as_bytes()).expect("written");
+            } else {
+                stream.write_all(post_in_chunks(&key).as_bytes()).expect("written");
+                for byte in chunk.as_bytes() {
+                    // The server may have answered before it has read all.
+                    let _ = stream.write_all(&[*byte]);
+                }
+            }
+            let (status, body) = read_answer(&mut stream);
+            assert_eq!((status, body.contains(code)), (expected, true), "{chunk:?}: {body}");
+            let mut rest = Vec::new();
+            let _reset_or_closed = stream.read_to_end(&mut rest);
+            assert!(rest.is_empty(), "{chunk:?}");
+        }
+    }
+    let body = deposit("r-1").to_string();
+    let (first, second) = body.split_at(10);
+    let chunks = format!("A\r\n{first}\r\n{:x};x=y\r\n{second}\r\n0\r\nT: z\r\n\r\n", second.len());
+    let mut stream = server.connect();
+    stream.write_all(format!("{}{chunks}", post_in_chunks(&key)).as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 200);
+    is_alive(&mut stream);
+    server.stop().await;
+}
+
+/// Whether the system still has the server's side of a connection.
+fn is_held(server: SocketAddr, client: SocketAddr) -> bool {
+    let end = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
+    let connections = std::fs::read_to_string("/proc/net/tcp").expect("a list of connections");
+    connections.contains(&format!("{} {}", end(server), end(client)))
+}
+
+#[actix_web::test]
+async fn whoever_takes_nothing_is_not_waited_for() {
+    let mut world = World::new();
+    world.settings.stall_timeout = Duration::from_secs(1);
+    let server = Running::start(&world);
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    // So small that an answer finds no room in it.
+    socket.set_recv_buffer_size(2_048).expect("a size");
+    socket.connect(&server.address.into()).expect("a connection");
+    let mut stream: TcpStream = socket.into();
+    stream.write_all(b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+    let client = stream.local_addr().expect("an address");
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while is_held(server.address, client) {
+        assert!(Instant::now() < deadline, "the server waits for it");
+        thread::yield_now();
+    }
+    drop(stream);
     server.stop().await;
 }
 

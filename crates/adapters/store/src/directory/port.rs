@@ -110,6 +110,17 @@ impl Directory for Store {
         self.ask(query!(|conn| merchants::find(conn, id).await)).await
     }
 
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.merchants.get(&id) {
+            return Ok(known);
+        }
+        let mark = cache.mark();
+        let found = self.merchant(id).await?.map(Arc::new);
+        cache.keep(&cache.merchants, mark, id, found.clone());
+        Ok(found)
+    }
+
     async fn merchants(
         &self,
         filter: MerchantFilter,

@@ -15,5 +15,6 @@ mod ticket_list;
 mod ticket_queue;
 mod ticket_rows;
 mod ticket_search;
+pub(crate) mod ticket_tally;
 mod tickets;
 mod timeline;

@@ -12,7 +12,8 @@ use quipu_tickets::{Category, SortKey, SortOrder, Status, TicketFilter, TicketSo
 
 use super::{
     ticket_rows::{SummaryRow, selection},
-    ticket_search::{Found, few},
+    ticket_search::{FEW, Found, few},
+    ticket_tally::Tallies,
     tickets::whole,
 };
 use crate::{
@@ -37,15 +38,10 @@ pub(super) async fn list(
     filter: &TicketFilter,
     sort: TicketSort,
     page: Page,
+    tallies: &Tallies,
 ) -> Result<(Vec<TicketSummary>, u64), Fault> {
     conn.begin_snapshot().await?;
-    let (ids, total) = if let Some(found) = few(conn, tenant, filter, sort, page)? {
-        found
-    } else {
-        let total = count(conn, tenant, filter).await?;
-        let some = page.offset() < total;
-        (if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total)
-    };
+    let (ids, total) = keys(conn, tenant, filter, sort, page, tallies).await?;
     let query =
         of_tenant!(tickets::table, tenant).filter(tickets::id.eq_any(&ids)).select(selection::<SummaryRow>());
     let rows = load!(conn, SummaryRow, query)?;
@@ -53,6 +49,33 @@ pub(super) async fn list(
     let mut by_id: HashMap<String, SummaryRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
     let in_order = ids.iter().filter_map(|id| by_id.remove(id));
     Ok((in_order.map(SummaryRow::into_summary).collect::<Result<_, _>>()?, total))
+}
+
+/// The keys of a page, and the number of all that match.
+async fn keys(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    sort: TicketSort,
+    page: Page,
+    tallies: &Tallies,
+) -> Result<(Vec<String>, u64), Fault> {
+    let known = tallies.recall(conn, tenant, filter).await?;
+    // What is known to be many is not looked for among the few.
+    if known.is_none_or(|total| total <= FEW as u64)
+        && let Some(found) = few(conn, tenant, filter, sort, page)?
+    {
+        return Ok(found);
+    }
+    let total = if let Some(total) = known {
+        total
+    } else {
+        let total = count(conn, tenant, filter).await?;
+        tallies.keep(conn, tenant, filter, total).await?;
+        total
+    };
+    let some = page.offset() < total;
+    Ok((if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total))
 }
 
 /// Narrows a boxed query over `tickets` to a filter.
@@ -83,7 +106,7 @@ macro_rules! narrowed {
     }};
 }
 
-pub(super) use narrowed;
+pub(super) use {narrowed, of_tenant};
 
 /// What is filtered by status and category only is a sum of the few counters that every commit keeps; the rest is counted.
 async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> Result<u64, Fault> {
@@ -104,7 +127,7 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
     whole(first!(conn, i64, query!())?.unwrap_or(0))
 }
 
-async fn sum_of_counters(
+pub(super) async fn sum_of_counters(
     conn: &mut Connection,
     tenant: Tenant,
     statuses: &[Status],

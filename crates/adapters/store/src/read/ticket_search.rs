@@ -19,7 +19,7 @@ use crate::{connection::Connection, error::Fault, schema::tickets};
 /// The fewest letters that the indexes of texts can look for.
 const INDEXED_LETTERS: usize = 3;
 /// What still counts as few.
-const FEW: usize = 1_000;
+pub(super) const FEW: usize = 1_000;
 
 /// A search as a condition of an engine.
 pub(super) struct Found {
@@ -40,6 +40,16 @@ impl Found {
                 let text = search.folded().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
                 Self { before: "tickets.search_text LIKE ", text: format!("%{text}%"), after: "" }
             }
+        }
+    }
+
+    /// The condition for looking at one ticket after the other, which no index of texts is asked for.
+    pub(super) fn one_by_one(conn: &Connection, search: &SearchText) -> Self {
+        let in_order = Self::in_order(conn, search);
+        match conn {
+            Connection::Sqlite(_) => in_order,
+            // An expression that no index is made of.
+            Connection::Postgres(_) => Self { before: "tickets.search_text || '' LIKE ", ..in_order },
         }
     }
 

@@ -1,5 +1,7 @@
 //! The ports for reading tickets. What is said and sent is found by its ticket, and everything by its tenant.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
 use quipu_kernel::{Page, PaymentId, Tenant};
@@ -94,9 +96,9 @@ impl TicketReads for Store {
         sort: TicketSort,
         page: Page,
     ) -> Result<(Vec<TicketSummary>, u64), StoreUnavailable> {
-        let filter = filter.clone();
+        let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page).await })
+            Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await })
         });
         Ok(listed.await?)
     }

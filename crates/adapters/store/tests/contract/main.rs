@@ -4,6 +4,7 @@ mod claims;
 mod commits;
 mod customers;
 mod deadlines;
+mod deliveries;
 mod directory;
 mod faults;
 mod fixture;

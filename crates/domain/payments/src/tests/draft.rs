@@ -109,6 +109,7 @@ fn each_broken_rule_of_what_a_payment_may_have_is_named() {
         (json!({"payout": {"bank_account": "1"}}), "payout must not be sent on a deposit"),
         (json!({"webhook_url": 1}), "webhook_url must be a string"),
         (json!({"webhook_url": "ftp://x.io"}), "webhook_url must be an http or https URL"),
+        (json!({"webhook_url": "http://u:p@x.io"}), "webhook_url must not carry a user name or password"),
         (
             json!({"webhook_url": format!("https://x.io/{}", long(2040))}),
             "webhook_url must be at most 2048 characters",

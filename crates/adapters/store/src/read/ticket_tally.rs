@@ -1,0 +1,139 @@
+//! In how many tickets a text is found, remembered.
+//!
+//! A word that is in most tickets of a merchant can be counted only by looking at each of them. But the text, the category and the
+//! time of a ticket never change, and no ticket is ever removed. So a count stays right for the tickets that it counted, those
+//! made before some instant, and only those made since are looked at. Whether the two together are all tickets is checked
+//! each time by the exact number of them that commits keep; if not, because one was committed late, all are counted again.
+
+use std::time::Duration;
+
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    dsl::{count_star, max},
+    sql_types::{Bool, Text},
+};
+use moka::sync::Cache as Memory;
+use quipu_kernel::{Tenant, Timestamp};
+use quipu_tickets::{Category, TicketFilter};
+
+use super::{
+    ticket_list::{narrowed, of_tenant, sum_of_counters},
+    ticket_search::Found,
+    tickets::whole,
+};
+use crate::{
+    connection::{Connection, first},
+    error::Fault,
+    schema::tickets,
+};
+
+/// How many counts are remembered, the least used of which give way.
+const REMEMBERED: u64 = 10_000;
+/// For how long one is remembered that nobody asks for.
+const UNUSED: Duration = Duration::from_hours(1);
+/// How long before the newest ticket the remembered part ends, since of tickets made at once the later one may be committed
+/// first.
+const OVERLAP: Duration = Duration::from_secs(1);
+/// How many tickets are looked at each time at most before the remembered part is made to end later.
+const MANY: u64 = 1_000;
+
+/// What is counted: the tickets of a tenant, in some categories or in all, and the text.
+type Key = (Tenant, Vec<Category>, String);
+
+/// A count of the tickets made before an instant.
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    before: Timestamp,
+    tickets: u64,
+    found: u64,
+}
+
+/// The counts that this process remembers.
+pub(crate) struct Tallies(Memory<Key, Tally>);
+
+impl Tallies {
+    /// None yet.
+    pub(crate) fn new() -> Self {
+        Self(Memory::builder().max_capacity(REMEMBERED).time_to_idle(UNUSED).build())
+    }
+
+    /// The exact number of tickets that match, if it follows from what is remembered. Within a snapshot.
+    pub(super) async fn recall(
+        &self,
+        conn: &mut Connection,
+        tenant: Tenant,
+        filter: &TicketFilter,
+    ) -> Result<Option<u64>, Fault> {
+        let Some(key) = key(tenant, filter) else { return Ok(None) };
+        let Some(tally) = self.0.get(&key) else { return Ok(None) };
+        let all = sum_of_counters(conn, tenant, &[], &filter.categories).await?;
+        let (tickets, found) = since(conn, tenant, filter, tally.before).await?;
+        if tally.tickets + tickets != all {
+            return Ok(None);
+        }
+        let total = tally.found + found;
+        if tickets > MANY {
+            self.keep(conn, tenant, filter, total).await?;
+        }
+        Ok(Some(total))
+    }
+
+    /// Remembers the number of tickets that match. Within the snapshot in which they were counted.
+    pub(super) async fn keep(
+        &self,
+        conn: &mut Connection,
+        tenant: Tenant,
+        filter: &TicketFilter,
+        total: u64,
+    ) -> Result<(), Fault> {
+        let Some(key) = key(tenant, filter) else { return Ok(()) };
+        let newest = of_tenant!(tickets::table.select(max(tickets::created_at)), tenant);
+        let Some(newest) = first!(conn, Option<i64>, newest)?.flatten() else { return Ok(()) };
+        let newest = Timestamp::from_millis(newest);
+        let mut before = newest.minus(OVERLAP);
+        let (mut tickets, mut found) = since(conn, tenant, filter, before).await?;
+        if tickets > MANY {
+            before = newest;
+            (tickets, found) = since(conn, tenant, filter, before).await?;
+        }
+        let all = sum_of_counters(conn, tenant, &[], &filter.categories).await?;
+        // The counters are right, or the books are not; a number that cannot be is not remembered.
+        if let (Some(tickets), Some(found)) = (all.checked_sub(tickets), total.checked_sub(found)) {
+            self.0.insert(key, Tally { before, tickets, found });
+        }
+        Ok(())
+    }
+}
+
+/// What is remembered is counted by text and category alone.
+fn key(tenant: Tenant, filter: &TicketFilter) -> Option<Key> {
+    let TicketFilter { statuses, categories, search, payment_id, created } = filter;
+    let only = statuses.is_empty() && payment_id.is_none() && created.from.is_none() && created.to.is_none();
+    let mut categories = categories.clone();
+    categories.sort_unstable();
+    let search = search.as_ref().filter(|_| only)?;
+    Some((tenant, categories, search.folded().to_owned()))
+}
+
+/// How many tickets were made since, and in how many of them the text is found.
+async fn since(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    from: Timestamp,
+) -> Result<(u64, u64), Fault> {
+    let mut filter = filter.clone();
+    filter.created.from = Some(from);
+    let nothing: Option<Found> = None;
+    let found = filter.search.as_ref().map(|search| Found::one_by_one(conn, search));
+    macro_rules! counted {
+        ($found:expr) => {
+            of_tenant!(narrowed!(tickets::table.select(count_star()).into_boxed(), filter, $found), tenant)
+        };
+    }
+    let tickets = whole(first!(conn, i64, counted!(nothing))?.unwrap_or(0))?;
+    if tickets == 0 {
+        return Ok((0, 0));
+    }
+    Ok((tickets, whole(first!(conn, i64, counted!(found))?.unwrap_or(0))?))
+}
