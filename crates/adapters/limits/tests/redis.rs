@@ -268,8 +268,9 @@ async fn a_redis_that_comes_back_empty_is_told_what_every_node_allowed() {
     let client = redis::Client::open(redis.url()).expect("an address");
     let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
     redis::cmd("FLUSHALL").exec_async(&mut connection).await.expect("done");
+    // Each notices by itself, perhaps before anybody looks; afterwards both are known there again.
+    until_known(&redis, 2).await;
     for node in &nodes {
-        until_away(node).await;
         until_shared(node).await;
         assert_eq!(take_many(node, budget, &even, 70).await, 0);
     }
@@ -280,6 +281,23 @@ async fn until_away(limiter: &RedisLimiter) {
     let (deadline, mut looks) = (Instant::now() + DEADLINE, interval(Duration::from_millis(20)));
     while limiter.probe().await.is_ok() {
         assert!(Instant::now() < deadline, "Redis is not missed");
+        looks.tick().await;
+    }
+}
+
+/// Waits until Redis knows of so many nodes.
+async fn until_known(redis: &PrivateRedis, count: usize) {
+    let client = redis::Client::open(redis.url()).expect("an address");
+    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
+    let (deadline, mut looks) = (Instant::now() + DEADLINE, interval(Duration::from_millis(20)));
+    loop {
+        let mut call = redis::cmd("ZCARD");
+        call.arg("quipu:limits:nodes");
+        let known: usize = call.query_async(&mut connection).await.expect("a number");
+        if known == count {
+            return;
+        }
+        assert!(Instant::now() < deadline, "Redis knows of {known} nodes");
         looks.tick().await;
     }
 }
