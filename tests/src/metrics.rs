@@ -12,7 +12,7 @@ impl Gateway {
             let log = self.log();
             let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             // A gateway that was started again has another one.
-            let served = lines.filter(|line| line["message"] == "metrics are served").last()?;
+            let served = lines.filter(|line| line["message"] == "metrics are served").next_back()?;
             served["listen"].as_str().map(str::to_owned)
         })
         .await;

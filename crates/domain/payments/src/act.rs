@@ -9,9 +9,16 @@ const TRIES: u8 = 64;
 /// What follows from a look at a payment.
 pub(crate) enum Decided<T> {
     /// These changes, and what is to be told once they are committed.
-    Change(Changes, T),
+    Change(Box<Changes>, T),
     /// Nothing changes, and this is to be told.
     Stay(T),
+}
+
+impl<T> Decided<T> {
+    /// These changes, and what is to be told of them.
+    pub(crate) fn change(changes: Changes, told: T) -> Self {
+        Self::Change(Box::new(changes), told)
+    }
 }
 
 /// Decides on what was `found`, or else is read, and commits; where something of it has changed before the commit it is
@@ -47,7 +54,7 @@ where
             None => read().await?,
         };
         let (changes, told) = match decide(standing)? {
-            Decided::Change(changes, told) => (changes, told),
+            Decided::Change(changes, told) => (*changes, told),
             Decided::Stay(told) => return Ok(told),
         };
         match commit.commit(changes).await {

@@ -109,7 +109,7 @@ impl ExportPayouts {
             }
             changes.add(export.clone());
             changes.add(audit(&export, &payments));
-            Ok(Decided::Change(changes, Some((export, payments))))
+            Ok(Decided::change(changes, Some((export, payments))))
         };
         act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
     }

@@ -55,7 +55,7 @@ impl CancelPayment {
             let after = changes.saved::<Payment>().cloned();
             let after =
                 after.ok_or_else(|| StoreUnavailable::Failed("a move saved no payment".to_owned()))?;
-            Ok(Decided::Change(changes, after))
+            Ok(Decided::change(changes, after))
         };
         act(&*self.commit, None, read, decide).await
     }

@@ -61,7 +61,7 @@ impl DecidePayment {
             let (audit, answer) = record(&before, &after);
             changes.add(audit);
             changes.idempotency = answer;
-            Ok(Decided::Change(changes, after))
+            Ok(Decided::change(changes, after))
         };
         act(&*self.commit, None, read, decide).await
     }

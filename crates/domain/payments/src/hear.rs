@@ -163,7 +163,7 @@ impl HearRail {
         let read = || async { Ok(self.find(rail, event).await?) };
         let decide = |payment| {
             let (changes, heard) = self.decide(rail, event, payment, due, unbookable)?;
-            Ok(Decided::Change(changes, heard))
+            Ok(Decided::change(changes, heard))
         };
         act(&*self.commit, found.map(Some), read, decide).await
     }

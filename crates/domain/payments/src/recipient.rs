@@ -125,7 +125,7 @@ impl FillRecipient {
             }
             let route = choose_route(&routes, key_of(&payment)).map_err(|_| FillError::MethodNotAvailable)?;
             let payout = self::read(entered, route).map_err(FillError::Invalid)?;
-            Ok(Decided::Change(self.filled(payment, payout, route, now)?, ()))
+            Ok(Decided::change(self.filled(payment, payout, route, now)?, ()))
         })
         .await
     }

@@ -80,7 +80,7 @@ impl RefundPayment {
             changes.add(refund.clone());
             changes.add(audit);
             changes.idempotency = answer;
-            Ok(Decided::Change(changes, (after, refund)))
+            Ok(Decided::change(changes, (after, refund)))
         };
         act(&*self.commit, None, read, decide).await
     }

@@ -62,7 +62,7 @@ impl ResolveReceipt {
             changes.saves.push(receipt.resolved(resolution, at));
             changes.add(audit);
             changes.idempotency = answer;
-            Ok(Decided::Change(changes, after))
+            Ok(Decided::change(changes, after))
         };
         act(&*self.commit, None, || self.read(id), decide).await
     }

@@ -91,7 +91,7 @@ impl PlayScheme {
         let decide = |payment: Option<Payment>| {
             let Some(payment) = payment else { return Ok(Decided::Stay(())) };
             let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
-            Ok(Decided::Change(changes::postponed(&payment, self.clock.now(), end), ()))
+            Ok(Decided::change(changes::postponed(&payment, self.clock.now(), end), ()))
         };
         act(&*self.commit, None, || self.waiting(tenant, id), decide).await
     }

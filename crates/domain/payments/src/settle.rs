@@ -270,9 +270,9 @@ impl SettlePayment {
                 happening.failure = Some(failure.clone());
             }
             Ok(match payment.apply(outcome.trigger(&last), happening) {
-                Ok(changes) => Decided::Change(changes, ()),
+                Ok(changes) => Decided::change(changes, ()),
                 // The table knows no such move. What was due is done with, unless it is already something else.
-                Err(_) if is_claimed => Decided::Change(changes::postponed(&last, now, None), ()),
+                Err(_) if is_claimed => Decided::change(changes::postponed(&last, now, None), ()),
                 Err(_) => Decided::Stay(()),
             })
         };
