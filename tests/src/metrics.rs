@@ -10,9 +10,9 @@ impl Gateway {
     pub async fn metrics(&self) -> Client {
         let address = eventually("the address of the metrics in the log", async || {
             let log = self.log();
-            let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             // A gateway that was started again has another one.
-            let served = lines.filter(|line| line["message"] == "metrics are served").next_back()?;
+            let served = lines.rfind(|line| line["message"] == "metrics are served")?;
             served["listen"].as_str().map(str::to_owned)
         })
         .await;
