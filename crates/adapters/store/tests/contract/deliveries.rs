@@ -78,7 +78,7 @@ fn answered(status: u16, at: i64) -> Attempted {
 }
 
 fn policy() -> RetryPolicy {
-    RetryPolicy { gaps: vec![Duration::from_secs(60)], ..RetryPolicy::default() }
+    RetryPolicy { gaps: vec![Duration::from_mins(1)], ..RetryPolicy::default() }
 }
 
 /// Records that every delivery was answered so; answers the endpoints that changed.
