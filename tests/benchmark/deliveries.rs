@@ -18,13 +18,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{
-    Plan, filler_of, key_of,
-    load::{self, Pressure},
-    process,
-    report::Row,
-    workload::Caller,
-};
+use crate::{Plan, caller_of, creations, filler_of, load, process, report::Row};
 
 pub(crate) const PLAIN: &str = "create deposit, nobody hears";
 pub(crate) const HEARD: &str = "create deposit, one endpoint";
@@ -43,24 +37,8 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let endpoint = json!({ "url": format!("http://127.0.0.1:{}/", receiver.port) });
     told.fund("ARS", 1_000_000_000).await;
     told.api.post("/api/v1/webhooks", &endpoint).await.ok();
-    let mut rows = Vec::new();
-    let pressure = Pressure { connections: 128, time: plan.time };
-    let mut press = |operation, merchant_id, key: String| {
-        let caller = Caller { merchant_id, key, payments: Vec::new() };
-        let outcome = load::press(crate::address_of(&gateway), pressure, caller.create_deposit());
-        let outcome = outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
-        eprintln!("{operation} x128: {:.0}/s", outcome.per_second);
-        let (memory, _) = process::memory_mebibytes(gateway.pid());
-        rows.push(Row {
-            operation,
-            callers: 128,
-            per_second: outcome.per_second,
-            latency: outcome.latency,
-            cost: Some((f64::NAN, memory)),
-        });
-    };
-    press(PLAIN, quiet.id, key_of(&quiet).await);
-    press(HEARD, told.id, key_of(&told).await);
+    let (quiet, hearing) = (caller_of(&quiet).await, caller_of(&told).await);
+    let mut rows = vec![creations(&gateway, &quiet, PLAIN, plan), creations(&gateway, &hearing, HEARD, plan)];
     rows.push(receiver.catch_up(BACKLOG, total(&told).await).await);
     rows.push(arrivals(&receiver, &told).await);
     rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);

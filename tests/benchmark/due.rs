@@ -9,10 +9,9 @@ use quipu_tests::{Database, Gateway, Merchant, Setup};
 use serde_json::json;
 
 use crate::{
-    key_of,
+    caller_of,
     load::{self, Pressure},
     report::Row,
-    workload::Caller,
 };
 
 pub(crate) const SETTLE: &str = "settle deposits that are due";
@@ -42,7 +41,7 @@ async fn drain(database: Database, expires: bool, email: &'static str) -> (f64, 
     if expires {
         merchant.edit_routes(|route| route["expires_in"] = json!(seconds)).await;
     }
-    let caller = Caller { merchant_id: merchant.id, key: key_of(&merchant).await, payments: Vec::new() };
+    let caller = caller_of(&merchant).await;
     let pressure = Pressure { connections: 128, time: MAKING };
     let begun = Instant::now();
     load::press(crate::address_of(&gateway), pressure, caller.create_deposit_for(email)).expect("created");

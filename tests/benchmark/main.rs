@@ -103,8 +103,7 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     for _ in 0..100 {
         small.create(&draft::deposit_mxn(100)).await;
     }
-    let mut caller = Caller { merchant_id: large.id, key: key_of(&large).await, payments: Vec::new() };
-    let small = Caller { merchant_id: small.id, key: key_of(&small).await, payments: Vec::new() };
+    let (mut caller, small) = (caller_of(&large).await, caller_of(&small).await);
 
     gateway.terminate().await;
     let mut rows = without_http(&gateway, &large, plan, &mut caller).await;
@@ -132,8 +131,10 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     Chapter { rows, ready_milliseconds, peak_mebibytes, ..Chapter::without_core(database) }
 }
 
-async fn key_of(merchant: &Merchant) -> String {
-    merchant.issue(&json!({ "name": "bench" })).await["key"].as_str().expect("a key").to_owned()
+/// A caller with a key of its own, who knows of no payments yet.
+async fn caller_of(merchant: &Merchant) -> Caller {
+    let key = merchant.issue(&json!({ "name": "bench" })).await["key"].as_str().expect("a key").to_owned();
+    Caller { merchant_id: merchant.id, key, payments: Vec::new() }
 }
 
 /// The store's own ceiling, while no gateway runs; afterwards the merchant has its history.
@@ -169,6 +170,22 @@ async fn filler_of(gateway: &Gateway, merchant: &Merchant) -> Filler {
     let runtime = tokio::runtime::Handle::current();
     let store = Store::open(StoreSettings::new(url), runtime).await.expect("the store opens");
     Filler::new(store, Tenant::new(MerchantId(merchant.id), Environment::Test))
+}
+
+/// How fast deposits are created at 128 connections, and the memory that the gateway has then.
+fn creations(gateway: &Gateway, caller: &Caller, operation: &'static str, plan: Plan) -> Row {
+    let pressure = Pressure { connections: 128, time: plan.time };
+    let outcome = load::press(address_of(gateway), pressure, caller.create_deposit());
+    let outcome = outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
+    eprintln!("{operation} x128: {:.0}/s", outcome.per_second);
+    let (memory, _) = process::memory_mebibytes(gateway.pid());
+    Row {
+        operation,
+        callers: 128,
+        per_second: outcome.per_second,
+        latency: outcome.latency,
+        cost: Some((f64::NAN, memory)),
+    }
 }
 
 /// Where a gateway listens.

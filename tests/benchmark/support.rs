@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_tests::{Database, Setup};
 
 use crate::{
-    Plan, address_of, key_of,
+    Plan, address_of, caller_of,
     load::{self, Pressure, Request},
     report::Row,
     workload::{Caller, next},
@@ -22,7 +22,7 @@ const SHARE: usize = 10;
 pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
     let gateway = Setup::new(database).start().await;
     let merchant = gateway.merchant().await;
-    let caller = Caller { merchant_id: merchant.id, key: key_of(&merchant).await, payments: Vec::new() };
+    let caller = caller_of(&merchant).await;
     let address = address_of(&gateway);
     let first = next();
     load::send(address, 64, plan.payments / SHARE, opening(&caller, first)).expect("tickets are opened");

@@ -9,13 +9,7 @@ use quipu_tests::{Database, Merchant, Setup};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::{
-    Plan, address_of, key_of,
-    load::{self, Pressure},
-    process,
-    report::Row,
-    workload::Caller,
-};
+use crate::{Plan, caller_of, creations, report::Row};
 
 pub(crate) const CALM: &str = "create deposit, no uploads";
 pub(crate) const BUSY: &str = "create deposit, 100 uploads of 10 MB";
@@ -30,23 +24,10 @@ const TICKETS: usize = 5;
 pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
     let merchant = gateway.merchant().await;
-    let caller = Caller { merchant_id: merchant.id, key: key_of(&merchant).await, payments: Vec::new() };
-    let press = |operation| {
-        let pressure = Pressure { connections: 128, time: plan.time };
-        let outcome = load::press(address_of(&gateway), pressure, caller.create_deposit());
-        let outcome = outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
-        eprintln!("{operation} x128: {:.0}/s", outcome.per_second);
-        Row {
-            operation,
-            callers: 128,
-            per_second: outcome.per_second,
-            latency: outcome.latency,
-            cost: Some((f64::NAN, process::memory_mebibytes(gateway.pid()).0)),
-        }
-    };
-    let mut rows = vec![press(CALM)];
+    let caller = caller_of(&merchant).await;
+    let mut rows = vec![creations(&gateway, &caller, CALM, plan)];
     let uploads = Uploads::begin(urls(&merchant).await);
-    rows.push(press(BUSY));
+    rows.push(creations(&gateway, &caller, BUSY, plan));
     let arrived = uploads.end().await;
     eprintln!("{arrived} files arrived meanwhile");
     rows

@@ -20,13 +20,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{
-    Plan, address_of, key_of,
-    load::{self, Pressure},
-    process,
-    report::Row,
-    workload::Caller,
-};
+use crate::{Plan, address_of, caller_of, creations, process, report::Row};
 
 pub(crate) const UNWATCHED: &str = "create deposit, no streams";
 pub(crate) const WATCHED: &str = "create deposit, many streams";
@@ -50,22 +44,9 @@ pub(crate) struct Watching {
 pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, Watching) {
     let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
     let merchant = gateway.merchant().await;
-    let caller = Caller { merchant_id: merchant.id, key: key_of(&merchant).await, payments: Vec::new() };
+    let caller = caller_of(&merchant).await;
     let address = address_of(&gateway);
-    let press = |operation| {
-        let pressure = Pressure { connections: 128, time: plan.time };
-        let outcome = load::press(address, pressure, caller.create_deposit());
-        let outcome = outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
-        eprintln!("{operation} x128: {:.0}/s", outcome.per_second);
-        Row {
-            operation,
-            callers: 128,
-            per_second: outcome.per_second,
-            latency: outcome.latency,
-            cost: Some((f64::NAN, process::memory_mebibytes(gateway.pid()).0)),
-        }
-    };
-    let mut rows = vec![press(UNWATCHED)];
+    let mut rows = vec![creations(&gateway, &caller, UNWATCHED, plan)];
     let (watched, path) = page(&merchant).await;
     let mut paths = vec![path; OF_ONE_PAGE];
     // A gateway gives a single address three quarters of its places.
@@ -79,7 +60,7 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, Watching
     #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
     let kibibytes_each =
         (process::memory_mebibytes(gateway.pid()).0 - before) * 1_024.0 / audience.viewers as f64;
-    rows.push(press(WATCHED));
+    rows.push(creations(&gateway, &caller, WATCHED, plan));
     let begun = Instant::now();
     let complete = format!("/operator/v1/payments/{watched}/complete");
     gateway.operator().post_empty(&complete).await.ok();

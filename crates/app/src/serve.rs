@@ -98,6 +98,18 @@ fn bind_metrics(
     }
 }
 
+/// What the edge is told of the settings; the front page leads to the demo's page, if there is one.
+fn edge(settings: &Settings, public_url: &str, demo_page: Option<&str>) -> HttpSettings {
+    HttpSettings {
+        limits: settings.limits,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        max_connections: settings.connections,
+        front_links: demo_page.into_iter().map(dev::front_link).collect(),
+        upload_url: settings.upload_url.clone().unwrap_or_else(|| public_url.to_owned()),
+        ..HttpSettings::new(public_url.to_owned())
+    }
+}
+
 async fn serve(
     settings: &Settings,
     folder: &DataFolder,
@@ -131,16 +143,7 @@ async fn serve(
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
     let services = services(&foundation, use_cases, (webhooks, tickets), limiter, readiness, &key_uses, stop);
-    let front_links = demo_page.iter().map(|page| dev::front_link(page)).collect();
-    let upload_url = settings.upload_url.clone().unwrap_or_else(|| public_url.clone());
-    let edge = HttpSettings {
-        limits: settings.limits,
-        trusted_proxies: settings.trusted_proxies.clone(),
-        max_connections: settings.connections,
-        front_links,
-        upload_url,
-        ..HttpSettings::new(public_url.clone())
-    };
+    let edge = edge(settings, &public_url, demo_page.as_deref());
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let (Some(demo), Some(page)) = (demo, demo_page) {
