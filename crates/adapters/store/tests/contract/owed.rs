@@ -51,8 +51,27 @@ async fn delivering(url: &str) -> (Store, Arc<Handed>) {
     (store, handed)
 }
 
+/// `COMMIT` arrives, its answer does not, and for longer than anybody waits nobody can be asked.
+const LOST: Blow = Blow {
+    side: Side::Client,
+    at: Point::Commit,
+    arrives: true,
+    action: Action::Cut,
+    gone_for: Duration::from_secs(5),
+};
+
+async fn until_freed(store: &Store) {
+    let mut freed = 0;
+    until(async || {
+        freed += store.free_abandoned().await.unwrap_or(0);
+        freed > 0
+    })
+    .await;
+    assert_eq!(freed, 1);
+}
+
 #[test]
-fn deliveries_of_an_unknown_commit_are_free_again() {
+fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
         let truth = fixture.open().await;
         let endpoint = endpoint();
@@ -63,27 +82,19 @@ fn deliveries_of_an_unknown_commit_are_free_again() {
         store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
         until(async || handed.0.lock().expect("whole").len() == 1).await;
 
-        proxy.arm(Some(Blow {
-            side: Side::Client,
-            at: Point::Commit,
-            arrives: true,
-            action: Action::Cut,
-            gone_for: Duration::from_secs(5),
-        }));
+        proxy.arm(Some(LOST));
         let outcome = store.commit(Sample::deposit(tenant(1), 5).create()).await;
         let unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
         assert!(unknown, "{outcome:?}");
         assert_eq!(handed.0.lock().expect("whole").len(), 1, "what may not be owed is handed over");
 
-        let mut freed = 0;
-        until(async || {
-            freed += store.free_abandoned().await.unwrap_or(0);
-            freed > 0
-        })
-        .await;
-        assert_eq!(freed, 1);
-        let wanted = Wanted { tenant: tenant(1), endpoint: endpoint.id, most: 10 };
-        let claimed = DeliveryQueue::claim(&store, after(1_000), vec![wanted]).await.expect("claimed");
+        until_freed(&store).await;
+        let wanted = vec![Wanted { tenant: tenant(1), endpoint: endpoint.id, most: 10 }];
+        proxy.arm(Some(LOST));
+        let outcome = DeliveryQueue::claim(&store, after(1_000), wanted.clone()).await;
+        assert!(matches!(outcome, Err(StoreUnavailable::Unknown(_))), "{outcome:?}");
+        until_freed(&store).await;
+        let claimed = DeliveryQueue::claim(&store, after(1_000), wanted).await.expect("claimed");
         assert_eq!(claimed.len(), 1);
         assert_ne!(claimed[0].event_id, handed.0.lock().expect("whole")[0].event_id);
         store.close().await;
