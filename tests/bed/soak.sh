@@ -28,6 +28,7 @@ step cargo test --workspace --release --locked --test suite -- --test-threads 1 
     crash:: webhooks::kills:: money::chaos:: cluster::
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
     step cargo test --workspace --release --locked --test contract -- --nocapture outages::
+QUIPU_SEED=$seed step cargo test --workspace --release --locked --test contract -- histories::
 QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
     step cargo test --workspace --release --locked --lib random_histories
 bed_say "all of it passed in $SECONDS s"

@@ -9,6 +9,7 @@ mod directory;
 mod faults;
 mod fixture;
 mod groups;
+mod histories;
 mod ledger;
 mod lists;
 mod nodes;
