@@ -28,8 +28,8 @@ soak: ## The long forms of the tests: kills, faults, histories; EFFORT, FAULTS, 
 
 simulate: RUNS ?= 1000000000
 simulate: SEED ?= 1
-simulate: ## Random histories of payments against a model, without end; RUNS and SEED bound and choose them
-	QUIPU_SIMULATE=$(RUNS) QUIPU_SEED=$(SEED) cargo test --release --locked -p quipu-simulation --lib random_histories
+simulate: ## Whole worlds in memory, without end, until one breaks a promise; RUNS, SEED and FAULT choose them
+	cargo run --release --locked -p quipu-simulation -- $(SEED) $(RUNS) $(FAULT)
 
 bench: ## Measure the release binary on both databases; writes docs/BENCHMARKS.md
 	# Not in /tmp, which may be memory: what is measured is durable.

@@ -6,9 +6,11 @@ use async_trait::async_trait;
 use quipu_kernel::{MerchantId, Minor, Page, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
-    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
+    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Method, Operator, Period, Route,
     StoreUnavailable,
 };
+
+use crate::rail::{BANK, DESK};
 
 type Written = Result<(), DirectoryError>;
 type Read<T> = Result<T, StoreUnavailable>;
@@ -24,6 +26,20 @@ impl FixedDirectory {
         let mut routes = Route::of_new_merchant();
         for route in &mut routes {
             route.fee_fixed = fee;
+        }
+        Self(routes.into())
+    }
+}
+
+impl FixedDirectory {
+    /// The routes of a world: pesos of Mexico and redirects go over a bank, pesos of Argentina through people's hands.
+    pub(crate) fn of_world(fee_bps: u16, fee_fixed: i64) -> Self {
+        let mut routes = Route::of_new_merchant();
+        for route in &mut routes {
+            let by_hand = route.method == Method::BankTransfer;
+            route.rail = if by_hand { DESK } else { BANK }.to_owned();
+            route.fee_bps = fee_bps;
+            route.fee_fixed = Minor::new(fee_fixed).unwrap_or(Minor::ZERO);
         }
         Self(routes.into())
     }

@@ -9,6 +9,7 @@ mod rail;
 mod seeds;
 mod store;
 mod turns;
+mod world;
 
 pub use chance::{Dice, Random};
 pub use clock::HandClock;
@@ -17,3 +18,4 @@ pub use history::{Ports, run_history};
 pub use seeds::Seeds;
 pub use store::MemoryStore;
 pub use turns::{finish, give_way, race};
+pub use world::{Fault, Plan, Summary, run_world, shrunk};

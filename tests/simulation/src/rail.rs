@@ -4,6 +4,11 @@ use async_trait::async_trait;
 use quipu_merchants::Route;
 use quipu_payments::{Issued, Payment, Rail, RailStatus, Submission};
 
+/// The rail of a world that calls the bank.
+pub(crate) const BANK: &str = "http:bank";
+/// The rail of a world that waits for people.
+pub(crate) const DESK: &str = "manual";
+
 /// Under the name that the routes of a new merchant have.
 pub(crate) struct SilentRail;
 

@@ -251,6 +251,24 @@ impl Contents {
         self.work.iter().filter(|(key, _)| key.0 == queue).map(|(_, waiting)| waiting.due_at).min()
     }
 
+    /// Drops nonces and kept answers that expired before `now`, at most `limit` of each; answers how many went.
+    pub fn prune(&mut self, now: Timestamp, limit: usize) -> u64 {
+        let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < now);
+        let mut nonces: Vec<_> = nonces.map(|(key, expires_at)| (*expires_at, key.clone())).collect();
+        nonces.sort_unstable();
+        nonces.truncate(limit);
+        for (_, key) in &nonces {
+            self.state.nonces.remove(key);
+        }
+        let answers = self.kept.iter().filter(|(_, kept)| kept.record.expires_at < now);
+        let answers: Vec<_> = answers.map(|(key, _)| key.clone()).take(limit).collect();
+        for key in &answers {
+            self.kept.remove(key);
+            self.state.answers.remove(key);
+        }
+        (nonces.len() + answers.len()) as u64
+    }
+
     /// Gives back everything that is claimed.
     pub fn release_all(&mut self) {
         for waiting in self.work.values_mut().filter(|waiting| waiting.leased) {
@@ -325,12 +343,8 @@ impl WorkQueue for Memory {
         Ok(())
     }
 
-    async fn prune(&self, now: Timestamp, _limit: u32) -> Result<u64, StoreUnavailable> {
-        let mut contents = self.contents();
-        let before = contents.state.nonces.len() + contents.kept.len();
-        contents.state.nonces.retain(|_, expires_at| *expires_at >= now);
-        contents.state.answers.retain(|_, kept| kept.expires_at >= now);
-        contents.kept.retain(|_, kept| kept.record.expires_at >= now);
-        Ok((before - contents.state.nonces.len() - contents.kept.len()) as u64)
+    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+        let limit = limit.try_into().unwrap_or(usize::MAX);
+        Ok(self.contents().prune(now, limit))
     }
 }

@@ -11,11 +11,11 @@ use quipu_payments::{
 use quipu_webhooks::EventName;
 
 use crate::{
-    fixture::{Fixture, funded, on_both_databases, refusal},
+    fixture::{Fixture, funded_any, on_every_store, refusal},
     sample::{MXN, Sample, adjust, after, amount, funding, minor, move_to, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     a_payment_is_read_back_as_it_was_committed,
     every_member_of_a_payment_survives,
     a_withdrawal_above_the_balance_is_refused_and_leaves_nothing,
@@ -31,7 +31,7 @@ on_both_databases! {
 }
 
 async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let committed = store.commit(Sample::withdrawal(tenant(1), 600).create()).await.expect("committed");
     let payment = *committed.into_saved::<Payment>().expect("the payment");
     let read = store.payment(tenant(1), payment.id()).await.expect("read");
@@ -42,7 +42,7 @@ async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
 }
 
 async fn every_member_of_a_payment_survives(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let plain = Sample::deposit(tenant(1), 5).payment();
     let mut terms = plain.terms().clone();
     terms.description = Some("dos\tlíneas\n".to_owned());
@@ -82,7 +82,7 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
 }
 
 async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: Fixture) {
-    let store = funded(&fixture, 100).await;
+    let store = funded_any(&fixture, 100).await;
     let change = Sample::withdrawal(tenant(1), 101).create();
     assert_eq!(refusal(store.commit(change).await), Refusal::Posting(PostingError::InsufficientFunds));
     let everything = PaymentFilter::default();
@@ -92,13 +92,13 @@ async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: F
 }
 
 async fn a_total_beyond_the_range_is_refused(fixture: Fixture) {
-    let store = funded(&fixture, quipu_kernel::MAX_MINOR).await;
+    let store = funded_any(&fixture, quipu_kernel::MAX_MINOR).await;
     let one_more = store.commit(funding(tenant(1), 1)).await;
     assert_eq!(refusal(one_more), Refusal::Posting(PostingError::OutOfRange));
 }
 
 async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
-    let store = funded(&fixture, quipu_kernel::MAX_MINOR - 10).await;
+    let store = funded_any(&fixture, quipu_kernel::MAX_MINOR - 10).await;
     let foreseeing = |units| {
         let mut change = Sample::deposit(tenant(1), units).create();
         change.foreseen = Transaction::deposit_completed(MXN, amount(units), Minor::ZERO).ok();
@@ -116,7 +116,7 @@ async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
 }
 
 async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
     let mut completed =
         move_to(&first.into_saved::<Payment>().expect("a payment"), Status::Completed, after(1));
@@ -126,7 +126,7 @@ async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
 }
 
 async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let sample = Sample::withdrawal(tenant(1), 100);
     let first =
         store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
@@ -141,7 +141,7 @@ async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
 }
 
 async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let sample = Sample::deposit(tenant(1), 5);
     let first =
         store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
@@ -157,7 +157,7 @@ async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
 }
 
 async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let first = first.into_saved::<Payment>().expect("a payment");
     store.commit(move_to(&first, Status::Processing, after(1))).await.expect("processing");
@@ -169,7 +169,7 @@ async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
 }
 
 async fn a_writing_without_a_step_keeps_the_version(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let first = first.into_saved::<Payment>().expect("a payment");
     let mut state = first.state().clone();
@@ -188,7 +188,7 @@ async fn a_writing_without_a_step_keeps_the_version(fixture: Fixture) {
 }
 
 async fn what_a_decision_rests_on_must_still_stand(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let first = first.into_saved::<Payment>().expect("a payment");
     let resting = |revision| {
@@ -213,7 +213,7 @@ fn held_by(payment: &Payment) -> Refusal {
 }
 
 async fn the_whole_life_of_a_withdrawal_leaves_the_books_in_order(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let sample = Sample { fee: 7, ..Sample::withdrawal(tenant(1), 100) };
     let mut payment =
         store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
