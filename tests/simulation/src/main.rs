@@ -56,6 +56,6 @@ fn tell_failure(seed: u64, plan: &Plan, broken: &[String], fault: Option<Fault>)
     println!("seed {seed} breaks promises:");
     broken.iter().for_each(|what| println!("  {what}"));
     let (small, broken) = shrunk(plan, fault);
-    println!("of {} deeds {} are enough:\n{small:#?}", plan.len(), small.len());
+    println!("of {} deeds {} are enough:\n{small}", plan.len(), small.len());
     broken.iter().for_each(|what| println!("  {what}"));
 }

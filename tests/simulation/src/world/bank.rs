@@ -34,7 +34,7 @@ pub(crate) enum Fate {
 pub(crate) struct Account {
     /// The payment that it was asked for.
     pub(crate) payment: PaymentId,
-    pub(crate) direction: Direction,
+    pub(crate) is_payout: bool,
     pub(crate) amount: i64,
     pub(crate) currency: Currency,
     pub(crate) fate: Fate,
@@ -116,17 +116,17 @@ impl Bank {
             return known.fate;
         }
         let terms = payment.terms();
-        let direction = terms.kind.direction();
+        let is_payout = terms.kind.direction() == Direction::Withdrawal;
         let account = Account {
             payment: payment.id().clone(),
-            direction,
+            is_payout,
             amount: terms.amount.get(),
             currency: terms.currency,
             fate: Fate::Open,
             rail,
         };
         books.accounts.insert(reference.to_owned(), account);
-        if direction == Direction::Withdrawal {
+        if is_payout {
             let after = Duration::from_mins(lock(&self.dice).below(180));
             self.intend(&mut books, after, Intent::Decide(reference.to_owned()));
         }
@@ -285,9 +285,10 @@ impl Bank {
             code: None,
             message: None,
         };
-        let can_be_asked = account.rail == super::BANK && account.fate != Fate::Returned;
+        // A payout is asked about until its outcome is known; a deposit that has ended is not.
+        let is_asked_about = account.is_payout && account.fate != Fate::Returned;
         let times = match self.mood(6) {
-            0 if can_be_asked => 0,
+            0 if is_asked_about => 0,
             1 | 2 => 2,
             _ => 1,
         };

@@ -31,10 +31,10 @@ pub(crate) struct WishBook {
     pub(crate) answers: Vec<Answer>,
     /// For each nonce, how often a call was accepted under it.
     pub(crate) nonces: BTreeMap<String, u32>,
+    /// Whether its merchant gave up asking.
+    pub(crate) gave_up: bool,
     /// Identifiers of payments that may have been made.
     pub(crate) perhaps: BTreeSet<PaymentId>,
-    /// Whether some call of it was never answered for good.
-    pub(crate) unanswered: bool,
 }
 
 #[derive(Debug, Default)]

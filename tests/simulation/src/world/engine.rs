@@ -47,8 +47,6 @@ pub(crate) enum Kind {
     Call(usize),
     /// A worker's round over what is due; the next is begun when this one is over.
     Round(&'static str),
-    /// Work that a worker has claimed: its lease ends.
-    Work,
 }
 
 pub(crate) type Doing = Pin<Box<dyn Future<Output = ()> + Send>>;

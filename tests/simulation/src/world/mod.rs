@@ -49,6 +49,10 @@ const FUNDED: i64 = 40_000;
 const CALM_AFTER: Duration = Duration::from_hours(4 * 24);
 /// A world that is not at rest after so many turns never will be.
 const MOST_TURNS: u64 = 400_000;
+/// The round in which what is owed is delivered.
+const DELIVERIES: &str = "deliveries";
+/// How long outsiders trust an idempotency key.
+const KEY_HOLDS: Duration = Duration::from_hours(23);
 /// How long a worker's claim holds.
 const LEASE: Duration = Duration::from_mins(1);
 
@@ -69,15 +73,22 @@ enum Happening {
     Bank(Intent),
 }
 
+/// How often an outsider has asked in vain, and since when.
+#[derive(Debug, Clone, Copy)]
+struct Tries {
+    number: u32,
+    since: Timestamp,
+}
+
 struct World {
     engine: Engine,
     around: Surroundings,
     nodes: Vec<Arc<Node>>,
     weather: Weather,
-    agenda: BTreeMap<(Timestamp, u64), Happening>,
+    agenda: BTreeMap<(Timestamp, u64), (Happening, Tries)>,
     entered: u64,
     /// Calls from outside, so that a lost one is made again.
-    calls: Vec<(Happening, u32)>,
+    calls: Vec<(Happening, Tries)>,
     outcomes: Arc<std::sync::Mutex<Vec<(usize, Call)>>>,
     endpoints: Vec<EndpointId>,
 }
@@ -155,7 +166,7 @@ impl World {
 
     fn enter(&mut self, at: Timestamp, happening: Happening) {
         self.entered += 1;
-        self.agenda.insert((at, self.entered), happening);
+        self.agenda.insert((at, self.entered), (happening, Tries { number: 0, since: at }));
     }
 
     fn enter_deed(&mut self, at: Timestamp, deed: &Deed) {
@@ -211,8 +222,11 @@ impl World {
     fn next_moment(&self) -> Option<Timestamp> {
         let planned = self.agenda.keys().next().map(|(at, _)| *at);
         let contents = self.around.store.shared.memory.contents();
-        let due = [Queue::SETTLEMENT, Queue::REDIRECTPAY_ALERT].map(|queue| contents.next_due(queue));
-        let letters = self.around.store.shared.post.letters().next_due();
+        // What is due waits for a round that is under way.
+        let free = |name| !self.engine.is_under_way(&Kind::Round(name));
+        let due = [Queue::SETTLEMENT, Queue::REDIRECTPAY_ALERT]
+            .map(|queue| contents.next_due(queue).filter(|_| free(queue.0)));
+        let letters = self.around.store.shared.post.letters().next_due().filter(|_| free(DELIVERIES));
         let now = self.around.alarm.clock.now();
         let all = due.into_iter().chain([planned, letters, self.engine.next()]).flatten();
         // A lease without an end is never due in a lifetime.
@@ -226,8 +240,8 @@ impl World {
         while let Some(entry) = self.agenda.first_entry()
             && entry.key().0 <= now
         {
-            let happening = entry.remove();
-            self.happen(happening);
+            let (happening, tries) = entry.remove();
+            self.happen(happening, tries);
         }
         for queue in [Queue::SETTLEMENT, Queue::REDIRECTPAY_ALERT] {
             let due = self.around.store.shared.memory.contents().next_due(queue);
@@ -237,7 +251,7 @@ impl World {
             }
         }
         if self.around.store.shared.post.letters().next_due().is_some_and(|due| due <= now) {
-            self.begin_round("deliveries", |world, node| world.deliver_round(node));
+            self.begin_round(DELIVERIES, |world, node| world.deliver_round(node));
         }
     }
 
@@ -278,7 +292,7 @@ impl World {
         receivers::round(node, self.weather.deaf_receivers)
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: Happening, tries: Tries) {
         match happening {
             Happening::Pay(number) => self.pay(number),
             Happening::Bank(Intent::Decide(reference)) => self.around.bank.decide(&reference),
@@ -288,7 +302,7 @@ impl World {
                 let id = &self.endpoints[endpoint % self.endpoints.len()];
                 self.around.store.shared.post.letters().switch(id, on, now);
             }
-            call => self.call(call, 0),
+            call => self.call(call, tries),
         }
     }
 
@@ -310,7 +324,7 @@ impl World {
     }
 
     /// Some node is called from outside.
-    fn call(&mut self, happening: Happening, tries: u32) {
+    fn call(&mut self, happening: Happening, tries: Tries) {
         let node = self.any_node();
         let number = self.calls.len();
         let doing = self.doing(&happening, Arc::clone(&self.nodes[node]), number);
@@ -341,17 +355,20 @@ impl World {
     fn ask_again(&mut self, number: usize) {
         let (happening, tries) = self.calls[number].clone();
         self.around.book.open().retries += 1;
+        let at = self.around.alarm.clock.now().plus(Duration::from_mins(1 << tries.number.min(8)));
         let happening = match happening {
+            // A key holds for a day: whoever has no answer by then gives up.
+            Happening::Deed(Deed::Create(number, _), _) if at > tries.since.plus(KEY_HOLDS) => {
+                self.around.book.open().wishes.entry(number).or_default().gave_up = true;
+                return;
+            }
             // Signed anew, since the first nonce may be burnt.
             Happening::Deed(deed, _) => Happening::Deed(deed, format!("again-{number}")),
             other => other,
         };
-        // What nobody can answer for days is given up: a keyless creation whose rail never says.
-        if tries < 60 {
-            let at = self.around.alarm.clock.now().plus(Duration::from_mins(1 << tries.min(9)));
-            self.entered += 1;
-            self.agenda.insert((at, self.entered), happening);
-        }
+        self.entered += 1;
+        let tries = Tries { number: tries.number + 1, ..tries };
+        self.agenda.insert((at, self.entered), (happening, tries));
     }
 
     fn kill(&mut self, node: usize) {

@@ -119,6 +119,16 @@ const WISHES: u64 = 16;
 /// Moments at which outsiders do something: few, so that much happens at once.
 const MOMENTS: u64 = 10;
 
+impl std::fmt::Display for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{:?}", self.weather)?;
+        for (at, deed) in &self.deeds {
+            writeln!(f, "after {} min: {deed:?}", at.as_secs() / 60)?;
+        }
+        Ok(())
+    }
+}
+
 impl Plan {
     /// The plan of a seed.
     pub fn of(seed: u64) -> Self {

@@ -86,8 +86,9 @@ impl Letters {
     /// Writes down what events owe, as their commit does.
     pub(crate) fn fan_out(&mut self, tenant: Tenant, events: Vec<Event>, fault: Option<Fault>) {
         for event in events {
-            self.log.push(Entry::Told(tenant, event.clone()));
+            // An endpoint that an event makes hears of it.
             self.name_target(tenant, &event);
+            self.log.push(Entry::Told(tenant, event.clone()));
             let named = event.named.as_ref().and_then(|named| {
                 let id = self.named.get(&(tenant, named.url.clone()))?;
                 Some((id.clone(), named.events.clone()))

@@ -25,7 +25,7 @@ pub(super) fn verify(around: &Surroundings, payments: &Payments, broken: &mut Br
         if let (Some((one, _)), Some((other, _))) = (first, accounts.next()) {
             broken.push(format!("{} went to the bank as {one} and as {other}", payment.id()));
         }
-        at_rest(&contents, payment, broken);
+        at_rest(&contents, payment, decided.contains(payment.id()), broken);
         if !decided.contains(payment.id()) {
             follows(payment, first.map(|(_, account)| account), broken);
             explained(&contents, payment, first.map(|(_, account)| account), broken);
@@ -34,10 +34,11 @@ pub(super) fn verify(around: &Surroundings, payments: &Payments, broken: &mut Br
     heard(&contents, &bank.acknowledged, broken);
 }
 
-/// Nothing is open but what waits for people.
-fn at_rest(contents: &Contents, payment: &Payment, broken: &mut Broken) {
+/// Nothing is open but what waits for people: withdrawals that they carry out, or have taken into their hands.
+fn at_rest(contents: &Contents, payment: &Payment, decided: bool, broken: &mut Broken) {
     let open = matches!(payment.status(), Status::Pending | Status::Processing);
-    let by_hand = payment.terms().rail == DESK && payment.terms().kind.direction() == Direction::Withdrawal;
+    let withdrawal = payment.terms().kind.direction() == Direction::Withdrawal;
+    let by_hand = withdrawal && (decided || payment.terms().rail == DESK);
     if open && !by_hand {
         broken.push(format!("{} is still {}", payment.id(), payment.status().as_str()));
     }
