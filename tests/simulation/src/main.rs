@@ -12,7 +12,9 @@ const EVERY: u64 = 500;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let mut number = |what: &str, usual: u64| {
-        arguments.next().map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{what} is a whole number")))
+        arguments
+            .next()
+            .map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{what} is a whole number")))
     };
     let (first, runs) = (number("the first seed", 1), number("the number of runs", u64::MAX));
     let fault = arguments.next().map(|name| {

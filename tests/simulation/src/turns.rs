@@ -46,10 +46,16 @@ pub async fn race<A, B>(
     let (mut first, mut second) = (None, None);
     poll_fn(|cx| {
         let turn = dice.below(3);
-        if first.is_none() && turn != 0 && let Poll::Ready(output) = one.as_mut().poll(cx) {
+        if first.is_none()
+            && turn != 0
+            && let Poll::Ready(output) = one.as_mut().poll(cx)
+        {
             first = Some(output);
         }
-        if second.is_none() && turn != 1 && let Poll::Ready(output) = other.as_mut().poll(cx) {
+        if second.is_none()
+            && turn != 1
+            && let Poll::Ready(output) = other.as_mut().poll(cx)
+        {
             second = Some(output);
         }
         // Who was passed over may have been the one that was woken.

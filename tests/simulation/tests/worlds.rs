@@ -17,7 +17,10 @@ fn worlds_keep_every_promise() {
         let plan = Plan::of(seed);
         if let Err(broken) = run_world(&plan, None) {
             let (small, least) = shrunk(&plan, None);
-            panic!("seed {seed} breaks {broken:#?}\nof its {} deeds these break {least:#?}:\n{small}", plan.len());
+            panic!(
+                "seed {seed} breaks {broken:#?}\nof its {} deeds these break {least:#?}:\n{small}",
+                plan.len()
+            );
         }
     }
 }

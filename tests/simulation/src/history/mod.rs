@@ -78,12 +78,7 @@ pub async fn run_history(ports: Ports, seed: u64) {
 }
 
 /// The model after both steps in the order that explains what is seen.
-fn explained(
-    before: &Model,
-    seen: &(Seen, BTreeSet<String>),
-    one: &Step,
-    other: &Step,
-) -> Option<Model> {
+fn explained(before: &Model, seen: &(Seen, BTreeSet<String>), one: &Step, other: &Step) -> Option<Model> {
     let orders = [[one, other], [other, one]];
     let mut outcomes = orders.into_iter().map(|order| {
         let mut model = before.clone();

@@ -186,11 +186,8 @@ impl Real {
     }
 
     async fn open_receipts(&self, id: &PaymentId) -> Vec<Receipt> {
-        let filter = ReceiptFilter {
-            payment_id: Some(id.clone()),
-            resolved: Some(false),
-            ..ReceiptFilter::default()
-        };
+        let filter =
+            ReceiptFilter { payment_id: Some(id.clone()), resolved: Some(false), ..ReceiptFilter::default() };
         let page = Page::new(Page::MAX_LIMIT, 0).expect("a page");
         self.ports.money.receipts(&filter, page).await.expect("read").0
     }

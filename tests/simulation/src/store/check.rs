@@ -42,7 +42,12 @@ fn balances(contents: &Contents, report: &mut CheckReport) {
         let key = (posted.tenant, posted.currency);
         let sum = sums.entry(key).or_insert_with(|| Balance::zero(posted.currency));
         if sum.add(posted.reason, posted.entry).is_err() {
-            breach(report, "balance_in_range", posted.tenant, format!("beyond the range in {}", posted.currency));
+            breach(
+                report,
+                "balance_in_range",
+                posted.tenant,
+                format!("beyond the range in {}", posted.currency),
+            );
         }
     }
     report.balances = sums.len() as u64;

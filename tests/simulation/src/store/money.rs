@@ -141,7 +141,9 @@ fn timeline(contents: &Contents, payment: &Payment) -> Timeline {
         receipts: receipts.filter(|receipt| of_payment(&receipt.payment_id)).cloned().collect(),
         refunds: rows(contents, tenant, |refund: &Refund| refund.payment_id == *id).cloned().collect(),
         audit: audit.collect(),
-        alerted_at: rows(contents, tenant, |alert: &Alert| alert.payment_id == *id).map(|alert| alert.at).next(),
+        alerted_at: rows(contents, tenant, |alert: &Alert| alert.payment_id == *id)
+            .map(|alert| alert.at)
+            .next(),
         events,
     }
 }

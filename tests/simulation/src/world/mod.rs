@@ -26,7 +26,6 @@ use quipu_kernel::{Clock as _, Currency, Timestamp};
 use quipu_payments::RailEvent;
 use quipu_webhooks::{Endpoint, EndpointId, EventName, Source, TargetUrl};
 
-pub use self::{fault::Fault, plan::Plan, shrink::shrunk};
 use self::{
     bank::{Bank, Intent},
     book::Book,
@@ -35,6 +34,7 @@ use self::{
     plan::{Deed, ENDPOINTS, MERCHANTS, Payer, Way, Weather},
     sim_store::SimStore,
 };
+pub use self::{fault::Fault, plan::Plan, shrink::shrunk};
 use crate::{
     chance::{Dice, Random},
     clock::{HandClock, START},
@@ -255,11 +255,7 @@ impl World {
         }
     }
 
-    fn begin_round(
-        &mut self,
-        name: &'static str,
-        round: impl FnOnce(&Self, Arc<Node>) -> engine::Doing,
-    ) {
+    fn begin_round(&mut self, name: &'static str, round: impl FnOnce(&Self, Arc<Node>) -> engine::Doing) {
         let kind = Kind::Round(name);
         if !self.engine.is_under_way(&kind) {
             let node = self.any_node();
@@ -342,9 +338,8 @@ impl World {
 
     /// Whoever was not answered for good asks again.
     fn after_turn(&mut self) {
-        let outcomes = std::mem::take(
-            &mut *self.outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        let outcomes =
+            std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         for (number, outcome) in outcomes {
             if outcome == Call::Again {
                 self.ask_again(number);

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{
-    Answer, Audience, Claimed, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce,
+use quipu_commit::{Answer, Audience, Claimed, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce};
+use quipu_kernel::{
+    Amount, Clock as _, Currency, Environment, MerchantId, Minor, PaymentId, Tenant, Timestamp,
 };
-use quipu_kernel::{Amount, Clock as _, Currency, Environment, MerchantId, Minor, PaymentId, Tenant, Timestamp};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls, StoreUnavailable};
 use quipu_payments::{
-    AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation, DecideError,
-    DecidePayment, Draft, HearRail, ManualDecision, MoneyReads as _, Once, Payment, RaiseAlert, RailEvent, Rails,
-    Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm, Resolution, ResolveReceipt, SettlePayment,
+    AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
+    DecideError, DecidePayment, Draft, HearRail, ManualDecision, MoneyReads as _, Once, Payment, RailEvent,
+    Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm, Resolution,
+    ResolveReceipt, SettlePayment,
 };
 use serde_json::{Value, json};
 

@@ -66,7 +66,11 @@ impl Letters {
     /// Disables an endpoint or enables it again.
     pub(crate) fn switch(&mut self, id: &EndpointId, on: bool, at: Timestamp) {
         let Some(mut endpoint) = self.endpoints.get(id).cloned() else { return };
-        if on { endpoint.enable(at) } else { endpoint.disable(None, at) }
+        if on {
+            endpoint.enable(at)
+        } else {
+            endpoint.disable(None, at)
+        }
         self.stands(endpoint);
         self.fail_disabled(id);
     }

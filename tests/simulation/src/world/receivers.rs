@@ -23,7 +23,9 @@ pub(super) fn round(node: Arc<Node>, deaf: bool) -> Doing {
             let attempted = attempt(&node, &owed, deaf);
             give_way().await;
             let mut outcome = owed.after(&attempted, &policy, Spread::random(&*node.around.entropy));
-            if node.around.fault == Some(Fault::FailureIsDelivery) && outcome.status() != DeliveryStatus::Delivered {
+            if node.around.fault == Some(Fault::FailureIsDelivery)
+                && outcome.status() != DeliveryStatus::Delivered
+            {
                 outcome.next = Next::Delivered;
             }
             post().record(&outcome, turn, &policy);

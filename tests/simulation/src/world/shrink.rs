@@ -1,6 +1,10 @@
 //! Makes a failing plan smaller: leaves deeds and kinds of bad weather out as long as it still fails.
 
-use super::{fault::Fault, plan::{Plan, Weather}, run_world};
+use super::{
+    fault::Fault,
+    plan::{Plan, Weather},
+    run_world,
+};
 
 /// The smallest plan found that still fails, and how it fails.
 pub fn shrunk(plan: &Plan, fault: Option<Fault>) -> (Plan, Vec<String>) {

@@ -137,7 +137,12 @@ impl PaymentReads for SimStore {
         Ok(self.told(self.shared.memory.payment(tenant, id).await?))
     }
 
-    async fn payments(&self, tenant: Tenant, filter: &PaymentFilter, page: Page) -> Read<(Vec<Payment>, u64)> {
+    async fn payments(
+        &self,
+        tenant: Tenant,
+        filter: &PaymentFilter,
+        page: Page,
+    ) -> Read<(Vec<Payment>, u64)> {
         self.shared.memory.payments(tenant, filter, page).await
     }
 

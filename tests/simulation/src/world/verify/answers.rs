@@ -13,8 +13,10 @@ pub(super) fn verify(around: &Surroundings, payments: &Payments, broken: &mut Br
     for (number, known) in &book.wishes {
         let Some(wish) = known.wish else { continue };
         let text = number.to_string();
-        let made: Vec<_> =
-            payments.values().filter(|payment| payment.terms().external_id.as_deref() == Some(&text)).collect();
+        let made: Vec<_> = payments
+            .values()
+            .filter(|payment| payment.terms().external_id.as_deref() == Some(&text))
+            .collect();
         creation(*number, &wish, known, &made, broken);
     }
     decisions(around, &book, payments, broken);
@@ -22,7 +24,8 @@ pub(super) fn verify(around: &Surroundings, payments: &Payments, broken: &mut Br
 
 /// A creation: what was told of it, and what it made.
 fn creation(number: u64, wish: &Wish, known: &WishBook, made: &[&Payment], broken: &mut Broken) {
-    let mut complain = |what: String| broken.push(format!("wish {number} ({wish:?}): {what}; told {:?}", known.told));
+    let mut complain =
+        |what: String| broken.push(format!("wish {number} ({wish:?}): {what}; told {:?}", known.told));
     for told in &known.told {
         if let Told::Made(id) = told
             && !made.iter().any(|payment| payment.id() == id)

@@ -193,7 +193,8 @@ fn adjustments(around: &Surroundings, contents: &Contents, broken: &mut Broken) 
             broken.push(format!("{tenant} was given {sum}, and people gave {expected}"));
         }
     }
-    let lines = |action: &str| contents.rows_of::<AuditRecord>().filter(|(_, line)| line.action == action).count();
+    let lines =
+        |action: &str| contents.rows_of::<AuditRecord>().filter(|(_, line)| line.action == action).count();
     // Two currencies of two merchants were funded without a line.
     if lines("balance.adjust") + 4 != count {
         broken.push(format!("{} corrections by {} lines", count - 4, lines("balance.adjust")));

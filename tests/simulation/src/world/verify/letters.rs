@@ -35,7 +35,8 @@ pub(super) fn verify(around: &Surroundings, broken: &mut Broken) {
     }
     let written: BTreeSet<_> = letters.letters.keys().cloned().collect();
     for (endpoint, event) in owed.symmetric_difference(&written) {
-        let which = if owed.contains(&(endpoint.clone(), event.clone())) { "not written" } else { "not owed" };
+        let which =
+            if owed.contains(&(endpoint.clone(), event.clone())) { "not written" } else { "not owed" };
         broken.push(format!("{event} to {endpoint} is {which}"));
     }
     for (key, letter) in &letters.letters {
