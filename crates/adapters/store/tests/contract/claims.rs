@@ -7,7 +7,7 @@ use quipu_commit::{
     Aggregate, Changes, Claimed, Commit as _, Heard, NewsDesk as _, Queue, WorkChange, WorkQueue as _,
 };
 use quipu_kernel::Timestamp;
-use quipu_payments::{DueAction, Payment, PaymentReads as _, Status};
+use quipu_payments::{DueAction, Payment, Status};
 
 use crate::{
     fixture::{AnyStore, Fixture, funded_any, on_every_store},

@@ -1,12 +1,12 @@
 //! What a commit does and what refuses it.
 
-use quipu_commit::{Aggregate, Changes, Commit as _, Expect, Holder, Index, Name, Refusal};
+use quipu_commit::{Aggregate, Changes, Expect, Holder, Index, Name, Refusal};
 use quipu_kernel::{Minor, Page};
-use quipu_ledger::{LedgerReads as _, PostingError, Transaction};
+use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
     BankDetails, CustomerClaim, Failure, InRequestWebhook, Instructions, Payment, PaymentFilter,
-    PaymentReads as _, RedirectScheme, Standing, State, Status, TrafficType, put_moved,
+    RedirectScheme, Standing, State, Status, TrafficType, put_moved,
 };
 use quipu_webhooks::EventName;
 

@@ -1,9 +1,8 @@
 //! Who a new payment's customer is.
 
 use futures_util::future::join_all;
-use quipu_commit::Commit as _;
 use quipu_kernel::CustomerId;
-use quipu_payments::{Customer, CustomerClaim, Payment, PaymentReads as _};
+use quipu_payments::{Customer, CustomerClaim, Payment};
 
 use crate::{
     fixture::{AnyStore, Fixture, on_every_store},

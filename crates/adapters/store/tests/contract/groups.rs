@@ -1,10 +1,9 @@
 //! Changes that are committed together: each is judged against those before it, and none suffers for another.
 
 use futures_util::future::join_all;
-use quipu_commit::{Changes, Commit as _, CommitError, Holder, Index, Name, Refusal};
+use quipu_commit::{Changes, CommitError, Holder, Index, Name, Refusal};
 use quipu_kernel::Minor;
-use quipu_ledger::LedgerReads as _;
-use quipu_payments::{CustomerClaim, Payment, PaymentReads as _, State, Status, Terms};
+use quipu_payments::{CustomerClaim, Payment, State, Status, Terms};
 
 use crate::{
     fixture::{Fixture, funded_any, on_every_store, refusal},

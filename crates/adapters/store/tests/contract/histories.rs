@@ -11,9 +11,9 @@ on_both_databases! {
 }
 
 /// Histories in an ordinary run, of about twenty steps each.
-const RUNS: u64 = 1_000;
+const RUNS: u64 = 600;
 /// Histories at a time, each of another merchant: they share commits and stand in each other's way like real ones.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 100;
 
 async fn random_histories_agree_with_the_model(fixture: Fixture) {
     let store = fixture.open().await;

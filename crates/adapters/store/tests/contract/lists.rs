@@ -1,10 +1,9 @@
 //! Pages of payments, and how many there are.
 
 use futures_util::future::join_all;
-use quipu_commit::Commit as _;
 use quipu_kernel::{Currency, Page, PaymentId};
 use quipu_merchants::Method;
-use quipu_payments::{Payment, PaymentFilter, PaymentReads as _, PaymentType, Status};
+use quipu_payments::{Payment, PaymentFilter, PaymentType, Status};
 
 use crate::{
     fixture::{AnyStore, Fixture, on_every_store},

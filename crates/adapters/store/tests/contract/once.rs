@@ -1,10 +1,8 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
-use quipu_commit::{
-    Answer, Audience, Changes, Commit as _, IdempotencyRecord, KeptAnswer, Refusal, WorkQueue as _,
-};
+use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Refusal};
 use quipu_kernel::{PaymentId, Timestamp};
-use quipu_payments::{CustomerClaim, KeptRow, Payment, PaymentReads as _, creation_answer};
+use quipu_payments::{CustomerClaim, KeptRow, Payment, creation_answer};
 
 use crate::{
     fixture::{AnyStore, Fixture, funded_any, on_every_store, refusal},
