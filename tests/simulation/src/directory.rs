@@ -37,7 +37,7 @@ impl FixedDirectory {
         let mut routes = Route::of_new_merchant();
         for route in &mut routes {
             let by_hand = route.method == Method::BankTransfer;
-            route.rail = if by_hand { DESK } else { BANK }.to_owned();
+            (if by_hand { DESK } else { BANK }).clone_into(&mut route.rail);
             route.fee_bps = fee_bps;
             route.fee_fixed = Minor::new(fee_fixed).unwrap_or(Minor::ZERO);
         }

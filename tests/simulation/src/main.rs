@@ -56,8 +56,14 @@ fn tell_rate(seed: u64, histories: u64, payments: u64, begun: Instant) {
 
 fn tell_failure(seed: u64, plan: &Plan, broken: &[String], fault: Option<Fault>) {
     println!("seed {seed} breaks promises:");
-    broken.iter().for_each(|what| println!("  {what}"));
+    tell(broken);
     let (small, broken) = shrunk(plan, fault);
     println!("of {} deeds {} are enough:\n{small}", plan.len(), small.len());
-    broken.iter().for_each(|what| println!("  {what}"));
+    tell(&broken);
+}
+
+fn tell(broken: &[String]) {
+    for what in broken {
+        println!("  {what}");
+    }
 }

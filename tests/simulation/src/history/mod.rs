@@ -49,17 +49,21 @@ pub async fn run_history(ports: Ports, seed: u64) {
         real.tick();
         if dice.one_in(4) {
             let rival = any_step(&mut dice, model);
-            race(&mut dice, real.take(id, model, &step), real.take(id, model, &rival)).await;
-            let seen = (real.seen(id).await, real.parked(id).await);
-            *model = explained(model, &seen, &step, &rival).unwrap_or_else(|| {
-                panic!("seed {seed}, step {number}: {step:?} at the same time as {rival:?} on {model:?} came to {seen:?}")
+            let (one, other) = (real.take(id, model, &step), real.take(id, model, &rival));
+            race(&mut dice, Box::pin(one), Box::pin(other)).await;
+            let outcome = (real.seen(id).await, real.parked(id).await);
+            *model = explained(model, &outcome, &step, &rival).unwrap_or_else(|| {
+                panic!("seed {seed}, step {number}: {step:?} at the same time as {rival:?} on {model:?} came to {outcome:?}")
             });
         } else {
             let before = model.clone();
             model.take(&step);
-            real.take(id, &before, &step).await;
-            let seen = real.seen(id).await;
-            assert_eq!(seen, model.seen(), "seed {seed}, step {number}: {step:?} on {before:?}");
+            Box::pin(real.take(id, &before, &step)).await;
+            assert_eq!(
+                real.seen(id).await,
+                model.seen(),
+                "seed {seed}, step {number}: {step:?} on {before:?}"
+            );
         }
     }
     for (id, model) in &models {
@@ -78,14 +82,16 @@ pub async fn run_history(ports: Ports, seed: u64) {
 }
 
 /// The model after both steps in the order that explains what is seen.
-fn explained(before: &Model, seen: &(Seen, BTreeSet<String>), one: &Step, other: &Step) -> Option<Model> {
+fn explained(before: &Model, outcome: &(Seen, BTreeSet<String>), one: &Step, other: &Step) -> Option<Model> {
     let orders = [[one, other], [other, one]];
-    let mut outcomes = orders.into_iter().map(|order| {
+    let mut explanations = orders.into_iter().map(|order| {
         let mut model = before.clone();
-        order.into_iter().for_each(|step| model.take(step));
+        for step in order {
+            model.take(step);
+        }
         model
     });
-    outcomes.find(|model| (model.seen(), model.parked_names()) == *seen)
+    explanations.find(|model| (model.seen(), model.parked_names()) == *outcome)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) fn report(contents: &Contents) -> CheckReport {
     report
 }
 
-fn breach(report: &mut CheckReport, invariant: &'static str, subject: impl ToString, detail: String) {
+fn breach(report: &mut CheckReport, invariant: &'static str, subject: &dyn ToString, detail: String) {
     report.breaches.push(Breach { invariant, subject: subject.to_string(), detail });
 }
 
@@ -31,7 +31,7 @@ fn sums(contents: &Contents, report: &mut CheckReport) {
     }
     report.transactions = sums.len() as u64;
     for (transaction, sum) in sums.into_iter().filter(|(_, sum)| *sum != 0) {
-        breach(report, "transaction_sums_to_zero", transaction, format!("its entries sum to {sum}"));
+        breach(report, "transaction_sums_to_zero", &transaction, format!("its entries sum to {sum}"));
     }
 }
 
@@ -45,7 +45,7 @@ fn balances(contents: &Contents, report: &mut CheckReport) {
             breach(
                 report,
                 "balance_in_range",
-                posted.tenant,
+                &posted.tenant,
                 format!("beyond the range in {}", posted.currency),
             );
         }
@@ -54,10 +54,10 @@ fn balances(contents: &Contents, report: &mut CheckReport) {
     for ((tenant, currency), sum) in sums {
         let kept = contents.balance(tenant, currency);
         if kept != sum || !kept.is_balanced() {
-            breach(report, "balance_equals_entries", tenant, format!("{kept:?} is kept of {sum:?}"));
+            breach(report, "balance_equals_entries", &tenant, format!("{kept:?} is kept of {sum:?}"));
         }
         if kept.available.is_negative() || kept.frozen.is_negative() {
-            breach(report, "balance_not_negative", tenant, format!("{kept:?}"));
+            breach(report, "balance_not_negative", &tenant, format!("{kept:?}"));
         }
     }
 }
@@ -110,7 +110,7 @@ fn counters(contents: &Contents, report: &mut CheckReport) {
     let kept: BTreeMap<_, _> =
         kept.map(|((tenant, _, keys), count)| ((*tenant, keys.clone()), *count)).collect();
     if kept != counts {
-        breach(report, "counters_count", "payments", format!("{kept:?} is kept of {counts:?}"));
+        breach(report, "counters_count", &"payments", format!("{kept:?} is kept of {counts:?}"));
     }
 }
 

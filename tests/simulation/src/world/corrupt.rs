@@ -32,8 +32,10 @@ pub(super) fn corrupt(fault: Fault, changes: &mut Changes, store: &MemoryStore) 
             changes.rows.retain(|row| !is_event(&**row, completes));
         }
         Fault::EventTwice => {
-            let twice = changes.rows_of::<Event>().next().cloned();
-            twice.into_iter().for_each(|event| changes.add(event));
+            let first = changes.rows_of::<Event>().next().cloned();
+            if let Some(event) = first {
+                changes.add(event);
+            }
         }
         Fault::EventForgetsPrevious => {
             for row in &mut changes.rows {

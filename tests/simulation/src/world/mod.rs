@@ -276,7 +276,7 @@ impl World {
             let claimed = node.around.store.claim(queue, now, now.plus(LEASE), 4).await;
             for work in claimed.unwrap_or_default() {
                 if queue == Queue::SETTLEMENT {
-                    node.attend(&work).await;
+                    Box::pin(node.attend(&work)).await;
                 } else {
                     drop(node.alert.attend(&work).await);
                 }

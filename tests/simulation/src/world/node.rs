@@ -167,12 +167,11 @@ impl Node {
                 known.perhaps.insert(id);
                 return Call::Again;
             }
-            // Another call under the same key is still at work; its answer counts.
-            Err(CreateError::IdempotencyKeyInUse) => return Call::Again,
             Err(CreateError::Store(StoreUnavailable::Failed(what))) => {
                 book.complaints.push(format!("creation {number}: {what}"));
             }
-            Err(CreateError::Store(_)) => return Call::Again,
+            // Of a key in use another call is still at work; its answer counts.
+            Err(CreateError::Store(_) | CreateError::IdempotencyKeyInUse) => return Call::Again,
             Err(CreateError::DuplicateReference { holder }) => {
                 // Whoever has to ask again may find what he had made himself.
                 known.told.push(Told::Refused(format!("DUPLICATE {holder}")));

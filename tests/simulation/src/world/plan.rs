@@ -80,6 +80,10 @@ pub(crate) enum Deed {
 }
 
 /// What is against whoever lives in the world.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is switched off by itself when a plan is made smaller"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Weather {
     /// Nodes die between any two steps.

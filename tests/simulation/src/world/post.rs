@@ -39,7 +39,7 @@ pub(crate) enum Entry {
 pub(crate) struct Letters {
     pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
     named: BTreeMap<(Tenant, TargetUrl), EndpointId>,
-    pub(crate) letters: BTreeMap<(EndpointId, EventId), Letter>,
+    pub(crate) owed: BTreeMap<(EndpointId, EventId), Letter>,
     pub(crate) log: Vec<Entry>,
 }
 
@@ -67,9 +67,9 @@ impl Letters {
     pub(crate) fn switch(&mut self, id: &EndpointId, on: bool, at: Timestamp) {
         let Some(mut endpoint) = self.endpoints.get(id).cloned() else { return };
         if on {
-            endpoint.enable(at)
+            endpoint.enable(at);
         } else {
-            endpoint.disable(None, at)
+            endpoint.disable(None, at);
         }
         self.stands(endpoint);
         self.fail_disabled(id);
@@ -79,7 +79,7 @@ impl Letters {
         if self.endpoints.get(id).is_none_or(Endpoint::is_enabled) {
             return;
         }
-        let owed = self.letters.iter_mut().filter(|((endpoint, _), _)| endpoint == id);
+        let owed = self.owed.iter_mut().filter(|((endpoint, _), _)| endpoint == id);
         for (_, letter) in owed.filter(|(_, letter)| letter.status == DeliveryStatus::Pending) {
             letter.status = DeliveryStatus::Failed;
             letter.error = Some(ENDPOINT_DISABLED);
@@ -117,7 +117,7 @@ impl Letters {
                     due: event.at,
                     turn: 0,
                 };
-                self.letters.insert((id, event.id.clone()), letter);
+                self.owed.insert((id, event.id.clone()), letter);
             }
         }
     }
@@ -139,13 +139,13 @@ impl Letters {
 
     /// When the next letter is due.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
-        let owed = self.letters.values().filter(|letter| letter.status == DeliveryStatus::Pending);
+        let owed = self.owed.values().filter(|letter| letter.status == DeliveryStatus::Pending);
         owed.map(|letter| letter.due).min()
     }
 
     /// Takes what is due into the hands of a node, until `until`.
     pub(crate) fn claim(&mut self, now: Timestamp, until: Timestamp, most: usize) -> Vec<(Owed, u64)> {
-        let due = self.letters.iter_mut();
+        let due = self.owed.iter_mut();
         let due = due.filter(|(_, letter)| letter.status == DeliveryStatus::Pending && letter.due <= now);
         let mut claimed = Vec::new();
         for ((endpoint, event), letter) in due.take(most) {
@@ -168,7 +168,7 @@ impl Letters {
     /// Records an outcome, if the delivery is still in the hands of whoever attempted it.
     pub(crate) fn record(&mut self, outcome: &Outcome, turn: u64, policy: &RetryPolicy) {
         let key = (outcome.endpoint.clone(), outcome.event_id.clone());
-        let Some(letter) = self.letters.get_mut(&key).filter(|letter| letter.turn == turn) else { return };
+        let Some(letter) = self.owed.get_mut(&key).filter(|letter| letter.turn == turn) else { return };
         letter.turn += 1;
         letter.attempts.clone_from(&outcome.attempts);
         letter.step = outcome.step;

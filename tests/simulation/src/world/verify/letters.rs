@@ -33,13 +33,13 @@ pub(super) fn verify(around: &Surroundings, broken: &mut Broken) {
             }
         }
     }
-    let written: BTreeSet<_> = letters.letters.keys().cloned().collect();
+    let written: BTreeSet<_> = letters.owed.keys().cloned().collect();
     for (endpoint, event) in owed.symmetric_difference(&written) {
         let which =
             if owed.contains(&(endpoint.clone(), event.clone())) { "not written" } else { "not owed" };
         broken.push(format!("{event} to {endpoint} is {which}"));
     }
-    for (key, letter) in &letters.letters {
+    for (key, letter) in &letters.owed {
         let right = match letter.status {
             DeliveryStatus::Delivered => book.taken.contains(key),
             DeliveryStatus::Failed => {
