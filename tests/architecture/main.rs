@@ -73,6 +73,9 @@ const ADAPTERS: &[&str] = &[
 /// Histories in memory: they use the domain crates and nothing else of ours. Adapters use them in tests only.
 const SIMULATION: &str = "quipu-simulation";
 
+/// Every reader of foreign bytes, wherever it is. Only tests use it.
+const FUZZING: &str = "quipu-fuzzing";
+
 /// Names that have no business in a domain crate's source.
 const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];
 
@@ -125,7 +128,7 @@ fn every_crate_is_known_here() {
         .iter()
         .map(|(name, _)| *name)
         .chain(ADAPTERS.iter().copied())
-        .chain([SIMULATION, "quipu", "quipu-tests"])
+        .chain([SIMULATION, FUZZING, "quipu", "quipu-tests"])
         .collect();
     let workspace = workspace();
     let found: BTreeSet<_> = workspace.keys().map(String::as_str).collect();
@@ -139,6 +142,8 @@ fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
         let may_see: &[&str] = match name.as_str() {
             "quipu" => ADAPTERS,
             "quipu-tests" => &["quipu-store", "quipu-rails"],
+            // Who reads foreign bytes.
+            FUZZING => &["quipu-http", "quipu-bankfiles", "quipu-attachments"],
             _ => &[],
         };
         for adapter in ADAPTERS {
@@ -161,8 +166,10 @@ fn the_simulation_sees_only_the_domain_and_nothing_that_runs_sees_it() {
     for dependency in workspace[SIMULATION].iter().filter(|name| name.starts_with("quipu")) {
         assert!(domain.contains(&dependency.as_str()), "{SIMULATION} must not depend on {dependency}");
     }
-    for (name, dependencies) in dependencies_of_kind(None) {
-        assert!(!dependencies.contains(SIMULATION), "{name} must not be built with {SIMULATION}");
+    for (name, dependencies) in dependencies_of_kind(None).into_iter().filter(|(name, _)| name != FUZZING) {
+        for tests_only in [SIMULATION, FUZZING] {
+            assert!(!dependencies.contains(tests_only), "{name} must not be built with {tests_only}");
+        }
     }
 }
 
