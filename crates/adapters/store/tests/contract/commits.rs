@@ -12,7 +12,7 @@ use quipu_webhooks::EventName;
 
 use crate::{
     fixture::{Fixture, funded_any, on_every_store, refusal},
-    sample::{MXN, Sample, adjust, after, amount, funding, minor, move_to, tenant},
+    sample::{MXN, Sample, adjust, after, amount, fresh_customer, funding, minor, move_to, tenant},
 };
 
 on_every_store! {
@@ -27,6 +27,7 @@ on_every_store! {
     a_payment_that_moved_meanwhile_is_stale,
     a_writing_without_a_step_keeps_the_version,
     what_a_decision_rests_on_must_still_stand,
+    what_must_not_be_there_is_looked_for,
     the_whole_life_of_a_withdrawal_leaves_the_books_in_order,
 }
 
@@ -202,6 +203,23 @@ async fn what_a_decision_rests_on_must_still_stand(fixture: Fixture) {
     assert_eq!(refusal(store.commit(resting(1)).await), Refusal::Stale);
     store.commit(resting(2)).await.expect("it stands so now");
     assert_eq!(store.balance(tenant(1), MXN).await.expect("read").available.get(), 902);
+}
+
+async fn what_must_not_be_there_is_looked_for(fixture: Fixture) {
+    let store = funded_any(&fixture, 1_000).await;
+    let sample = Sample::withdrawal(tenant(1), 100);
+    let payment = sample.payment();
+    let make = || {
+        let mut change = sample.create_as(payment.clone(), CustomerClaim::MatchOrCreate(fresh_customer()));
+        let id = payment.id().as_str().to_owned();
+        change.expects.push(Expect { aggregate: Aggregate::PAYMENT, id, revision: Expect::ABSENT });
+        change
+    };
+    let (one, other) = futures_util::future::join(store.commit(make()), store.commit(make())).await;
+    assert!(one.is_ok() != other.is_ok(), "one of them makes it");
+    assert_eq!(refusal([one, other].into_iter().find(Result::is_err).expect("a refusal")), Refusal::Stale);
+    assert_eq!(refusal(store.commit(make()).await), Refusal::Stale);
+    assert!(store.check().await.expect("checked").is_clean());
 }
 
 /// The refusal to a second payment under the reference of this one.
