@@ -60,6 +60,7 @@ const STAFF: [(&str, &str, &str); 42] = [
     ("GET", "/operator/v1/tickets/{id}/comments", "support"),
     ("POST", "/operator/v1/tickets/{id}/comments", "support"),
     ("GET", "/operator/v1/ledger/check", "finance"),
+    ("GET", "/operator/v1/ledger/chains", "finance"),
     ("GET", "/operator/v1/audit-log", "finance"),
 ];
 

@@ -1,5 +1,6 @@
 //! The contract of every port, run whole on both databases.
 
+mod chain;
 mod claims;
 mod commits;
 mod customers;

@@ -94,7 +94,7 @@ async fn two_customers_never_share_a_number(fixture: Fixture) {
 }
 
 /// How many migrations there are.
-const MIGRATIONS: usize = 8;
+const MIGRATIONS: usize = 9;
 
 async fn stores_may_migrate_at_once(fixture: Fixture) {
     let fresh = Fixture::unmigrated(fixture.engine).await;
