@@ -98,7 +98,8 @@ impl Gateway {
     fn command(&self, arguments: &[&str]) -> Command {
         // The kernel ends the gateway when the test's thread is gone, even if the test was killed.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(binary()).args(arguments);
+        let binary = self.setup.binary.clone().unwrap_or_else(binary);
+        command.args(["--pdeathsig", "KILL", "--"]).arg(binary).args(arguments);
         command.arg("--data").arg(self.data.path());
         command.current_dir(self.data.path());
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
@@ -235,6 +236,12 @@ impl Gateway {
     pub async fn elsewhere(&self) -> Self {
         let database = TestDatabase::create(self.setup.database).await;
         Self::unstarted(self.setup.clone(), Arc::new(database), Arc::new(self.folder_with_keys()))
+    }
+
+    /// A node on the same PostgreSQL database under the same keys, set up otherwise, that does not run yet.
+    pub fn successor(&self, setup: Setup) -> Self {
+        assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
+        Self::unstarted(setup, Arc::clone(&self.database), Arc::new(self.folder_with_keys()))
     }
 
     fn folder_with_keys(&self) -> ScratchFolder {

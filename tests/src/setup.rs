@@ -1,6 +1,6 @@
 //! What a gateway is started with.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{Database, Gateway, ScratchFolder, TestDatabase};
 
@@ -13,6 +13,8 @@ pub struct Setup {
     pub(crate) serve: &'static [&'static str],
     /// Whether a start waits until everything the gateway depends on is there.
     pub(crate) waits_for_all: bool,
+    /// Another program than the one under test.
+    pub(crate) binary: Option<PathBuf>,
 }
 
 impl Setup {
@@ -20,7 +22,7 @@ impl Setup {
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
         let setup =
-            Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true };
+            Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true, binary: None };
         setup
             .set("LISTEN", "127.0.0.1:0")
             .set("METRICS_LISTEN", "127.0.0.1:0")
@@ -36,6 +38,12 @@ impl Setup {
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
         self.environment.push((format!("QUIPU__{key}"), value.to_owned()));
+        self
+    }
+
+    /// Starts another program than the one under test: that of an earlier release.
+    pub fn binary(mut self, path: impl Into<PathBuf>) -> Self {
+        self.binary = Some(path.into());
         self
     }
 

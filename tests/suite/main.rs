@@ -22,6 +22,7 @@ mod operator;
 mod pages;
 mod references;
 mod resets;
+mod rolling;
 mod running;
 mod shell;
 mod silent_viewers;

@@ -7,6 +7,7 @@ mod customers;
 mod deadlines;
 mod deliveries;
 mod directory;
+mod failover;
 mod faults;
 mod fixture;
 mod groups;
