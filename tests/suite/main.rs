@@ -20,6 +20,7 @@ mod money;
 mod newcomer;
 mod operator;
 mod pages;
+mod point_in_time;
 mod references;
 mod resets;
 mod rolling;
