@@ -66,7 +66,10 @@ impl Gateway {
             if !self.setup.serve.contains(&"--dev") {
                 credentials["base_url"] = serving_line(&self.log()[earlier..])?["listen"].take();
             }
-            let client = Client::anonymous(credentials["base_url"].as_str().filter(|url| !url.is_empty())?);
+            let url = credentials["base_url"].as_str().filter(|url| !url.is_empty())?;
+            // The documents are those of this release.
+            let is_former = self.setup.binary.is_some();
+            let client = if is_former { Client::undocumented(url) } else { Client::anonymous(url) };
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
             (ready.status == 200 || !self.setup.waits_for_all).then_some((credentials, client))
         })
