@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The long forms of what `make test` holds short: kills, faults, histories. Run by with-servers.sh.
+# The long forms of what `make test` holds short: kills, faults, failovers, histories; and upgrades from an earlier release, which
+# are here only. Run by with-servers.sh.
 #
 #   EFFORT  how many times as long (20)
 #   FAULTS  runs of the fault proxy between store and server (5000)
@@ -49,7 +50,7 @@ else
     bed_say "rolling upgrades: left out, since the history of a shallow clone does not reach an earlier release (git fetch --unshallow)"
 fi
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
-    step cargo test --workspace --release --locked --test contract -- --nocapture outages::
+    step cargo test --workspace --release --locked --test contract -- --nocapture --test-threads 1 outages:: failover::
 QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
     step cargo test --workspace --release --locked --lib random_histories
 bed_say "all of it passed in $SECONDS s"

@@ -21,8 +21,13 @@ impl Setup {
     /// The settings most scenarios run under.
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
-        let setup =
-            Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true, binary: None };
+        let setup = Self {
+            database,
+            environment: Vec::new(),
+            serve: &["serve", "--dev"],
+            waits_for_all: true,
+            binary: None,
+        };
         setup
             .set("LISTEN", "127.0.0.1:0")
             .set("METRICS_LISTEN", "127.0.0.1:0")

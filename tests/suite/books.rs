@@ -181,7 +181,8 @@ async fn history(database: Database) -> Gateway {
 async fn all_sealed(gateway: &Gateway) {
     eventually("everything to be sealed", async || {
         let count = |table: &str| gateway.query_sql(&format!("SELECT COUNT(*) FROM {table}"));
-        let sealed = |book: &str| gateway.query_sql(&format!("SELECT SUM(rows) FROM chains WHERE book = '{book}'"));
+        let sealed =
+            |book: &str| gateway.query_sql(&format!("SELECT SUM(rows) FROM chains WHERE book = '{book}'"));
         ["entries", "audit_log"].iter().all(|book| count(book) == sealed(book)).then_some(())
     })
     .await;

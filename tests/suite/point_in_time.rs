@@ -21,7 +21,8 @@ async fn a_server_goes_back_to_a_moment_as_the_guide_says() {
     let before_base = merchant.create(&draft::withdrawal_ars(100)).await;
     server.bash(base).ok();
     let after_base = merchant.create(&draft::deposit("ARS", "bank_transfer", 200)).await;
-    let moment = server.sql("SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')");
+    let moment =
+        server.sql("SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')");
     let undone = merchant.create(&draft::withdrawal_ars(300)).await;
     assert_eq!(gateway.terminate().await, Some(0));
     server.archive_all().await;
@@ -67,7 +68,8 @@ impl Server {
         open_to_all(server._scratch.path());
         server.script("make", &[&port.to_string()]).ok();
         server.bash("mkdir /archive /base").ok();
-        let configure = format!("cat >>'{}/postgresql.conf' <<'END'\n{settings}END\n", server.folder.display());
+        let configure =
+            format!("cat >>'{}/postgresql.conf' <<'END'\n{settings}END\n", server.folder.display());
         server.bash(&configure).ok();
         server.script("kill", &[]).ok();
         server.script("start", &[]).ok();

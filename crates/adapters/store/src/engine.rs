@@ -149,7 +149,8 @@ impl Engine {
         T: Send + 'static,
         E: From<Fault> + Trouble + Send + 'static,
     {
-        let deadline = (!matches!(reading, Reading::Whole | Reading::Seals)).then(|| Instant::now() + self.times.call);
+        let deadline =
+            (!matches!(reading, Reading::Whole | Reading::Seals)).then(|| Instant::now() + self.times.call);
         let (reply, outcome) = oneshot::channel();
         match &self.kind {
             Kind::Sqlite { readers, .. } => readers.ask(reading, query, reply)?,

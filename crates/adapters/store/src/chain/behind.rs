@@ -62,7 +62,8 @@ pub(crate) async fn behind(
         Book::AuditLog => vec![
             statement(
                 book,
-                "(SELECT id AS merchant_id, '' AS environment FROM merchants UNION SELECT 0, '')",
+                "(SELECT id AS merchant_id, '' AS environment FROM merchants
+                    UNION SELECT merchant_id, '' FROM balances UNION SELECT 0, '')",
                 &first_line("line.merchant_id = owner.merchant_id", until),
             ),
             statement(

@@ -68,9 +68,7 @@ impl Chains for Store {
         let rows = grown.iter().map(|chain| (chain.rows - chain.before.rows).unsigned_abs()).sum();
         if !grown.is_empty() {
             let written: Result<_, Fault> = engine
-                .write(move |conn: &mut Connection| {
-                    Box::pin(async move { put(conn, &grown, now).await })
-                })
+                .write(move |conn: &mut Connection| Box::pin(async move { put(conn, &grown, now).await }))
                 .await;
             written?;
         }

@@ -73,10 +73,7 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
 }
 
 /// Every chain that has a seal or a head, and the head.
-async fn chains_of(
-    conn: &mut Connection,
-    book: Book,
-) -> Result<Vec<(Chain, Option<(i64, String)>)>, Fault> {
+async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Option<(i64, String)>)>, Fault> {
     let heads = chains::table
         .filter(chains::book.eq(book.as_str()))
         .order((chains::merchant_id, chains::environment))
@@ -103,8 +100,12 @@ async fn verify(
     chain: Chain,
     head: Option<(i64, String)>,
 ) -> Result<Vec<String>, Fault> {
-    let mut walk =
-        Walk { chain, read: VecDeque::new(), from: Place { at: i64::MIN, id: String::new() }, is_over: false };
+    let mut walk = Walk {
+        chain,
+        read: VecDeque::new(),
+        from: Place { at: i64::MIN, id: String::new() },
+        is_over: false,
+    };
     let (mut wrong, mut last) = (Vec::new(), (0, ChainHash::BEGINNING.to_string()));
     loop {
         let stretch = seals_behind(conn, chain, last.0).await?;
@@ -122,7 +123,10 @@ async fn verify(
     }
     if head.as_ref().is_none_or(|head| *head != last) {
         let told = head.map_or_else(|| "none".to_owned(), |(rows, _)| format!("one of {rows} rows"));
-        wrong.push(format!("the last seal is over {} rows, and the head is {told} or of another hash", last.0));
+        wrong.push(format!(
+            "the last seal is over {} rows, and the head is {told} or of another hash",
+            last.0
+        ));
     }
     Ok(wrong)
 }
