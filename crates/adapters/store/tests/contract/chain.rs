@@ -1,14 +1,14 @@
 //! The chains over entries and audit log: whole, in order, and made once.
 
 use futures_util::future::join_all;
-use quipu_commit::Commit as _;
+use quipu_commit::{Changes, Commit as _};
 use quipu_kernel::{Environment, MerchantId, Page, Timestamp};
 use quipu_ledger::{Book, Chain, Chains as _, Head, LedgerReads as _, Sealed};
 use quipu_store::Store;
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases},
-    sample::{after, funding, tenant},
+    sample::{MXN, adjust, after, funding, tenant},
 };
 
 on_both_databases! {
@@ -71,19 +71,26 @@ async fn a_long_history_is_read_in_pieces(fixture: Fixture) {
 async fn one_node_seals_at_a_time(fixture: Fixture) {
     let (one, other) = (funded(&fixture, 5).await, fixture.open().await);
     assert_eq!(one.seal(after(0), after(1)).await.expect("sealed").rows, 3);
-    one.commit(funding(tenant(1), 5)).await.expect("funded");
+    one.commit(funding_at(1)).await.expect("funded");
     let later = after(60_000);
     assert_eq!(other.seal(later, later).await.expect("asked"), Sealed::default(), "the first one does it");
     let much_later = after(600_000);
     assert_eq!(other.seal(much_later, later).await.expect("sealed").rows, 3, "the first one has gone");
     assert!(one.check().await.expect("checked").is_clean());
     // Should two believe that it is theirs, each row is in its chain once all the same.
-    one.commit(funding(tenant(1), 5)).await.expect("funded");
+    one.commit(funding_at(60_000)).await.expect("funded");
     let turns = [&one, &other, &one, &other].map(|store| async {
-        store.seal(after(1_200_000), after(600_000)).await.map_or(0, |sealed| sealed.rows)
+        store.seal(after(1_200_000), much_later).await.map_or(0, |sealed| sealed.rows)
     });
     assert_eq!(join_all(turns).await.into_iter().sum::<u64>(), 3);
     assert!(one.check().await.expect("checked").is_clean());
+}
+
+/// Money that comes so many milliseconds later.
+fn funding_at(millis: i64) -> Changes {
+    let mut change = Changes::new(tenant(1), after(millis));
+    adjust(&mut change, MXN, 5);
+    change
 }
 
 async fn what_comes_later_stands_behind_what_is_sealed(fixture: Fixture) {
