@@ -68,8 +68,8 @@ impl Gateway {
             }
             let url = credentials["base_url"].as_str().filter(|url| !url.is_empty())?;
             // The documents are those of this release.
-            let is_former = self.setup.binary.is_some();
-            let client = if is_former { Client::undocumented(url) } else { Client::anonymous(url) };
+            let is_other = self.setup.binary.is_some();
+            let client = if is_other { Client::undocumented(url) } else { Client::anonymous(url) };
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
             (ready.status == 200 || !self.setup.waits_for_all).then_some((credentials, client))
         })
@@ -101,8 +101,8 @@ impl Gateway {
     fn command(&self, arguments: &[&str]) -> Command {
         // The kernel ends the gateway when the test's thread is gone, even if the test was killed.
         let mut command = Command::new("setpriv");
-        let binary = self.setup.binary.clone().unwrap_or_else(binary);
-        command.args(["--pdeathsig", "KILL", "--"]).arg(binary).args(arguments);
+        let other = self.setup.binary.clone();
+        command.args(["--pdeathsig", "KILL", "--"]).arg(other.unwrap_or_else(binary)).args(arguments);
         command.arg("--data").arg(self.data.path());
         command.current_dir(self.data.path());
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));

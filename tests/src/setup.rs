@@ -1,6 +1,9 @@
 //! What a gateway is started with.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{Database, Gateway, ScratchFolder, TestDatabase};
 
@@ -9,12 +12,12 @@ use crate::{Database, Gateway, ScratchFolder, TestDatabase};
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub(crate) database: Database,
+    /// Another build of the gateway than the one under test.
+    pub(crate) binary: Option<PathBuf>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) serve: &'static [&'static str],
     /// Whether a start waits until everything the gateway depends on is there.
     pub(crate) waits_for_all: bool,
-    /// Another program than the one under test.
-    pub(crate) binary: Option<PathBuf>,
 }
 
 impl Setup {
@@ -23,10 +26,10 @@ impl Setup {
         let plenty = "100000000";
         let setup = Self {
             database,
+            binary: None,
             environment: Vec::new(),
             serve: &["serve", "--dev"],
             waits_for_all: true,
-            binary: None,
         };
         setup
             .set("LISTEN", "127.0.0.1:0")
@@ -46,9 +49,9 @@ impl Setup {
         self
     }
 
-    /// Starts another program than the one under test: that of an earlier release.
-    pub fn binary(mut self, path: impl Into<PathBuf>) -> Self {
-        self.binary = Some(path.into());
+    /// Runs another build of the gateway.
+    pub fn binary(mut self, path: &Path) -> Self {
+        self.binary = Some(path.to_owned());
         self
     }
 

@@ -24,7 +24,7 @@ const WITHDRAWN: i64 = 30;
 #[ignore = "needs QUIPU_FORMER_BIN, a program of an earlier release; `make soak` builds one"]
 async fn an_upgrade_goes_node_by_node_and_nobody_notices() {
     let former = std::env::var_os("QUIPU_FORMER_BIN").expect("QUIPU_FORMER_BIN names an earlier release");
-    let first = Setup::new(Database::Postgres).binary(&former).start().await;
+    let first = Setup::new(Database::Postgres).binary(former.as_ref()).start().await;
     let second = first.another_node().await;
     let mut gateways = vec![first, second];
     let merchant = gateways[0].merchant().await;
