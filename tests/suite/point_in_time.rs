@@ -54,7 +54,7 @@ fn lines_of_the_guide() -> Vec<String> {
 
 /// A server of the test's own, by the script of the test bed, and what is restored of it.
 struct Server {
-    _scratch: ScratchFolder,
+    scratch: ScratchFolder,
     folder: PathBuf,
     port: u16,
 }
@@ -64,8 +64,8 @@ impl Server {
         let scratch = ScratchFolder::new();
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
         let folder = scratch.path().join("servers/first");
-        let server = Self { _scratch: scratch, folder, port };
-        open_to_all(server._scratch.path());
+        let server = Self { scratch, folder, port };
+        open_to_all(server.scratch.path());
         server.script("make", &[&port.to_string()]).ok();
         server.bash("mkdir /archive /base").ok();
         let configure =

@@ -144,7 +144,8 @@ mod tests {
     fn identifiers_of_a_time_begin_at_its_first_and_end_before_the_next() {
         for millis in [0, 65_535, 65_536, 1_795_000_000_123_i64] {
             let (at, next) = (Timestamp::from_millis(millis), Timestamp::from_millis(millis + 1));
-            let (seconds, nanos) = (millis.unsigned_abs() / 1000, (millis % 1000) as u32 * 1_000_000);
+            let (seconds, rest) = (millis.unsigned_abs() / 1000, millis.unsigned_abs() % 1000);
+            let nanos = u32::try_from(rest).expect("below a thousand") * 1_000_000;
             let id = Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos)).to_string();
             assert!(first_id_of(at) <= id && id < first_id_of(next), "{id}");
         }

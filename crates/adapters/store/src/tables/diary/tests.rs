@@ -41,7 +41,9 @@ async fn write(store: &Store) {
     let page = |id: &str, mood| DiaryPage { id: id.to_owned(), text: format!("of {id}"), mood };
     let commit = async |pages: Vec<DiaryPage>| {
         let mut changes = Changes::new(TENANT, AT);
-        pages.into_iter().for_each(|page| changes.add(page));
+        for page in pages {
+            changes.add(page);
+        }
         store.commit(changes).await
     };
     commit(vec![page("monday", Some(3)), page("tuesday", None)]).await.expect("committed");
