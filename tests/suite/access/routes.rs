@@ -145,6 +145,7 @@ pub(super) fn all() -> Vec<Route> {
         (&get, "/operator/v1/operators", Operator("admin")),
         (&delete, "/operator/v1/operators/{operator_id}", Operator("admin")),
         (&get, "/operator/v1/ledger/check", Operator("finance")),
+        (&get, "/operator/v1/ledger/chains", Operator("finance")),
         (&get, "/operator/v1/audit-log", Operator("finance")),
     ]
     .map(|(method, path, needs)| Route { method: method.clone(), path, needs })

@@ -4,6 +4,7 @@ mod adjust;
 mod backup;
 mod bank;
 mod bank_import;
+mod chain;
 mod credential;
 mod database;
 mod key;
@@ -65,6 +66,9 @@ enum Command {
     },
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// The chains of hashes over entries and audit log
+    #[command(subcommand)]
+    Chain(chain::Command),
     /// Copy the database into a file, while servers go on to write
     Backup(backup::Backup),
     /// Make the database out of a copy, and verify it; refused where there is one, or a server runs
@@ -113,6 +117,7 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate { existing } => database::migrate(&settings, existing),
             Command::Check => database::check(&settings),
+            Command::Chain(command) => command.run(&settings),
             Command::Backup(backup) => backup.run(&settings),
             Command::Restore(restore) => restore.run(&settings),
             Command::Listen(listen) => listen.run(),
