@@ -62,11 +62,14 @@ impl Side {
     }
 }
 
+/// What is compared: its name, its request, and over how many connections.
+type Operation = (&'static str, fn(&Caller) -> Request, &'static [usize]);
+
 /// All ratios of this build to `other` on one database.
 pub(crate) async fn ratios(database: Database, other: &Path, plan: Plan) -> Vec<Ratio> {
     let sides =
         [Side::start(Setup::new(database).binary(other)).await, Side::start(Setup::new(database)).await];
-    let operations: [(&'static str, fn(&Caller) -> Request, &[usize]); 4] = [
+    let operations: [Operation; 4] = [
         ("get", Caller::get, &[1, 128]),
         (crate::FIRST_PAGE, |caller| caller.get_path("/api/v1/payments"), &[1, 32]),
         ("create deposit", Caller::create_deposit, &[1, 128]),
