@@ -1,4 +1,4 @@
-//! The contract of every port, run whole on both databases.
+//! The contract of every port, run whole on both databases; and on the store in memory as far as it has the ports.
 
 mod chain;
 mod claims;
