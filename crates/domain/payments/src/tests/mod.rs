@@ -10,7 +10,6 @@ mod directory;
 mod draft;
 mod events;
 mod methods;
-mod model;
 mod once;
 mod payout;
 mod settle;
