@@ -21,12 +21,12 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The text, empty for what is unusable, which is then refused for its form.
-    pub(super) const fn or_empty(self) -> Option<&'a str> {
+    /// The text; for what is unusable one that no header may have, so that it is refused for its form.
+    pub(super) const fn or_malformed(self) -> Option<&'a str> {
         match self {
             Self::Nothing => None,
             Self::Text(text) => Some(text),
-            Self::Unusable => Some(""),
+            Self::Unusable => Some("\0"),
         }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn claim<'a>(
     request: &'a HttpRequest,
     now: Timestamp,
 ) -> Result<Claimed<'a>, ApiError> {
-    let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_empty();
+    let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_malformed();
     let headers = SignatureHeaders {
         merchant_id: header("x-merchant-id"),
         timestamp: header("x-timestamp"),

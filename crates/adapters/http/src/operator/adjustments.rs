@@ -25,14 +25,14 @@ struct Adjustment {
 
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
 pub(crate) async fn adjust(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let adjustment = parse(merchant, &call.json()?)?;
+    let merchant = existing_merchant(&call).await?.id;
+    let adjustment = parse(merchant, &call.json().await?)?;
     let Some(key) = kept_answer::idempotency_key(&call)? else {
         let (answer, audit) = prepare(&call, &staff, &adjustment)?;
         apply(&call, &adjustment, audit, None).await?;
         return kept_answer::send(Answered { answer, replayed: false });
     };
-    let once = OperatorOnce::new(&call, adjustment.tenant, key);
+    let once = OperatorOnce::new(&call, adjustment.tenant, key).await?;
     if let Some(repeated) = once.repeat().await? {
         return kept_answer::send(repeated);
     }

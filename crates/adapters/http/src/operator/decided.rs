@@ -31,7 +31,7 @@ impl<'a> Deciding<'a> {
         let Some(key) = kept_answer::idempotency_key(call)? else {
             return Ok(Ok(Self { doing, once: None }));
         };
-        let once = OperatorOnce::new(call, tenant, key);
+        let once = OperatorOnce::new(call, tenant, key).await?;
         match once.repeat().await? {
             Some(repeated) => Ok(Err(repeated)),
             None => Ok(Ok(Self { doing, once: Some(once) })),

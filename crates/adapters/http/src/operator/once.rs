@@ -24,11 +24,11 @@ pub(super) struct OperatorOnce {
 }
 
 impl OperatorOnce {
-    pub(super) fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Self {
+    pub(super) async fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Result<Self, ApiError> {
         let (method, path) = (call.request.method(), call.request.path());
-        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body].concat();
+        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body().await?].concat();
         let body_hash = sha256_hex(&asked);
-        Self { state: Arc::clone(&call.state), tenant, key, body_hash, now: call.now }
+        Ok(Self { state: Arc::clone(&call.state), tenant, key, body_hash, now: call.now })
     }
 
     /// The answer that was given before, if there was one.

@@ -21,14 +21,14 @@ const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
 
 /// `GET /operator/v1/merchants/{id}/page`
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     shown(&call, merchant).await
 }
 
 /// `PUT /operator/v1/merchants/{id}/page`: sets all of it; what is left out is the gateway's own again.
 pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let (page, file) = parse(&call.json()?)?;
+    let merchant = existing_merchant(&call).await?.id;
+    let (page, file) = parse(&call.json().await?)?;
     // Pictures are drawn where nobody waits for the thread.
     let drawn = match file {
         Some(file) => {
@@ -44,7 +44,7 @@ pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
 
 /// `DELETE /operator/v1/merchants/{id}/page`
 pub(crate) async fn delete(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     set(&call, &staff, merchant, None).await
 }
 
