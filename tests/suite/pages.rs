@@ -412,7 +412,7 @@ async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
 }
 
 /// A picture of one pixel.
-const PIXEL: &str =
+pub(crate) const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 async fn pages_are_limited_by_address(database: Database) {

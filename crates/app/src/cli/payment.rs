@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use quipu_kernel::{Amount, Currency, Environment, MerchantId, Page, PaymentId};
+use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
     ManualDecision, MoneyReads, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter, Status,
@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::{
     once::{Key, Once},
+    part::{self, Between, Part},
     session, values,
 };
 use crate::{config::Settings, wire::Foundation};
@@ -35,6 +36,11 @@ pub(super) enum Command {
     Fail(Decision),
     /// Say that the bank sent a payout back
     Return(Decision),
+    /// List what was paid back of a deposit, the eldest first
+    Refunds {
+        /// The payment's identifier
+        id: PaymentId,
+    },
     /// Pay a deposit back, wholly or in part
     Refund {
         /// The payment's identifier
@@ -76,12 +82,16 @@ pub(super) struct Filter {
     /// With this merchant's reference
     #[arg(long)]
     reference: Option<String>,
-    /// How many at most, 1 to 100
-    #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
-    limit: u32,
-    /// After how many others
-    #[arg(long, default_value_t = 0)]
-    offset: u64,
+    /// Of this customer
+    #[arg(long, value_parser = values::customer)]
+    customer: Option<CustomerId>,
+    /// On this rail: simulator, manual or http:NAME
+    #[arg(long)]
+    rail: Option<String>,
+    #[command(flatten)]
+    between: Between,
+    #[command(flatten)]
+    part: Part,
 }
 
 #[derive(Debug, Args)]
@@ -112,6 +122,11 @@ impl Command {
             Self::Complete(decision) => decide(foundation, ManualDecision::Complete, decision).await,
             Self::Fail(decision) => decide(foundation, ManualDecision::Fail, decision).await,
             Self::Return(decision) => decide(foundation, ManualDecision::Return, decision).await,
+            Self::Refunds { id } => {
+                let payment = found(foundation, &id).await?;
+                let refunds = foundation.store.refunds(payment.terms().tenant, &id).await?;
+                part::print(&refunds, refunds.len() as u64)
+            }
             Self::Refund { id, amount, reason, ticket, key } => {
                 let order = RefundOrder { amount, reason, ticket_id: ticket };
                 refund(foundation, &id, order, &key).await
@@ -125,23 +140,24 @@ async fn found(foundation: &Foundation, id: &PaymentId) -> Result<Payment> {
 }
 
 async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
-    let page = Page::new(filter.limit, filter.offset).context("--limit must be from 1 to 100")?;
+    let (page, created) = (filter.part.page()?, filter.between.period());
     let filter = SearchFilter {
         merchant: filter.merchant,
         environment: filter.environment,
-        rail: None,
+        rail: filter.rail,
         payment: PaymentFilter {
             status: filter.status,
             kind: filter.kind,
             method: filter.method,
             currency: filter.currency,
             merchant_reference: filter.reference,
-            ..PaymentFilter::default()
+            customer_id: filter.customer,
+            created_from: created.from,
+            created_to: created.to,
         },
     };
     let (payments, total) = foundation.store.search_payments(&filter, page).await?;
-    let rows: Vec<_> = payments.iter().map(operator_record).collect();
-    session::print(&json!({ "data": rows, "total": total }))
+    part::print(&payments.iter().map(operator_record).collect::<Vec<_>>(), total)
 }
 
 async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {

@@ -56,17 +56,10 @@ async fn set(
 ) -> Outcome {
     let store = &call.state.services.pages.store;
     let before = store.merchant_page(merchant).await?;
-    let audit = call.state.onboarding.audit_of_page(
-        merchant,
-        (audited(before.as_ref()), audited(page.as_ref().map(|(page, _)| page))),
-        staff.actor(),
-    );
+    let after = page.as_ref().map(|(page, _)| page);
+    let audit = call.state.onboarding.audit_of_page(merchant, (before.as_ref(), after), staff.actor());
     store.set_merchant_page(merchant, page, audit).await?;
     shown(call, merchant).await
-}
-
-fn audited(page: Option<&MerchantPage>) -> Value {
-    page.map_or(Value::Null, |page| json!({ "name": page.name, "accent": page.accent, "logo": page.logo }))
 }
 
 async fn shown(call: &Call, merchant: MerchantId) -> Outcome {

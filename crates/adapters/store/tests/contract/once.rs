@@ -151,10 +151,8 @@ async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
     let store = fixture.open().await;
     let mut record = record("one", given(200, ""));
     record.audience = Audience::Operator;
-    let change = |merchant| Changes {
-        idempotency: Some(record.clone()),
-        ..Changes::new(tenant(merchant), START)
-    };
+    let change =
+        |merchant| Changes { idempotency: Some(record.clone()), ..Changes::new(tenant(merchant), START) };
     store.commit(change(1)).await.expect("kept");
     assert_eq!(refusal(store.commit(change(2)).await), Refusal::IdempotencyKeyUsed);
     let key = "one".parse().expect("a key");
