@@ -21,6 +21,7 @@ mod tls;
 
 pub use answer::Answer;
 pub use client::{Client, instant_in};
+pub use contract::{DocumentedBody, Maker};
 pub use command::CommandOutput;
 pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::{effort, eventually};
