@@ -19,7 +19,7 @@ use actix_web::{
 };
 use futures_util::FutureExt;
 use quipu_kernel::{PaymentId, Timestamp};
-use quipu_merchants::Verdict;
+use quipu_merchants::RateVerdict;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
@@ -194,7 +194,7 @@ fn finish(
     (response, took)
 }
 
-fn write_verdict(headers: &mut HeaderMap, verdict: &Verdict) {
+fn write_verdict(headers: &mut HeaderMap, verdict: &RateVerdict) {
     headers.insert(X_RATE_LIMIT_LIMIT, verdict.limit.into());
     headers.insert(X_RATE_LIMIT_REMAINING, verdict.remaining.into());
     headers.insert(X_RATE_LIMIT_RESET, verdict.reset_epoch_seconds.into());

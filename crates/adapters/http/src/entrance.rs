@@ -6,7 +6,7 @@ use std::{rc::Rc, sync::Arc};
 
 use actix_web::{HttpRequest, dev::Payload, http::header, web::Bytes};
 use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
-use quipu_merchants::{BudgetKind, Role, Verdict};
+use quipu_merchants::{BudgetKind, Role, RateVerdict};
 
 use crate::{
     call::{Call, Outcome, merchant_in_path},
@@ -26,7 +26,7 @@ pub(crate) struct Entrance {
     request: HttpRequest,
     content: Rc<Content>,
     now: Timestamp,
-    verdict: Option<Verdict>,
+    verdict: Option<RateVerdict>,
 }
 
 impl Entrance {
@@ -42,7 +42,7 @@ impl Entrance {
     }
 
     /// What the rate limit said, for the headers of the answer.
-    pub(crate) const fn verdict(&self) -> Option<&Verdict> {
+    pub(crate) const fn verdict(&self) -> Option<&RateVerdict> {
         self.verdict.as_ref()
     }
 
@@ -227,7 +227,7 @@ impl Entrance {
     }
 
     /// Keeps what the rate limit said for the answer, and refuses beyond it.
-    fn limited(&mut self, verdict: Verdict) -> Result<(), ApiError> {
+    fn limited(&mut self, verdict: RateVerdict) -> Result<(), ApiError> {
         self.verdict = Some(verdict);
         if verdict.allowed { Ok(()) } else { Err(ApiError::RateLimited(verdict)) }
     }

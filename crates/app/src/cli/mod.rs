@@ -10,7 +10,7 @@ mod database;
 mod key;
 mod listen;
 mod merchant;
-mod once;
+mod keyed_decision;
 mod operator;
 mod page;
 mod part;

@@ -13,7 +13,7 @@ use quipu_payments::{
 use serde_json::json;
 
 use super::{
-    once::{Key, Once},
+    keyed_decision::{Key, KeyedDecision},
     part::{self, Between, Part},
     session, values,
 };
@@ -172,27 +172,27 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     let Decision { id, reason, rail_reference, key } = asked;
     let payment = found(foundation, &id).await?;
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
-    let once = Once::begin(foundation, payment.terms().tenant, &key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, &key, &words)?;
     let (reason, rail_reference) = (reason.as_deref(), rail_reference.as_deref());
     let decided = {
         let record = |before: &_, after: &_| {
-            let audit = once.doing.decided(decision, before, after, reason, rail_reference);
-            (audit, Some(once.keeps(&operator_record(after))))
+            let audit = keyed.doing.decided(decision, before, after, reason, rail_reference);
+            (audit, Some(keyed.keeps(&operator_record(after))))
         };
         foundation.decide().run(&id, decision, reason, &record).await
     };
-    once.end(decided.map(|payment| operator_record(&payment))).await
+    keyed.end(decided.map(|payment| operator_record(&payment))).await
 }
 
 async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key: &Key) -> Result<()> {
     let payment = found(foundation, id).await?;
     let words = format!("payment refund {id} {order:?}");
-    let once = Once::begin(foundation, payment.terms().tenant, key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, key, &words)?;
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {
-            (once.doing.refunded(before, after, refund), Some(once.keeps(&json!(refund))))
+            (keyed.doing.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))
         };
         foundation.refund().run(id, &order, &record).await
     };
-    once.end(decided.map(|(_, refund)| json!(refund))).await
+    keyed.end(decided.map(|(_, refund)| json!(refund))).await
 }

@@ -8,7 +8,7 @@ use quipu_kernel::{MerchantId, PaymentId};
 use quipu_payments::{MoneyReads, ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt};
 
 use super::{
-    once::{Key, Once},
+    keyed_decision::{Key, KeyedDecision},
     part::{self, Between, Part},
     session, values,
 };
@@ -67,12 +67,12 @@ impl Command {
 async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Key) -> Result<()> {
     let receipt = foundation.store.receipt(id).await?.context("there is no such receipt")?;
     let words = format!("receipt resolve {id} {}", action.as_str());
-    let once = Once::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
     let decided = {
         let record = |before: &_, after: &_| {
-            (once.doing.resolved(before, after), Some(once.keeps(&operator_receipt(after))))
+            (keyed.doing.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
         };
         foundation.resolve().run(id, action, &record).await
     };
-    once.end(decided.map(|receipt| operator_receipt(&receipt))).await
+    keyed.end(decided.map(|receipt| operator_receipt(&receipt))).await
 }

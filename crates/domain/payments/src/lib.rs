@@ -25,7 +25,7 @@ mod instructions;
 mod kind;
 pub mod methods;
 mod moves;
-mod once;
+mod keyed_creation;
 mod operator_view;
 mod page_links;
 mod payload;
@@ -50,7 +50,7 @@ mod timeline;
 mod unknown;
 mod verdict;
 mod view;
-mod way;
+mod requested_pairing;
 
 #[cfg(test)]
 mod tests;
@@ -73,7 +73,7 @@ pub use error::{AdjustError, CancelError, CreateError, DecideError, HearError, S
 pub use hear::{HearRail, Heard, HeardEvent, UNKNOWN_TENANT};
 pub use instructions::{BankDetails, CryptoDetails, Instructions, PayIdDetails, VoucherDetails};
 pub use kind::{PaymentType, RedirectScheme, TrafficType};
-pub use once::{Answered, Once, RefusalForm};
+pub use keyed_creation::{Answered, KeyedRequest, RefusalForm};
 pub use operator_view::{Doing, operator_receipt, operator_record};
 pub use page_links::{PageAddress, PageLinks};
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};

@@ -11,7 +11,7 @@ use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 use super::{
     identity::{Authority, Caller},
     permit_lookup,
-    sent::Sent,
+    credential_header::CredentialHeader,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
@@ -38,7 +38,7 @@ pub(crate) async fn claim<'a>(
     request: &'a HttpRequest,
     now: Timestamp,
 ) -> Result<Claimed<'a>, ApiError> {
-    let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_malformed();
+    let header = |name| CredentialHeader::read(request, &HeaderName::from_static(name)).or_malformed();
     let headers = SignatureHeaders {
         merchant_id: header("x-merchant-id"),
         timestamp: header("x-timestamp"),

@@ -10,7 +10,7 @@ mod decided;
 pub(crate) mod decisions;
 pub(crate) mod ledger;
 pub(crate) mod merchants;
-mod once;
+mod keyed_call;
 pub(crate) mod operators;
 pub(crate) mod page;
 pub(crate) mod payments;

@@ -20,8 +20,8 @@ use quipu_http::{
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
+    Actor, ApiVersion, Budget, BudgetKind, RateDecision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
+    NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, RateVerdict, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
@@ -63,14 +63,14 @@ struct CountingLimiter(Mutex<HashMap<(BudgetKind, String), u32>>);
 
 #[async_trait]
 impl RateLimiter for CountingLimiter {
-    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a> {
         let limit = budget.windows().map(Window::limit).min().unwrap_or(0);
         let mut counts = self.0.lock().expect("no test panics with the lock");
         let count = counts.entry((budget.kind(), subject.to_owned())).or_default();
         let allowed = *count < limit;
         *count += u32::from(allowed);
         let (remaining, reset_epoch_seconds) = (limit - *count, NOW + 60);
-        Decision::Ready(Verdict {
+        RateDecision::Ready(RateVerdict {
             allowed,
             limit,
             remaining,

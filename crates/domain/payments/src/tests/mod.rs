@@ -11,7 +11,7 @@ mod draft;
 mod events;
 mod methods;
 mod model;
-mod once;
+mod keyed_creation;
 mod payout;
 mod settle;
 mod store;

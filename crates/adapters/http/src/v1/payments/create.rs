@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quipu_commit::{Answer, IdempotencyKey, Nonce};
 use quipu_kernel::{PaymentId, Problems};
-use quipu_payments::{Answered, Creation, Draft, Once};
+use quipu_payments::{Answered, Creation, Draft, KeyedRequest};
 use quipu_signing::sha256_hex;
 use serde::Deserialize;
 
@@ -57,8 +57,8 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
         return kept_answer::send_first(with_page(answer, tenant.environment(), links));
     };
     let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
-    let once = Once { key, body_hash: sha256_hex(body), form };
-    let Answered { answer, replayed } = create.run_once(creation, once).await?;
+    let asked = KeyedRequest { key, body_hash: sha256_hex(body), form };
+    let Answered { answer, replayed } = create.run_keyed(creation, asked).await?;
     if let Some(payment) = made(&answer) {
         call.made(payment);
     }

@@ -15,7 +15,7 @@ use crate::{call::Call, error::ApiError, state::AppState};
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
 /// One attempt of a member of staff, by its key.
-pub(super) struct OperatorOnce {
+pub(super) struct KeyedCall {
     state: Arc<AppState>,
     tenant: Tenant,
     key: IdempotencyKey,
@@ -23,7 +23,7 @@ pub(super) struct OperatorOnce {
     now: Timestamp,
 }
 
-impl OperatorOnce {
+impl KeyedCall {
     pub(super) async fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Result<Self, ApiError> {
         let (method, path) = (call.request.method(), call.request.path());
         let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body().await?].concat();
