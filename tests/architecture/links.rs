@@ -64,7 +64,8 @@ fn documents_link_only_to_files_and_headings_that_exist() {
                 continue;
             }
             seen += 1;
-            let (file, anchor) = target.split_once('#').map_or((target.as_str(), None), |(file, it)| (file, Some(it)));
+            let (file, anchor) =
+                target.split_once('#').map_or((target.as_str(), None), |(file, it)| (file, Some(it)));
             let file = if file.is_empty() { page.clone() } else { folder.join(file) };
             let leads_somewhere = match anchor {
                 Some(anchor) if file.extension().is_some_and(|it| it == "md") && file.exists() => {

@@ -21,8 +21,8 @@ mod tls;
 
 pub use answer::Answer;
 pub use client::{Client, instant_in};
-pub use contract::{DocumentedBody, Maker};
 pub use command::CommandOutput;
+pub use contract::{DocumentedBody, Maker};
 pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::{effort, eventually};
 pub use gateway::{Gateway, binary};

@@ -35,7 +35,10 @@ async fn a_body_is_read_as_its_schema_says() {
             };
             if differs && faults < 3 {
                 faults += 1;
-                differing.push(format!("{} {}\n  sent {body}\n  schema {judged:?}\n  came {answer}", of.method, of.path));
+                differing.push(format!(
+                    "{} {}\n  sent {body}\n  schema {judged:?}\n  came {answer}",
+                    of.method, of.path
+                ));
             }
         }
     }
@@ -83,16 +86,19 @@ impl Scene {
         let ticket = merchant.api.post("/api/v1/tickets", &json!({ "title": "A ticket" })).await.json();
         let ticket = ticket["data"]["ticket_id"].as_str().expect("an identifier").to_owned();
         // Nobody listens there, and that is known at once.
-        let webhook = merchant.api.post("/api/v1/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await.data();
+        let webhook =
+            merchant.api.post("/api/v1/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await.data();
         let webhook = webhook["id"].as_str().expect("an identifier").to_owned();
         let mut others = Vec::new();
-        for of in DocumentedBody::all().iter().filter(|of| of.path.starts_with("/operator/v1/merchants/{id}")) {
+        for of in DocumentedBody::all().iter().filter(|of| of.path.starts_with("/operator/v1/merchants/{id}"))
+        {
             others.push((of.path.clone(), gateway.merchant().await.id));
         }
         // What differs is collected here, all of it.
         let caller = Client::undocumented(merchant.api.base_url());
         let key = merchant.issue(&json!({})).await["key"].as_str().expect("the key, once").to_owned();
-        let (api, operator) = (caller.with_api_key(&key), caller.with_bearer(&gateway.credential("/operator_token")));
+        let (api, operator) =
+            (caller.with_api_key(&key), caller.with_bearer(&gateway.credential("/operator_token")));
         let secret = gateway.credential("/v2/hmac_secret");
         let signing = caller.with_hmac(&gateway.credential("/v2/merchant_id"), &secret);
         Self { api, operator, signing, payment, ticket, webhook, receipt, others }

@@ -104,11 +104,9 @@ fn begin_at_zero() {
     for outcome in ["applied", "known", "parked"] {
         metrics::counter!("quipu_callbacks_total", "outcome" => outcome).absolute(0);
     }
-    for name in [
-        "quipu_commit_asides",
-        "quipu_webhook_attempts_under_way",
-        "quipu_webhook_deliveries_in_memory",
-    ] {
+    for name in
+        ["quipu_commit_asides", "quipu_webhook_attempts_under_way", "quipu_webhook_deliveries_in_memory"]
+    {
         metrics::gauge!(name).set(0.0);
     }
 }

@@ -128,7 +128,8 @@ impl Maker {
         match schema["format"].as_str() {
             Some("date-time") => return "2087-01-31T12:00:00Z".to_owned(),
             Some("uri") => {
-                let urls = ["https://shop.example/a?b=c", "https://[2001:db8::1]:8443/", "HTTPS://Shop.Example"];
+                let urls =
+                    ["https://shop.example/a?b=c", "https://[2001:db8::1]:8443/", "HTTPS://Shop.Example"];
                 return (*self.one_of(&urls)).to_owned();
             }
             Some("uuid") => return uuid::Uuid::new_v4().to_string(),
@@ -190,12 +191,21 @@ impl Maker {
                 };
             }
             (value, 0..=2) if value.is_number() => {
-                let others = [json!(0), json!(-1), json!(1.5), json!(9_007_199_254_740_992_u64), json!(u64::MAX)];
+                let others =
+                    [json!(0), json!(-1), json!(1.5), json!(9_007_199_254_740_992_u64), json!(u64::MAX)];
                 *value = self.one_of(&others).clone();
             }
             (value, _) => {
-                let others =
-                    [json!(null), json!(true), json!(7), json!(0.5), json!("x"), json!([]), json!({}), json!(["x"])];
+                let others = [
+                    json!(null),
+                    json!(true),
+                    json!(7),
+                    json!(0.5),
+                    json!("x"),
+                    json!([]),
+                    json!({}),
+                    json!(["x"]),
+                ];
                 *value = self.one_of(&others).clone();
             }
         }

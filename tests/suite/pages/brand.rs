@@ -1,13 +1,11 @@
 //! What pages show of a merchant.
 
-use quipu_tests::{Client, Database, Gateway, on_both_databases};
+use quipu_tests::{Database, Gateway, on_both_databases};
 use serde_json::json;
 
 use super::{hosted, path_of};
 
-on_both_databases!(
-    a_merchants_page_shows_its_name_colour_and_logo,
-);
+on_both_databases!(a_merchants_page_shows_its_name_colour_and_logo,);
 
 async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
     let gateway = Gateway::start(database).await;

@@ -4,7 +4,7 @@ use quipu_tests::{Database, Gateway, draft::steered, on_both_databases};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{unfilled, path_of, send_form};
+use super::{path_of, send_form, unfilled};
 
 on_both_databases!(
     a_recipient_is_taken_once_and_judged_as_in_a_request,

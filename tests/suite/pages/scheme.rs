@@ -5,9 +5,7 @@ use serde_json::Value;
 
 use super::send_form;
 
-on_both_databases!(
-    the_schemes_page_decides_test_payments,
-);
+on_both_databases!(the_schemes_page_decides_test_payments,);
 
 /// Looks at the scheme's page of a payment, and decides there.
 pub(super) async fn approve(visitor: &Client, created: &Value, decision: &str) {

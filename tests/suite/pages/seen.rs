@@ -1,9 +1,11 @@
 //! What a payer sees, and who may see it.
 
-use quipu_tests::{Client, Database, Gateway, Merchant, Setup, draft, draft::with, eventually, on_both_databases};
+use quipu_tests::{
+    Client, Database, Gateway, Merchant, Setup, draft, draft::with, eventually, on_both_databases,
+};
 use serde_json::{Value, json};
 
-use super::{hosted, path_of, page_in};
+use super::{hosted, page_in, path_of};
 
 on_both_databases!(
     a_hosted_deposit_has_a_page_that_says_how_to_pay,

@@ -6,7 +6,7 @@ use std::{rc::Rc, sync::Arc};
 
 use actix_web::{HttpRequest, dev::Payload, http::header, web::Bytes};
 use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
-use quipu_merchants::{BudgetKind, Role, RateVerdict};
+use quipu_merchants::{BudgetKind, RateVerdict, Role};
 
 use crate::{
     call::{Call, Outcome, merchant_in_path},

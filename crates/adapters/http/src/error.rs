@@ -7,7 +7,7 @@ use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
 use quipu_kernel::{Problems, Timestamp};
 use quipu_ledger::LedgerUnavailable;
-use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, RateVerdict};
+use quipu_merchants::{DirectoryError, RateVerdict, Scope, StoreUnavailable};
 use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};

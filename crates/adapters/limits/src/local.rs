@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_kernel::Clock;
-use quipu_merchants::{Budget, BudgetKind, RateDecision, LimitsNotShared, RateLimiter, RateVerdict};
+use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 
 use crate::sliding::SlidingCount;
 

@@ -19,7 +19,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_kernel::Clock;
-use quipu_merchants::{Budget, BudgetKind, RateDecision, LimitsNotShared, RateLimiter, RateVerdict};
+use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 use redis::{AsyncConnectionConfig, Client, Script, aio::MultiplexedConnection};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 

@@ -25,7 +25,7 @@ pub use bank_identifiers::{judge_iban, judge_swift};
 pub use beneficiary::{Beneficiary, BeneficiaryKind};
 pub use credential::HmacCredential;
 pub use error::{DirectoryError, StoreUnavailable};
-pub use limit::{Budget, BudgetKind, RateDecision, LimitsNotShared, RateLimiter, RateVerdict, Window};
+pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
 pub use merchant::{
     ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,

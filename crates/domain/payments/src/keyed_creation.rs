@@ -109,7 +109,12 @@ impl CreatePayment {
     }
 
     /// The answer to a creation whose outcome was unknown: the payment if it is known by now, else that it still is not.
-    async fn repeat_open(&self, tenant: Tenant, asked: &KeyedRequest, id: PaymentId) -> Result<Answered, CreateError> {
+    async fn repeat_open(
+        &self,
+        tenant: Tenant,
+        asked: &KeyedRequest,
+        id: PaymentId,
+    ) -> Result<Answered, CreateError> {
         let payment = self.reads.payment(tenant, &id).await?;
         let payment = payment.ok_or_else(|| broken("a kept answer names no payment"))?;
         if payment.awaits_instructions() {

@@ -164,8 +164,12 @@ impl Asked {
     /// Bank transfers in a currency that has none of its own are payouts to partners, even where the question does not say
     /// where to.
     fn means_partner(self) -> bool {
-        let pairing =
-            RequestedPairing { kind: None, method: Some(self.method), currency: Some(self.currency), partner: false };
+        let pairing = RequestedPairing {
+            kind: None,
+            method: Some(self.method),
+            currency: Some(self.currency),
+            partner: false,
+        };
         let mut without = Problems::new();
         pairing.judge(&mut without);
         self.method == Method::BankTransfer
@@ -218,7 +222,8 @@ impl MethodQuestion {
         let given = body.has("payout");
         let partner = if given { names_partner(&body) } else { asked.means_partner() };
         let Asked { method, currency, kind } = asked;
-        let pairing = RequestedPairing { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
+        let pairing =
+            RequestedPairing { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
         pairing.judge(problems);
         (partner, given.then(|| Payout::of_request(&body, pairing, problems)).flatten())
     }

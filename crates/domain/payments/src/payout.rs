@@ -6,7 +6,10 @@ use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
 use quipu_merchants::{AccountCheck, Direction, Method, Route};
 use serde::{Deserialize, Serialize};
 
-use crate::{account_number, address::is_email, destination::Destination, kind::PaymentType, requested_pairing::RequestedPairing};
+use crate::{
+    account_number, address::is_email, destination::Destination, kind::PaymentType,
+    requested_pairing::RequestedPairing,
+};
 
 /// What a PayID is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +91,11 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
 
 impl Payout {
     /// Reads `payout`, which a withdrawal needs, a hosted withdrawal may have and a deposit must not.
-    pub(crate) fn of_request(body: &Fields<'_>, pairing: RequestedPairing, problems: &mut Problems) -> Option<Self> {
+    pub(crate) fn of_request(
+        body: &Fields<'_>,
+        pairing: RequestedPairing,
+        problems: &mut Problems,
+    ) -> Option<Self> {
         let deposit = pairing.kind.is_some_and(|kind| kind.direction() == Direction::Deposit);
         if deposit && body.has("payout") {
             problems.add("payout", "must not be sent on a deposit");

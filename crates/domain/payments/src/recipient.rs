@@ -17,8 +17,8 @@ use crate::{
     payout::Payout,
     ports::PaymentReads,
     rails::Rails,
-    status::Status,
     requested_pairing::RequestedPairing,
+    status::Status,
 };
 
 /// Members that say where the money goes. A route that asks for none of them still needs one.

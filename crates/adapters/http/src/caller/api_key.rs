@@ -6,9 +6,9 @@ use quipu_merchants::ApiVersion;
 use quipu_signing::{ApiKey, ApiKeyProblem};
 
 use super::{
+    credential_header::CredentialHeader,
     identity::{Authority, Caller},
     permit_lookup,
-    credential_header::CredentialHeader,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
 

@@ -2,21 +2,21 @@
 
 mod api_key;
 mod bearer;
+mod credential_header;
 mod identity;
 mod limit;
 mod operator;
 mod provider;
-mod credential_header;
 mod signature;
 
 use actix_web::{HttpRequest, http::header};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 
+use credential_header::CredentialHeader;
 pub(crate) use identity::Caller;
 pub(crate) use limit::{address_of, charge_address, charge_call, charge_callback};
 pub(crate) use operator::Staff;
 pub(crate) use provider::Provider;
-use credential_header::CredentialHeader;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 
 use crate::{error::ApiError, lookups::Asked, state::AppState};

@@ -9,9 +9,9 @@ use quipu_merchants::{ApiVersion, HmacCredential, KeyEnvelope};
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
 use super::{
+    credential_header::CredentialHeader,
     identity::{Authority, Caller},
     permit_lookup,
-    credential_header::CredentialHeader,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
 

@@ -51,7 +51,9 @@ impl<'a> Deciding<'a> {
                 let repeated = keyed.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
                 kept_answer::send(repeated)
             }
-            (Err(error), Some(keyed)) if is_kept(&error) => kept_answer::send(keyed.keep(&error.into()).await?),
+            (Err(error), Some(keyed)) if is_kept(&error) => {
+                kept_answer::send(keyed.keep(&error.into()).await?)
+            }
             (Err(error), _) => Err(error.into()),
         }
     }

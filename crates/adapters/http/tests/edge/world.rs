@@ -20,8 +20,9 @@ use quipu_http::{
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, RateDecision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, RateVerdict, Window,
+    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
+    NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls, Role, Scope,
+    Scopes, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
@@ -151,8 +152,18 @@ impl Parts {
         let hear = Arc::new(HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone()));
         Services {
             webhooks: self.webhooks(),
-            decide: Arc::new(DecidePayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone())),
-            refund: Arc::new(RefundPayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone())),
+            decide: Arc::new(DecidePayment::new(
+                books.clone(),
+                money.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
+            refund: Arc::new(RefundPayment::new(
+                books.clone(),
+                money.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
             resolve: Arc::new(ResolveReceipt::new(
                 books.clone(),
                 money.clone(),
@@ -174,7 +185,12 @@ impl Parts {
                 clock.clone(),
                 entropy.clone(),
             )),
-            cancel: Arc::new(CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone())),
+            cancel: Arc::new(CancelPayment::new(
+                books.clone(),
+                books.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
             payments: books.clone(),
             ledger: books.clone(),
