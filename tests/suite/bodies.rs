@@ -7,9 +7,51 @@ use serde_json::{Value, json};
 /// How many bodies are tried of each operation.
 const TRIED: usize = 60;
 
-/// Rules that a schema cannot say, by the words with which their breach is told: what goes together, what depends on the time,
-/// and what a text must be beyond its letters.
-const BEYOND_SCHEMAS: &[&str] = &[];
+/// Rules that a schema cannot say, by the words with which their breach is told.
+const BEYOND_SCHEMAS: &[&str] = &[
+    // What goes together, and what follows from something else in the body.
+    "for method",
+    "with method",
+    "a partner destination",
+    "partnerDestination",
+    "on a deposit",
+    "for a withdrawal",
+    "must name its recipient",
+    "must have an email or a phone",
+    "must have a name, an email or a phone",
+    "must not be below min_amount",
+    "is only for",
+    "must be deposit for redirectpay",
+    "repeats that of another route",
+    "is required on the manual rail",
+    "must not be simulator in live",
+    "is named twice",
+    "swift is required",
+    "beneficiaryBank is required",
+    "address is required",
+    // What must exist.
+    "names no customer",
+    "names no saved beneficiary",
+    "must name one of your payments",
+    "is not a configured rail",
+    "must name an upload of this ticket",
+    "has not been uploaded",
+    // What a text means beyond its letters.
+    "must be an e-mail address",
+    "must contain digits",
+    "must be letters, digits, dots and hyphens",
+    "must be 10 to 18 digits",
+    "must be 11 digits",
+    "must be a telephone number",
+    "must be a decimal string from 1 to 2147483647",
+    "must not carry a user name or password",
+    "must be an https URL in the live environment",
+    "must be whsec_ and base64",
+    "must be base64",
+    "must be a PNG or WebP picture",
+    "must be the name of a file, without a path",
+    "must be an ISO 8601",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_is_read_as_its_schema_says() {
@@ -46,7 +88,9 @@ async fn a_body_is_read_as_its_schema_says() {
 }
 
 fn is_beyond(message: &str) -> bool {
-    BEYOND_SCHEMAS.iter().any(|words| message.contains(words))
+    // Which members of a payout are needed follows from method and currency.
+    let is_needed = message.starts_with("payout.") && message.ends_with(" is required");
+    is_needed || BEYOND_SCHEMAS.iter().any(|words| message.contains(words))
 }
 
 fn messages(answer: &Value) -> Vec<String> {
