@@ -85,7 +85,7 @@ pub(super) struct Filter {
     /// Of this customer
     #[arg(long, value_parser = values::customer)]
     customer: Option<CustomerId>,
-    /// On this rail: simulator, manual or http:NAME
+    /// On this rail: simulator, manual or `http:NAME`
     #[arg(long)]
     rail: Option<String>,
     #[command(flatten)]

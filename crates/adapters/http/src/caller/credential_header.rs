@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, http::header::HeaderName};
 pub(super) enum CredentialHeader<'a> {
     Nothing,
     Text(&'a str),
-    /// CredentialHeader twice, or in bytes that are no text.
+    /// Sent twice, or in bytes that are no text.
     Unusable,
 }
 
