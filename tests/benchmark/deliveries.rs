@@ -18,13 +18,24 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{Plan, caller_of, creations, filler_of, load, process, report::Row};
+use crate::{
+    Plan, address_of, caller_of, creations, filler_of,
+    load::{self, Pressure},
+    process,
+    report::Row,
+};
 
 pub(crate) const PLAIN: &str = "create deposit, nobody hears";
 pub(crate) const HEARD: &str = "create deposit, one endpoint";
 pub(crate) const BACKLOG: &str = "deliver what is left at the end";
 pub(crate) const DRAIN: &str = "deliver a backlog";
 pub(crate) const ARRIVAL: &str = "answer to arrival, 20 payments a second";
+
+/// The log of an endpoint that has as many deliveries as the merchant has payments in the other measurements.
+pub(crate) const LOG: &str = "webhook log: first page";
+const LOG_FAILED: &str = "webhook log: failed only";
+const LOG_DELIVERED: &str = "webhook log: delivered only";
+const LOG_DEEP: &str = "webhook log: from 500,000 on";
 
 /// How many payments the latency is measured with.
 const TIMED: u32 = 400;
@@ -36,13 +47,29 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let (quiet, told) = (gateway.merchant().await, gateway.merchant().await);
     let endpoint = json!({ "url": format!("http://127.0.0.1:{}/", receiver.port) });
     told.fund("ARS", 1_000_000_000).await;
-    told.api.post("/api/v1/webhooks", &endpoint).await.ok();
+    let endpoint = told.api.post("/api/v1/webhooks", &endpoint).await.data();
     let (quiet, hearing) = (caller_of(&quiet).await, caller_of(&told).await);
     let mut rows = vec![creations(&gateway, &quiet, PLAIN, plan), creations(&gateway, &hearing, HEARD, plan)];
     rows.push(receiver.catch_up(BACKLOG, total(&told).await).await);
     rows.push(arrivals(&receiver, &told).await);
     rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);
     let peak = process::memory_mebibytes(gateway.pid()).1;
+    let _all_of_them = drain(&receiver, &mut gateway, &told, plan.payments).await;
+    let log = format!("/api/v1/webhooks/{}/events", endpoint["id"].as_str().expect("an id"));
+    for (operation, filter) in [
+        (LOG, ""),
+        (LOG_FAILED, "?status=failed"),
+        (LOG_DELIVERED, "?status=delivered"),
+        (LOG_DEEP, "?offset=500000"),
+    ] {
+        let pressure = Pressure { connections: 1, time: plan.time };
+        let outcome =
+            load::press(address_of(&gateway), pressure, hearing.get_path(&format!("{log}{filter}")));
+        let outcome = outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        eprintln!("{operation}: {:.0}/s", outcome.per_second);
+        let (per_second, latency) = (outcome.per_second, outcome.latency);
+        rows.push(Row { operation, callers: 1, per_second, latency, cost: None });
+    }
     (rows, peak)
 }
 

@@ -8,47 +8,44 @@ use std::time::{Duration, Instant};
 use quipu_tests::{Database, Gateway, Merchant, Setup};
 use serde_json::json;
 
-use crate::{
-    caller_of,
-    load::{self, Pressure},
-    report::Row,
-};
+use crate::{Plan, caller_of, load, report::Row};
 
 pub(crate) const SETTLE: &str = "settle deposits that are due";
 pub(crate) const EXPIRE: &str = "expire deposits that are due";
 
-/// Between a creation and when it is due: longer than creating takes.
-const DELAY: Duration = Duration::from_secs(20);
-/// How long payments are made.
-const MAKING: Duration = Duration::from_secs(6);
+/// Between a creation and when it is due: longer than creating all of them takes.
+const DELAY: Duration = Duration::from_secs(45);
+/// How many are due together for a million payments of history.
+const SHARE: usize = 10;
 
 /// Both rates on one database.
-pub(crate) async fn rates(database: Database) -> Vec<Row> {
+pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (operation, email) in [(SETTLE, "customer{}@example.com"), (EXPIRE, "stay@simulator.test")] {
-        let (count, time) = drain(database, operation == EXPIRE, email).await;
-        let per_second = count / time.as_secs_f64();
-        eprintln!("{operation}: {count} in {time:.1?}, {per_second:.0}/s");
+    for operation in [SETTLE, EXPIRE] {
+        let per_second = rate(Setup::new(database), operation, plan.payments / SHARE).await;
         rows.push(Row { operation, callers: 0, per_second, latency: load::microseconds(), cost: None });
     }
     rows
 }
 
-async fn drain(database: Database, expires: bool, email: &'static str) -> (f64, Duration) {
+/// How many payments a second one of the two operations ends.
+pub(crate) async fn rate(setup: Setup, operation: &'static str, payments: usize) -> f64 {
+    let expires = operation == EXPIRE;
+    let email = if expires { "stay@simulator.test" } else { "customer{}@example.com" };
     let seconds = DELAY.as_secs();
-    let mut gateway = Setup::new(database).set("SIMULATOR__DELAY", &format!("{seconds}s")).start().await;
+    let mut gateway = setup.set("SIMULATOR__DELAY", &format!("{seconds}s")).start().await;
     let merchant = gateway.merchant().await;
     if expires {
         merchant.edit_routes(|route| route["expires_in"] = json!(seconds)).await;
     }
     let caller = caller_of(&merchant).await;
-    let pressure = Pressure { connections: 128, time: MAKING };
     let begun = Instant::now();
-    load::press(crate::address_of(&gateway), pressure, caller.create_deposit_for(email)).expect("created");
+    let address = crate::address_of(&gateway);
+    load::send(address, 128, payments, caller.create_deposit_for(email)).expect("created");
     let count = waiting(&merchant, &gateway).await;
     assert!(begun.elapsed() < DELAY, "creating took so long that some were due");
     gateway.terminate().await;
-    tokio::time::sleep(DELAY.saturating_sub(begun.elapsed()) + MAKING * 2).await;
+    tokio::time::sleep(DELAY).await;
     let begun = Instant::now();
     gateway.restart().await;
     while waiting(&merchant, &gateway).await > 0.0 {
@@ -56,7 +53,9 @@ async fn drain(database: Database, expires: bool, email: &'static str) -> (f64, 
     }
     let time = begun.elapsed();
     gateway.check();
-    (count, time)
+    let per_second = count / time.as_secs_f64();
+    eprintln!("{operation}: {count} in {time:.1?}, {per_second:.0}/s");
+    per_second
 }
 
 async fn waiting(merchant: &Merchant, gateway: &Gateway) -> f64 {

@@ -2,7 +2,9 @@
 //!
 //! `quipu-bench FILE` writes the report to FILE. `QUIPU_BENCH_SECONDS` (5) is the time for each measurement,
 //! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (all of [`PARTS`]) what is measured.
+//! `QUIPU_BENCH_BESIDE` names another build's binary, and then the same calls go to both in turns.
 
+mod beside;
 mod ceiling;
 mod deliveries;
 mod due;
@@ -70,7 +72,7 @@ async fn main() {
         let mut chapter =
             if is_wanted("core") { measure(database, plan).await } else { Chapter::without_core(database) };
         if is_wanted("due") {
-            chapter.rows.extend(due::rates(database).await);
+            chapter.rows.extend(due::rates(database, plan).await);
         }
         if is_wanted("webhooks") {
             let (rows, peak) = deliveries::rates(database, plan).await;
@@ -87,6 +89,9 @@ async fn main() {
             let (rows, watching) = viewers::rates(database, plan).await;
             chapter.rows.extend(rows);
             chapter.watching = Some(watching);
+        }
+        if let Some(other) = std::env::var_os("QUIPU_BENCH_BESIDE") {
+            chapter.beside = beside::ratios(database, other.as_ref(), plan).await;
         }
         chapters.push(chapter);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 use quipu_tests::Database;
 
-use crate::{deliveries, support, uploads, viewers, viewers::Watching};
+use crate::{beside::Ratio, deliveries, support, uploads, viewers, viewers::Watching};
 
 /// One measurement.
 pub(crate) struct Row {
@@ -32,6 +32,8 @@ pub(crate) struct Chapter {
     pub(crate) peak_delivering: f64,
     /// What streams of hosted pages cost.
     pub(crate) watching: Option<Watching>,
+    /// How this build compares with another.
+    pub(crate) beside: Vec<Ratio>,
 }
 
 /// What a database is called.
@@ -52,6 +54,7 @@ impl Chapter {
             peak_mebibytes: f64::NAN,
             peak_delivering: f64::NAN,
             watching: None,
+            beside: Vec::new(),
         }
     }
 
@@ -99,6 +102,26 @@ impl Chapter {
                 self.database,
                 self.median_milliseconds(support::SEARCH_COMMON) / unfiltered,
                 self.median_milliseconds(support::SEARCH_RARE) / unfiltered,
+            );
+        }
+    }
+
+    /// This build by the other.
+    fn write_beside(&self, text: &mut String) {
+        if self.beside.is_empty() {
+            return;
+        }
+        let _ = write!(
+            text,
+            "\n### Beside another build\n\nThe same calls to both builds in turns; this build's figure by the other's.\n\n\
+             | Operation | Callers | Rate | Least | Most | CPU |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
+        );
+        for Ratio { operation, callers, rate: [median, least, most], processor } in &self.beside {
+            let callers = if *callers == 0 { String::new() } else { callers.to_string() };
+            let processor = if processor.is_nan() { String::new() } else { format!("{processor:.2}") };
+            let _ = writeln!(
+                text,
+                "| {operation} | {callers} | {median:.2} | {least:.2} | {most:.2} | {processor} |"
             );
         }
     }
@@ -183,6 +206,7 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
     );
     for chapter in chapters {
         chapter.write(&mut text);
+        chapter.write_beside(&mut text);
     }
     text.push_str("\n## In short\n\n");
     for chapter in chapters {

@@ -36,7 +36,8 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
 async fn urls(merchant: &Merchant) -> Vec<String> {
     let mut urls = Vec::with_capacity(TICKETS * OF_TICKET);
     for _ in 0..TICKETS {
-        let ticket = merchant.api.post("/api/v1/tickets", &json!({ "title": "Receipts" })).await.data();
+        let ticket =
+            merchant.api.post("/api/v1/tickets", &json!({ "title": "Receipts" })).await.json()["data"].take();
         let path = format!("/api/v1/tickets/{}/upload-url", ticket["ticket_id"].as_str().expect("an id"));
         for _ in 0..OF_TICKET {
             let wanted = json!({ "filename": "a.pdf", "content_type": "application/pdf" });

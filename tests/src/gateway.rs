@@ -98,7 +98,8 @@ impl Gateway {
     fn command(&self, arguments: &[&str]) -> Command {
         // The kernel ends the gateway when the test's thread is gone, even if the test was killed.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(binary()).args(arguments);
+        let other = self.setup.binary.clone();
+        command.args(["--pdeathsig", "KILL", "--"]).arg(other.unwrap_or_else(binary)).args(arguments);
         command.arg("--data").arg(self.data.path());
         command.current_dir(self.data.path());
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));

@@ -1,6 +1,9 @@
 //! What a gateway is started with.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{Database, Gateway, ScratchFolder, TestDatabase};
 
@@ -9,6 +12,8 @@ use crate::{Database, Gateway, ScratchFolder, TestDatabase};
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub(crate) database: Database,
+    /// Another build of the gateway than the one under test.
+    pub(crate) binary: Option<PathBuf>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) serve: &'static [&'static str],
     /// Whether a start waits until everything the gateway depends on is there.
@@ -19,8 +24,13 @@ impl Setup {
     /// The settings most scenarios run under.
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
-        let setup =
-            Self { database, environment: Vec::new(), serve: &["serve", "--dev"], waits_for_all: true };
+        let setup = Self {
+            database,
+            binary: None,
+            environment: Vec::new(),
+            serve: &["serve", "--dev"],
+            waits_for_all: true,
+        };
         setup
             .set("LISTEN", "127.0.0.1:0")
             .set("METRICS_LISTEN", "127.0.0.1:0")
@@ -36,6 +46,12 @@ impl Setup {
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.environment.retain(|(name, _)| name != &format!("QUIPU__{key}"));
         self.environment.push((format!("QUIPU__{key}"), value.to_owned()));
+        self
+    }
+
+    /// Runs another build of the gateway.
+    pub fn binary(mut self, path: &Path) -> Self {
+        self.binary = Some(path.to_owned());
         self
     }
 

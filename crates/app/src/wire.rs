@@ -320,7 +320,8 @@ fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileSto
     let entropy = Arc::clone(&foundation.entropy);
     Ok(match &settings.attachments.at {
         FilesAt::Folder(folder) => {
-            let opened = LocalFiles::open(folder.clone(), entropy);
+            let pace = settings.attachments.bytes_per_second;
+            let opened = LocalFiles::open(folder.clone(), entropy, pace);
             Arc::new(opened.with_context(|| format!("attachments_url: {}", folder.display()))?)
         }
         FilesAt::Bucket { bucket, prefix } => {

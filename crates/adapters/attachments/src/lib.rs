@@ -2,6 +2,7 @@
 
 mod gauge;
 mod local;
+mod pace;
 mod picture;
 mod s3;
 mod thumbnails;

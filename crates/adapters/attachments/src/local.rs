@@ -16,7 +16,7 @@ use quipu_kernel::{Entropy, Timestamp, base32};
 use quipu_tickets::{Arrival, AttachmentId, FileRefused, FileStore, Incoming, Outgoing, Upload};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
-use crate::gauge::Gauge;
+use crate::{gauge::Gauge, pace::Pace};
 
 /// How much is gathered before it is written. A hundred uploads at once hold a hundred times this.
 const PIECE: usize = 128 * 1024;
@@ -32,15 +32,17 @@ pub struct LocalFiles {
     root: PathBuf,
     entropy: Arc<dyn Entropy>,
     flushes: Arc<Semaphore>,
+    pace: Arc<Pace>,
 }
 
 impl LocalFiles {
-    /// Over `root`, which is made if it is not there.
-    pub fn open(root: PathBuf, entropy: Arc<dyn Entropy>) -> io::Result<Self> {
+    /// Over `root`, which is made if it is not there. All uploads together bring at most so many bytes a second.
+    pub fn open(root: PathBuf, entropy: Arc<dyn Entropy>, bytes_per_second: u64) -> io::Result<Self> {
         for folder in ["arriving", "kept"] {
             fs::create_dir_all(root.join(folder))?;
         }
-        Ok(Self { root, entropy, flushes: Arc::new(Semaphore::new(FLUSHES)) })
+        let (flushes, pace) = (Arc::new(Semaphore::new(FLUSHES)), Arc::new(Pace::new(bytes_per_second)));
+        Ok(Self { root, entropy, flushes, pace })
     }
 
     /// The folder of an upload's objects.
@@ -104,10 +106,12 @@ struct LocalIncoming {
     object: String,
     path: PathBuf,
     flushes: Arc<Semaphore>,
+    pace: Arc<Pace>,
 }
 
 impl LocalIncoming {
     async fn write_gathered(&mut self) -> Result<(), FileRefused> {
+        self.pace.turn(self.gathered.len()).await;
         let mut gathered = std::mem::take(&mut self.gathered);
         let Some(mut file) = self.file.take() else {
             return Err(FileRefused::Failed("an earlier write failed".to_owned()));
@@ -216,6 +220,7 @@ impl FileStore for LocalFiles {
             object,
             path: final_path,
             flushes: Arc::clone(&self.flushes),
+            pace: Arc::clone(&self.pace),
         }))
     }
 

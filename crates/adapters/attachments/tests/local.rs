@@ -20,7 +20,7 @@ struct Shelf {
 impl Shelf {
     fn new() -> Self {
         let root = std::env::temp_dir().join(format!("quipu_files_{}", unique()));
-        let store = LocalFiles::open(root.clone(), entropy()).expect("a folder");
+        let store = LocalFiles::open(root.clone(), entropy(), 1 << 30).expect("a folder");
         Self { root, store }
     }
 

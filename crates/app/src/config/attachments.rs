@@ -28,6 +28,8 @@ pub(crate) struct Attachments {
     pub(crate) at: FilesAt,
     pub(crate) upload_expires_in: Duration,
     pub(crate) download_expires_in: Duration,
+    /// What all uploads to a folder bring together at most.
+    pub(crate) bytes_per_second: u64,
     endpoint: Option<String>,
     region: String,
     credentials: Option<(String, Secret)>,
@@ -39,12 +41,14 @@ impl Attachments {
         let mut link = |key, usual| from.take(key, link_lifetime).unwrap_or(usual);
         let upload_expires_in = link("attachments.upload_expires_in", Duration::from_mins(10));
         let download_expires_in = link("attachments.download_expires_in", Duration::from_mins(5));
+        let mebibytes = from.take("attachments.mebibytes_per_second", values::limit).unwrap_or(64);
         let id = from.take("attachments.s3.access_key_id", word);
         let secret = from.take("attachments.s3.secret_access_key", |text| word(text).map(Secret::new));
         Self {
             at: from.take("attachments_url", place).unwrap_or_else(in_data_dir),
             upload_expires_in,
             download_expires_in,
+            bytes_per_second: u64::from(mebibytes) << 20,
             endpoint: from.take("attachments.s3.endpoint", values::web_url),
             region: from.take("attachments.s3.region", word).unwrap_or_else(|| "us-east-1".to_owned()),
             credentials: id.zip(secret),

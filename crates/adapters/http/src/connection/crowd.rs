@@ -16,6 +16,9 @@ use futures_util::task::AtomicWaker;
 const RESERVE: usize = 64;
 /// What is assumed where the system does not say.
 const USUAL: usize = 1024;
+/// For how many milliseconds a connection that is idle keeps its place while there is another: a new one is idle until its first
+/// request has come, and must not make way for the next that arrives.
+const FRESH: u64 = 1_000;
 /// A connection that is not idle.
 const BUSY: u64 = u64::MAX;
 
@@ -70,20 +73,29 @@ impl Crowd {
     /// A place for a new connection. Once three quarters of the places are taken, the connection that has been idle for
     /// longest gives way, and an address that holds more than an eighth of them gets no other.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
+        self.admit_at(self.0.now(), address)
+    }
+
+    fn admit_at(&self, now: u64, address: Option<IpAddr>) -> Option<Place> {
         let inner = &self.0;
         let mut open = inner.open();
         let is_crowded = open.places.len() >= inner.at_most / 4 * 3;
         if is_crowded {
             let held = address.and_then(|address| open.by_address.get(&address)).copied().unwrap_or(0);
-            open.ask_the_idlest_to_go();
-            if held > (inner.at_most / 8).max(1) || open.places.len() >= inner.at_most {
+            let is_full = open.places.len() >= inner.at_most;
+            if is_full {
+                open.ask_the_idlest_to_go(now);
+            } else if let Some(since) = now.checked_sub(FRESH) {
+                open.ask_the_idlest_to_go(since);
+            }
+            if held > (inner.at_most / 8).max(1) || is_full {
                 return None;
             }
         }
         let number = open.next;
         open.next += 1;
         let seen = Arc::new(Seen {
-            idle_since: AtomicU64::new(inner.now()),
+            idle_since: AtomicU64::new(now),
             must_go: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
@@ -107,10 +119,11 @@ impl Inner {
 }
 
 impl Open {
-    fn ask_the_idlest_to_go(&self) {
+    /// Only one that has been idle since then at the latest.
+    fn ask_the_idlest_to_go(&self, since: u64) {
         let staying = self.places.values().filter(|seen| !seen.must_go.load(Ordering::Relaxed));
         let idlest = staying.min_by_key(|seen| seen.idle_since.load(Ordering::Relaxed));
-        if let Some(seen) = idlest.filter(|seen| seen.idle_since.load(Ordering::Relaxed) != BUSY) {
+        if let Some(seen) = idlest.filter(|seen| seen.idle_since.load(Ordering::Relaxed) <= since) {
             seen.must_go.store(true, Ordering::Relaxed);
             seen.waker.wake();
         }
@@ -156,25 +169,38 @@ mod tests {
 
     use super::*;
 
-    fn from(crowd: &Crowd, last: u8) -> Option<Place> {
-        crowd.admit(Some(IpAddr::from([10, 0, 0, last])))
+    fn from(crowd: &Crowd, now: u64, last: u8) -> Option<Place> {
+        crowd.admit_at(now, Some(IpAddr::from([10, 0, 0, last])))
+    }
+
+    fn gone(places: &[Place]) -> usize {
+        places.iter().filter(|place| place.must_go(Waker::noop())).count()
     }
 
     #[test]
     fn in_a_crowd_the_idlest_gives_way_and_nobody_holds_more_than_a_share() {
         let crowd = Crowd::new(16);
-        let places: Vec<_> = (0..12).map(|last| from(&crowd, last).expect("room")).collect();
-        assert!(!places.iter().any(|place| place.must_go(Waker::noop())));
+        let places: Vec<_> = (0..12).map(|last| from(&crowd, 0, last).expect("room")).collect();
+        assert_eq!(gone(&places), 0);
         places[0].note(false);
-        let thirteenth = from(&crowd, 12).expect("room");
+        let thirteenth = from(&crowd, FRESH, 12).expect("room");
         assert!(!places[0].must_go(Waker::noop()), "it is being answered");
-        assert_eq!(places.iter().filter(|place| place.must_go(Waker::noop())).count(), 1);
+        assert_eq!(gone(&places), 1);
 
-        let more: Vec<_> = (0..2).map(|_| from(&crowd, 12)).collect();
+        let more: Vec<_> = (0..2).map(|_| from(&crowd, FRESH, 12)).collect();
         assert!(more.iter().all(Option::is_some));
-        assert!(from(&crowd, 12).is_none(), "it holds three of sixteen");
+        assert!(from(&crowd, FRESH, 12).is_none(), "it holds three of sixteen");
         drop((places, thirteenth));
-        assert!(from(&crowd, 12).is_some());
+        assert!(from(&crowd, FRESH, 12).is_some());
+    }
+
+    #[test]
+    fn who_has_just_come_gives_way_only_when_no_place_is_left() {
+        let crowd = Crowd::new(16);
+        let places: Vec<_> = (0..16).map(|last| from(&crowd, 5, last).expect("room")).collect();
+        assert_eq!(gone(&places), 0);
+        assert!(from(&crowd, 5, 16).is_none());
+        assert_eq!(gone(&places), 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use quipu_webhooks::Owed;
 use tokio::time::timeout;
 
 use super::{
-    fan_out::{Audience, FanOut, Hearers},
+    fan_out::{Debts, FanOut, Hearers},
     job::{Job, Outcome},
     load,
     mark::Mark,
@@ -169,24 +169,23 @@ async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job
 }
 
 async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<(Judged, Option<Mark>), Fault> {
-    let mut state = load::begin(conn, &Wanted::by(jobs.iter().map(|job| &job.changes))).await?;
+    let wanted = Wanted::by(jobs.iter().map(|job| &job.changes));
+    let (mut state, audience) = load::begin(conn, &wanted, &Hearers::of(jobs)).await?;
     let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     if writes.is_empty() {
         return Ok(((verdicts, Vec::new()), None));
     }
-    let audience = Audience::load(conn, &Hearers::of(jobs)).await?;
     let fan_out = FanOut::of(jobs, &mut writes, audience);
-    let mark = put(conn, jobs, &writes).await?;
     let node = hub.delivering_node();
-    fan_out.write(conn, node).await?;
+    let mark = put(conn, jobs, &writes, &fan_out.lines(node)).await?;
     let owed = if node.is_some() { fan_out.owed } else { Vec::new() };
     Ok(((verdicts, owed), Some(mark)))
 }
 
 /// Writes, and learns on the way by what the transaction can be asked for.
-async fn put(conn: &mut Connection, jobs: &[Job], writes: &Writes) -> Result<Mark, Fault> {
+async fn put(conn: &mut Connection, jobs: &[Job], writes: &Writes, debts: &Debts<'_>) -> Result<Mark, Fault> {
     let witness = witness::among(jobs, writes);
-    let number = write::write(conn, jobs, writes).await?;
+    let number = write::write(conn, jobs, writes, debts).await?;
     let server = match conn {
         Connection::Sqlite(_) => None,
         Connection::Postgres(session) => session.server.clone(),

@@ -10,8 +10,9 @@ use std::{
     sync::Arc,
 };
 
-use diesel::{ExpressionMethods as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection};
+use diesel::{ExpressionMethods as _, QueryDsl as _, QueryResult, RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
+use futures_util::future::BoxFuture;
 use quipu_commit::Writes;
 use quipu_kernel::Tenant;
 use quipu_webhooks::{Endpoint, EndpointId, Event, NamedTarget, Owed, Source, TargetUrl};
@@ -19,7 +20,7 @@ use uuid::Uuid;
 
 use super::job::Job;
 use crate::{
-    connection::{Connection, execute},
+    connection::in_order,
     error::Fault,
     schema::webhook_endpoints as endpoints,
     tables::{
@@ -57,12 +58,17 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
-    /// Reads them in the batch's own transaction.
-    pub(crate) async fn load(conn: &mut Connection, hearers: &Hearers) -> Result<Self, Fault> {
-        let rows = match conn {
-            Connection::Sqlite(conn) => of_file(conn, hearers)?,
-            Connection::Postgres(conn) => of_server(conn, hearers).await?,
-        };
+    /// Reads them in the transaction that an embedded database's connection has begun.
+    pub(crate) fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Self, Fault> {
+        Self::of_rows(of_file(conn, hearers)?)
+    }
+
+    /// Asks for them at once, so that it can be sent with other questions of the batch's own transaction.
+    pub(crate) async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Self, Fault> {
+        Self::of_rows(of_server(conn, hearers).await?)
+    }
+
+    fn of_rows(rows: Vec<EndpointRow>) -> Result<Self, Fault> {
         let mut audience = Self::default();
         for row in rows {
             let endpoint = Arc::new(row.into_endpoint()?);
@@ -102,7 +108,7 @@ fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<Endpoin
     Ok(rows)
 }
 
-async fn of_server(conn: &mut AsyncPgConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
+async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     if hearers.tenants.is_empty() {
         return Ok(Vec::new());
     }
@@ -112,8 +118,10 @@ async fn of_server(conn: &mut AsyncPgConnection, hearers: &Hearers) -> Result<Ve
         .filter(endpoints::source.eq("admin"))
         .filter(endpoints::removed_at.is_null())
         .filter(endpoints::enabled.eq(true));
-    let mut rows: Vec<EndpointRow> = diesel_async::RunQueryDsl::load(subscribed, &mut *conn).await?;
-    if !hearers.named.is_empty() {
+    let named = async {
+        if hearers.named.is_empty() {
+            return Ok(Vec::new());
+        }
         let merchants: Vec<_> = hearers.named.iter().map(|(tenant, _)| tenant.merchant().0).collect();
         let urls: Vec<_> = hearers.named.iter().map(|(_, url)| url.as_str()).collect();
         let named = endpoints::table
@@ -122,8 +130,12 @@ async fn of_server(conn: &mut AsyncPgConnection, hearers: &Hearers) -> Result<Ve
             .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(
                 "source = 'in_request' AND removed_at IS NULL",
             ));
-        rows.extend(diesel_async::RunQueryDsl::load::<EndpointRow>(named, &mut *conn).await?);
-    }
+        diesel_async::RunQueryDsl::load::<EndpointRow>(named, &mut &*conn).await
+    };
+    let subscribed = diesel_async::RunQueryDsl::load::<EndpointRow>(subscribed, &mut &*conn);
+    let (subscribed, named) = tokio::join!(biased; subscribed, named);
+    let mut rows = subscribed?;
+    rows.extend(named?);
     Ok(rows)
 }
 
@@ -200,41 +212,69 @@ impl FanOut {
         Some(endpoint)
     }
 
-    /// Writes it. `node` is this node if somebody here delivers.
-    pub(crate) async fn write(&self, conn: &mut Connection, node: Option<&str>) -> Result<(), Fault> {
-        for endpoint in &self.enabled {
-            let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
-            execute!(
-                conn,
-                diesel::update(row).set((
-                    endpoints::enabled.eq(true),
-                    endpoints::disabled_reason.eq(None::<String>),
-                    endpoints::failing_since.eq(None::<i64>),
-                    endpoints::updated_at.eq(endpoint.updated_at.millis()),
-                ))
-            )?;
+    /// What is to be written. `node` is this node if somebody here delivers.
+    pub(crate) fn lines<'a>(&'a self, node: Option<&'a str>) -> Debts<'a> {
+        Debts {
+            enabled: &self.enabled,
+            made: &self.made,
+            lines: self.owed.iter().map(|owed| DeliveryLine::of(owed, node)).collect(),
         }
-        let line = |owed| DeliveryLine::of(owed, node);
-        let lines: Vec<_> = self.owed.iter().map(line).collect();
-        match conn {
-            Connection::Sqlite(conn) => {
-                for endpoint in &self.made {
-                    new_endpoints::rows::One::of(endpoint).execute(conn)?;
-                }
-                for line in &lines {
-                    deliveries::rows::One::of(line).execute(conn)?;
-                }
-            }
-            Connection::Postgres(conn) => {
-                if !self.made.is_empty() {
-                    let made = new_endpoints::rows::Many::of(self.made.iter().map(|endpoint| &**endpoint));
-                    diesel_async::RunQueryDsl::execute(made, &mut ***conn).await?;
-                }
-                if !lines.is_empty() {
-                    let lines = deliveries::rows::Many::of(lines.iter());
-                    diesel_async::RunQueryDsl::execute(lines, &mut ***conn).await?;
-                }
-            }
+    }
+}
+
+/// The rows in which a batch keeps what it owes.
+pub(crate) struct Debts<'a> {
+    enabled: &'a [Arc<Endpoint>],
+    made: &'a [Arc<Endpoint>],
+    lines: Vec<DeliveryLine<'a>>,
+}
+
+/// Enables an endpoint again.
+macro_rules! enabling {
+    ($endpoint:expr) => {
+        diesel::update(endpoints::table.filter(endpoints::id.eq($endpoint.id.as_str()))).set((
+            endpoints::enabled.eq(true),
+            endpoints::disabled_reason.eq(None::<String>),
+            endpoints::failing_since.eq(None::<i64>),
+            endpoints::updated_at.eq($endpoint.updated_at.millis()),
+        ))
+    };
+}
+
+impl Debts<'_> {
+    /// Writes them in the transaction that an embedded database's connection has begun.
+    pub(crate) fn to_file(&self, conn: &mut SqliteConnection) -> Result<(), Fault> {
+        for endpoint in self.enabled {
+            enabling!(endpoint).execute(conn)?;
+        }
+        for endpoint in self.made {
+            new_endpoints::rows::One::of(endpoint).execute(conn)?;
+        }
+        for line in &self.lines {
+            deliveries::rows::One::of(line).execute(conn)?;
+        }
+        Ok(())
+    }
+
+    /// Sends everything at once, so that it can follow what else the batch writes without waiting for it.
+    pub(crate) async fn to_server(&self, conn: &AsyncPgConnection) -> Result<(), Fault> {
+        let mut sent: Vec<BoxFuture<'_, QueryResult<usize>>> = Vec::new();
+        for endpoint in self.enabled {
+            let enabling = enabling!(endpoint);
+            sent.push(Box::pin(
+                async move { diesel_async::RunQueryDsl::execute(enabling, &mut &*conn).await },
+            ));
+        }
+        if !self.made.is_empty() {
+            let made = new_endpoints::rows::Many::of(self.made.iter().map(|endpoint| &**endpoint));
+            sent.push(Box::pin(async move { diesel_async::RunQueryDsl::execute(made, &mut &*conn).await }));
+        }
+        if !self.lines.is_empty() {
+            let lines = deliveries::rows::Many::of(self.lines.iter());
+            sent.push(Box::pin(async move { diesel_async::RunQueryDsl::execute(lines, &mut &*conn).await }));
+        }
+        for outcome in in_order(sent).await {
+            outcome?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, Wanted};
 use quipu_kernel::{Currency, Tenant, Timestamp};
 
+use super::fan_out::{Audience, Hearers};
 use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
@@ -24,11 +25,21 @@ use crate::{
     tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
 };
 
-/// Begins a transaction and loads everything `wanted`. On PostgreSQL balances and aggregates stay locked until it ends.
-pub(crate) async fn begin(conn: &mut Connection, wanted: &Wanted) -> Result<State, Fault> {
+/// Begins a transaction and loads everything `wanted`, and the endpoints that may hear of it. On PostgreSQL balances and
+/// aggregates stay locked until it ends.
+pub(crate) async fn begin(
+    conn: &mut Connection,
+    wanted: &Wanted,
+    hearers: &Hearers,
+) -> Result<(State, Audience), Fault> {
     match conn {
-        Connection::Sqlite(conn) => of_file(conn, wanted),
-        Connection::Postgres(conn) => of_server(conn, wanted).await,
+        Connection::Sqlite(conn) => Ok((of_file(conn, wanted)?, Audience::of_file(conn, hearers)?)),
+        Connection::Postgres(conn) => {
+            let conn: &AsyncPgConnection = conn;
+            let audience = Audience::of_server(conn, hearers);
+            let (state, audience) = tokio::join!(biased; of_server(conn, wanted), audience);
+            Ok((state?, audience?))
+        }
     }
 }
 

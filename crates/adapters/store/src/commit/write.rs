@@ -10,6 +10,7 @@ use quipu_commit::{Changes, Put, Queue, Work, WorkChange, Writes};
 use quipu_kernel::Tenant;
 
 use super::{
+    fan_out::Debts,
     job::{Job, Prepared},
     mark::TransactionNumber,
 };
@@ -27,20 +28,28 @@ use crate::{
     },
 };
 
-/// Writes everything. On a server it learns on the way, without another round trip, which number the transaction has.
+/// Writes everything, and what is owed for it. On a server it learns on the way, without another round trip, which number the
+/// transaction has.
 pub(crate) async fn write(
     conn: &mut Connection,
     jobs: &[Job],
     writes: &Writes,
+    debts: &Debts<'_>,
 ) -> Result<Option<String>, Fault> {
     let plan = Plan::of(jobs, writes);
     match conn {
-        Connection::Sqlite(conn) => to_file(conn, &plan).map(|()| None),
+        Connection::Sqlite(conn) => {
+            to_file(conn, &plan)?;
+            debts.to_file(conn)?;
+            Ok(None)
+        }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
             let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
-            let (written, number) = tokio::join!(biased; to_server(conn, &plan), number);
+            let (written, owed, number) =
+                tokio::join!(biased; to_server(conn, &plan), debts.to_server(conn), number);
             written?;
+            owed?;
             Ok(Some(number?))
         }
     }

@@ -11,6 +11,7 @@ mod payment_list;
 mod payments;
 mod receipts;
 mod search;
+pub(crate) mod slice;
 mod ticket_list;
 mod ticket_queue;
 mod ticket_rows;

@@ -4,7 +4,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, Tenant};
 use quipu_payments::{Payment, PaymentFilter};
 
-use super::{count::count, first_pages, narrow::narrowed};
+use super::{count::count, first_pages, narrow::narrowed, slice::Slice};
 use crate::{
     connection::{Connection, load},
     error::Fault,
@@ -36,25 +36,6 @@ fn payments_of(rows: Vec<PaymentRow>) -> Result<Vec<Payment>, Fault> {
     rows.into_iter().map(PaymentRow::into_payment).collect()
 }
 
-/// A page, counted from whichever end of the list is nearer.
-#[derive(Debug, PartialEq, Eq)]
-struct Slice {
-    oldest_first: bool,
-    offset: i64,
-    limit: i64,
-}
-
-impl Slice {
-    fn of(page: Page, total: u64) -> Option<Self> {
-        let left = total.checked_sub(page.offset()).filter(|left| *left > 0)?;
-        let limit = left.min(page.limit().into());
-        let behind = left - limit;
-        let oldest_first = behind < page.offset();
-        let offset = if oldest_first { behind } else { page.offset() };
-        Some(Self { oldest_first, offset: i64::try_from(offset).ok()?, limit: i64::try_from(limit).ok()? })
-    }
-}
-
 /// The keys are found in an index first and the rows fetched afterwards, so that what is skipped is never read.
 async fn rows(
     conn: &mut Connection,
@@ -80,23 +61,4 @@ async fn rows(
         .filter(payments::id.eq_any(&keys))
         .order(payments::id.desc());
     Ok(load!(conn, PaymentRow, query)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_is_counted_from_the_nearer_end() {
-        let slice = |limit, offset, total| {
-            let slice = Slice::of(Page::new(limit, offset).expect("a page"), total)?;
-            Some((slice.oldest_first, slice.offset, slice.limit))
-        };
-        assert_eq!(slice(20, 0, 0), None);
-        assert_eq!(slice(20, 5, 5), None);
-        assert_eq!(slice(20, 0, 5), Some((false, 0, 5)));
-        assert_eq!(slice(20, 100, 1000), Some((false, 100, 20)));
-        assert_eq!(slice(20, 900, 1000), Some((true, 80, 20)));
-        assert_eq!(slice(20, 990, 1000), Some((true, 0, 10)));
-    }
 }

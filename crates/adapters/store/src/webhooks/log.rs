@@ -17,6 +17,7 @@ use super::settle::{Whose, count};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    read::slice::Slice,
     schema::{counters, deliveries, events},
     store::Store,
     stored::{from_json, parsed},
@@ -129,19 +130,19 @@ async fn list(
         );
         count?.unwrap_or(0)
     };
+    let total = u64::try_from(total).unwrap_or(0);
+    let Some(slice) = Slice::of(page, total) else { return Ok((Vec::new(), total)) };
     macro_rules! keys {
-        () => {
-            narrowed!(
-                deliveries::table.select(deliveries::event_id).into_boxed(),
-                tenant,
-                endpoint,
-                filter.status,
-                filter.created
-            )
-            .order(deliveries::event_id.desc())
-            .limit(page.limit().into())
-            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
-        };
+        () => {{
+            let all = deliveries::table.select(deliveries::event_id).into_boxed();
+            let query = narrowed!(all, tenant, endpoint, filter.status, filter.created);
+            let query = if slice.oldest_first {
+                query.order(deliveries::event_id.asc())
+            } else {
+                query.order(deliveries::event_id.desc())
+            };
+            query.limit(slice.limit).offset(slice.offset)
+        }};
     }
     let keys: Vec<String> = load!(conn, String, keys!())?;
     let of_endpoint = deliveries::table
@@ -174,7 +175,7 @@ async fn list(
             told_of.remove(&row.0).ok_or_else(|| Fault::Corrupt(format!("the event {}", row.0)))?;
         listed.push(logged(row, &kind, at)?);
     }
-    Ok((listed, u64::try_from(total).unwrap_or(0)))
+    Ok((listed, total))
 }
 
 fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {

@@ -1,0 +1,42 @@
+//! How a page of a long list is found with the fewest rows skipped.
+
+use quipu_kernel::Page;
+
+/// A page, counted from whichever end of the list is nearer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) oldest_first: bool,
+    pub(crate) offset: i64,
+    pub(crate) limit: i64,
+}
+
+impl Slice {
+    /// Nothing where the page lies behind the end.
+    pub(crate) fn of(page: Page, total: u64) -> Option<Self> {
+        let left = total.checked_sub(page.offset()).filter(|left| *left > 0)?;
+        let limit = left.min(page.limit().into());
+        let behind = left - limit;
+        let oldest_first = behind < page.offset();
+        let offset = if oldest_first { behind } else { page.offset() };
+        Some(Self { oldest_first, offset: i64::try_from(offset).ok()?, limit: i64::try_from(limit).ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_counted_from_the_nearer_end() {
+        let slice = |limit, offset, total| {
+            let slice = Slice::of(Page::new(limit, offset).expect("a page"), total)?;
+            Some((slice.oldest_first, slice.offset, slice.limit))
+        };
+        assert_eq!(slice(20, 0, 0), None);
+        assert_eq!(slice(20, 5, 5), None);
+        assert_eq!(slice(20, 0, 5), Some((false, 0, 5)));
+        assert_eq!(slice(20, 100, 1000), Some((false, 100, 20)));
+        assert_eq!(slice(20, 900, 1000), Some((true, 80, 20)));
+        assert_eq!(slice(20, 990, 1000), Some((true, 0, 10)));
+    }
+}
