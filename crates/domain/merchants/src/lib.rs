@@ -38,5 +38,5 @@ pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
 pub use ports::Directory;
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
-pub use route_list::{MANUAL_RAIL, SIMULATOR_RAIL, parse_routes};
+pub use route_list::{MANUAL_RAIL, PAYOUT_FIELDS, SIMULATOR_RAIL, parse_routes};
 pub use scope::{Scope, Scopes};

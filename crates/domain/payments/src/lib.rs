@@ -55,6 +55,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use account_number::clabe_check_digit;
 pub use adjust::AdjustBalance;
 pub use alert::{Alert, RaiseAlert};
 pub use apply::{Happening, NotMoved};

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
-use quipu_merchants::{AccountCheck, Direction, Method, Route};
+use quipu_merchants::{AccountCheck, Direction, Method, PAYOUT_FIELDS, Route};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -75,8 +75,10 @@ const MAX_LENGTH: usize = 140;
 const PARTNER: &str = "partnerDestination";
 
 /// The members that a partner destination excludes.
-const EXCLUDED_BY_PARTNER: [&str; 7] =
-    ["bank_account", "bank_code", "account_type", "beneficiary_tax_id", "payid", "payid_type", "bsb"];
+const EXCLUDED_BY_PARTNER: [&str; 7] = {
+    let [_recipient_name, account, code, kind, tax_id, payid, payid_type, bsb] = PAYOUT_FIELDS;
+    [account, code, kind, tax_id, payid, payid_type, bsb]
+};
 
 /// Which members a withdrawal by this method in this currency always needs, whatever its route asks for beyond.
 pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'static [&'static str] {
