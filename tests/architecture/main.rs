@@ -19,7 +19,8 @@ const DOMAIN: &[(&str, &[&str])] = &[
     ("quipu-signing", &["quipu-kernel", "base64", "hex", "ring", "jsonwebtoken", "standardwebhooks"]),
     // uuid only writes bytes as text here; they come from the Entropy port.
     ("quipu-merchants", &["quipu-kernel", "async-trait", "uuid"]),
-    ("quipu-ledger", &["quipu-kernel", "async-trait"]),
+    // quipu-signing has the one hash function, over which entries and the audit log are chained.
+    ("quipu-ledger", &["quipu-kernel", "quipu-signing", "async-trait"]),
     ("quipu-webhooks", &["quipu-kernel", "quipu-signing", "quipu-merchants", "async-trait", "uuid"]),
     ("quipu-commit", &["quipu-kernel", "quipu-merchants", "quipu-ledger", "quipu-webhooks", "async-trait"]),
     (

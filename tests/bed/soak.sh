@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The long forms of what `make test` holds short: kills, faults, histories. Run by with-servers.sh.
+# The long forms of what `make test` holds short: kills, faults, failovers, histories; and upgrades from an earlier release, which
+# are here only. Run by with-servers.sh.
 #
 #   EFFORT  how many times as long (20)
 #   FAULTS  runs of the fault proxy between store and server (5000)
@@ -18,6 +19,21 @@ step() {
     printf '    %s s\n' "$((SECONDS - begun))"
 }
 
+# The program of the release before the webhooks' migration, the first that a node of an earlier release may live through: the
+# one before it takes columns away. Nothing if the history ends before it. Its worktree goes with the script.
+former_release() {
+    local first commit tree=$PWD/target/rolling/tree
+    first=$(git log --diff-filter=A --format=%H -- 'migrations/postgres/*_webhooks/up.sql' 2>/dev/null | tail -n 1) || return 0
+    commit=$(git rev-parse --verify --quiet "$first^{commit}^") || return 0
+    git worktree remove --force "$tree" 2>/dev/null || true
+    git worktree prune
+    git worktree add --quiet --detach "$tree" "$commit" || return 0
+    trap "git worktree remove --force '$tree'" EXIT
+    # A target folder of its own: both programs have the same name.
+    (cd "$tree" && CARGO_TARGET_DIR=$PWD/../target cargo build --release --locked -p quipu) || bed_fail "$commit cannot be built"
+    former=$PWD/target/rolling/target/release/quipu
+}
+
 seed=${SEED:-$RANDOM$RANDOM}
 echo "seeds from $seed"
 step cargo build --workspace --all-targets --release --locked
@@ -26,8 +42,15 @@ export QUIPU_EFFORT=${EFFORT:-20}
 # One after the other: each of them uses both cores.
 step cargo test --workspace --release --locked --test suite -- --test-threads 1 \
     crash:: webhooks::kills:: money::chaos:: cluster::
+former=
+former_release
+if [ -n "$former" ]; then
+    QUIPU_FORMER_BIN=$former step cargo test --workspace --release --locked --test suite -- --ignored rolling::
+else
+    bed_say "rolling upgrades: left out, since the history of a shallow clone does not reach an earlier release (git fetch --unshallow)"
+fi
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
-    step cargo test --workspace --release --locked --test contract -- --nocapture outages::
+    step cargo test --workspace --release --locked --test contract -- --nocapture --test-threads 1 outages:: failover::
 QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
     step cargo test --workspace --release --locked --lib random_histories
 bed_say "all of it passed in $SECONDS s"

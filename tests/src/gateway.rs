@@ -66,7 +66,10 @@ impl Gateway {
             if !self.setup.serve.contains(&"--dev") {
                 credentials["base_url"] = serving_line(&self.log()[earlier..])?["listen"].take();
             }
-            let client = Client::anonymous(credentials["base_url"].as_str().filter(|url| !url.is_empty())?);
+            let url = credentials["base_url"].as_str().filter(|url| !url.is_empty())?;
+            // The documents are those of this release.
+            let is_other = self.setup.binary.is_some();
+            let client = if is_other { Client::undocumented(url) } else { Client::anonymous(url) };
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
             (ready.status == 200 || !self.setup.waits_for_all).then_some((credentials, client))
         })
@@ -236,6 +239,12 @@ impl Gateway {
     pub async fn elsewhere(&self) -> Self {
         let database = TestDatabase::create(self.setup.database).await;
         Self::unstarted(self.setup.clone(), Arc::new(database), Arc::new(self.folder_with_keys()))
+    }
+
+    /// A node on the same PostgreSQL database under the same keys, set up otherwise, that does not run yet.
+    pub fn successor(&self, setup: Setup) -> Self {
+        assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
+        Self::unstarted(setup, Arc::clone(&self.database), Arc::new(self.folder_with_keys()))
     }
 
     fn folder_with_keys(&self) -> ScratchFolder {

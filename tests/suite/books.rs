@@ -7,13 +7,19 @@ use std::{
     process::Command,
 };
 
-use quipu_tests::{CommandOutput, Database, Gateway, Setup, TestDatabase, draft, on_both_databases};
+use quipu_tests::{
+    CommandOutput, Database, Gateway, Setup, TestDatabase, draft, eventually, on_both_databases,
+};
 use serde_json::{Value, json};
 
-on_both_databases!(every_kind_of_tampering_is_named, nothing_replaces_an_entry_or_a_line);
+on_both_databases!(
+    every_kind_of_tampering_is_named,
+    nothing_replaces_an_entry_or_a_line,
+    heads_that_were_written_down_tell_of_a_rewritten_history,
+);
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-const TAMPERED: [(&str, &str); 50] = [
+const TAMPERED: [(&str, &str); 62] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -72,6 +78,26 @@ const TAMPERED: [(&str, &str); 50] = [
     ("DELETE FROM audit_log WHERE action = 'balance.adjust'", "adjustments_are_audited"),
     ("UPDATE audit_log SET after = replace(after, '100000', '1') WHERE action = 'balance.adjust'", "adjustments_are_audited"),
     ("DELETE FROM refunds", "entries_equal_payments"),
+    ("UPDATE entries SET created_at = created_at + 1 WHERE reason = 'adjustment'", "entries_as_sealed"),
+    ("DELETE FROM entries WHERE reason = 'refund'", "entries_as_sealed"),
+    (
+        "INSERT INTO entries SELECT merchant_id, environment, '0' || transaction_id, line, currency, account, 0, reason, payment_id,
+            created_at FROM entries WHERE reason = 'refund'",
+        "entries_as_sealed",
+    ),
+    ("UPDATE entries SET line = -line WHERE reason = 'adjustment'", "entries_as_sealed"),
+    ("UPDATE entries SET transaction_id = '0' || transaction_id WHERE reason = 'refund'", "entries_as_sealed"),
+    ("UPDATE audit_log SET actor_name = 'nobody' WHERE action = 'balance.adjust'", "audit_log_as_sealed"),
+    ("DELETE FROM audit_log WHERE action = 'payment.complete'", "audit_log_as_sealed"),
+    (
+        "INSERT INTO audit_log SELECT '0' || id, at, actor_id, actor_name, 'merchant.read', merchant_id, subject, before, after
+            FROM audit_log WHERE action = 'balance.adjust'",
+        "audit_log_as_sealed",
+    ),
+    ("UPDATE audit_log SET at = at - 1000 WHERE action = 'payment.complete'", "audit_log_as_sealed"),
+    ("UPDATE seals SET hash = replace(hash, 'a', 'b')", "entries_as_sealed"),
+    ("DELETE FROM seals WHERE book = 'audit_log'", "audit_log_as_sealed"),
+    ("UPDATE chains SET rows = rows - 1 WHERE rows > 1", "entries_as_sealed"),
 ];
 
 /// The same for what the two databases do each in its own words.
@@ -128,7 +154,8 @@ async fn every_kind_of_tampering_is_named(database: Database) {
 
 /// Payments in most of their states, with an adjustment, a refund, and the work and events that follow from them.
 async fn history(database: Database) -> Gateway {
-    let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let gateway =
+        Setup::new(database).set("SIMULATOR__DELAY", "1h").set("CHAIN__SEAL_AFTER", "1s").start().await;
     let merchant = gateway.merchant().await;
     merchant.fund("ARS", 100_000).await;
     let operator = gateway.operator();
@@ -146,7 +173,19 @@ async fn history(database: Database) -> Gateway {
     decide(&paid, "complete", json!({})).await;
     let cancelled = merchant.create(&draft::withdrawal_ars(1_000)).await;
     merchant.api.post(&format!("/api/v1/payments/{cancelled}/cancel"), &json!({})).await.ok();
+    all_sealed(&gateway).await;
     gateway
+}
+
+/// Waits until every entry and every line of the audit log is in its chain.
+async fn all_sealed(gateway: &Gateway) {
+    eventually("everything to be sealed", async || {
+        let count = |table: &str| gateway.query_sql(&format!("SELECT COUNT(*) FROM {table}"));
+        let sealed =
+            |book: &str| gateway.query_sql(&format!("SELECT SUM(rows) FROM chains WHERE book = '{book}'"));
+        ["entries", "audit_log"].iter().all(|book| count(book) == sealed(book)).then_some(())
+    })
+    .await;
 }
 
 /// A database that nobody uses, to be copied.
@@ -218,10 +257,12 @@ fn unguarded(database: Database) -> &'static str {
     match database {
         Database::Sqlite => {
             "DROP TRIGGER entries_are_never_updated; DROP TRIGGER entries_are_never_deleted;
-             DROP TRIGGER audit_log_is_never_updated; DROP TRIGGER audit_log_is_never_deleted"
+             DROP TRIGGER audit_log_is_never_updated; DROP TRIGGER audit_log_is_never_deleted;
+             DROP TRIGGER seals_are_never_updated; DROP TRIGGER seals_are_never_deleted"
         }
         Database::Postgres => {
-            "ALTER TABLE entries DISABLE TRIGGER USER; ALTER TABLE audit_log DISABLE TRIGGER USER"
+            "ALTER TABLE entries DISABLE TRIGGER USER; ALTER TABLE audit_log DISABLE TRIGGER USER;
+             ALTER TABLE seals DISABLE TRIGGER USER"
         }
     }
 }
@@ -253,4 +294,30 @@ async fn nothing_replaces_an_entry_or_a_line(database: Database) {
         assert!(refused.contains("never changed"), "{statement}: {refused}");
     }
     gateway.check();
+}
+
+async fn heads_that_were_written_down_tell_of_a_rewritten_history(database: Database) {
+    let gateway = history(database).await;
+    let heads = gateway.operator().get("/operator/v1/ledger/chains").await.ok();
+    assert_eq!(heads["total"], heads["data"].as_array().expect("a list").len());
+    let of_entries = &heads["data"][0];
+    assert_eq!((&of_entries["book"], &of_entries["environment"]), (&json!("entries"), &json!("test")));
+    let path = format!("/operator/v1/ledger/chains?merchant_id={}", of_entries["merchant_id"]);
+    let of_one = gateway.operator().get(&path).await.ok();
+    assert_eq!((&of_one["data"][0], &of_one["total"]), (of_entries, &json!(2)));
+    let file = gateway.data_folder().join("heads.json");
+    let printed = gateway.run(&["chain", "heads"]);
+    std::fs::write(&file, printed.ok()).expect("written down");
+    let compare = ["chain", "compare", file.to_str().expect("UTF-8")];
+    let same: Value = serde_json::from_str(gateway.run(&compare).ok()).expect("JSON");
+    assert_eq!((&same["compared"], &same["missed"]), (&heads["total"], &json!([])));
+    // The history is cut short or made anew so well that nothing contradicts it but what was written down.
+    let mut published: Value = serde_json::from_str(printed.ok()).expect("JSON");
+    published["heads"][0]["hash"] = json!("0".repeat(64));
+    published["heads"][1]["rows"] = json!(1_000_000);
+    std::fs::write(&file, published.to_string()).expect("written down");
+    let other = gateway.run(&compare);
+    assert_eq!(other.status, Some(1));
+    let other: Value = serde_json::from_str(&other.stdout).expect("JSON");
+    assert_eq!(other["missed"].as_array().map(Vec::len), Some(2), "{other}");
 }

@@ -24,7 +24,7 @@ use crate::{
     standard_output,
     traces::Traces,
     wire::{self, Delivering, Foundation, UseCases},
-    workers::{Alert, Beat, Forget, Prune, Settle, Tend, Watched, Workers},
+    workers::{Alert, Beat, Forget, Prune, Seal, Settle, Tend, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
@@ -135,8 +135,7 @@ async fn serve(
     // A node must be known to live before it has deliveries in hand.
     foundation.queue().beat().await.context("this node cannot say that it lives")?;
     let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
-    let keep_for = settings.webhooks.keep_for;
-    let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, keep_for);
+    let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, settings);
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
     let key_uses = Arc::new(KeyUses::new(foundation.directory()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
@@ -194,7 +193,7 @@ fn start_workers(
     use_cases: &UseCases,
     tickets: &Arc<TicketOffice>,
     metrics: Option<Metrics>,
-    keep_for: Duration,
+    settings: &Settings,
 ) -> Workers {
     let mut workers = Workers::new();
     let queue = foundation.queue();
@@ -219,8 +218,11 @@ fn start_workers(
     workers.start(|stop| watched.run(stop));
     let prune = Prune { queue, clock: clock() };
     workers.start(|stop| prune.run(stop));
+    let keep_for = settings.webhooks.keep_for;
     let forget = Forget { queue: foundation.deliveries(), clock: clock(), keep_for };
     workers.start(|stop| forget.run(stop));
+    let seal = Seal { chains: foundation.chains(), clock: clock(), after: settings.seal_after };
+    workers.start(|stop| seal.run(stop));
     if let Some(metrics) = metrics {
         workers.start(|stop| metrics.run(stop));
     }
@@ -253,6 +255,7 @@ fn services(
         ticket_reads: Arc::new(foundation.store.clone()),
         support_reads: Arc::new(foundation.store.clone()),
         ledger: Arc::new(foundation.store.clone()),
+        chains: foundation.chains(),
         directory: foundation.directory(),
         commit: foundation.commit(),
         limiter,

@@ -8,6 +8,7 @@ use quipu_commit::{Commit, NewsDesk, WorkQueue};
 use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
 use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
+use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, PageStore, RateLimiter};
 use quipu_payments::{
@@ -64,6 +65,10 @@ impl Foundation {
     }
 
     pub(crate) fn deliveries(&self) -> Arc<dyn DeliveryQueue> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn chains(&self) -> Arc<dyn Chains> {
         Arc::new(self.store.clone())
     }
 

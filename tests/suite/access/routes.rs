@@ -114,6 +114,7 @@ const OF_STAFF: &[Row] = &[
     ("GET", "/operator/v1/receipts", Operator("finance")),
     ("POST", "/operator/v1/receipts/{receipt_id}/resolve", Operator("finance")),
     ("GET", "/operator/v1/ledger/check", Operator("finance")),
+    ("GET", "/operator/v1/ledger/chains", Operator("finance")),
     ("GET", "/operator/v1/audit-log", Operator("finance")),
     ("GET", "/operator/v1/tickets", Operator("support")),
     ("GET", "/operator/v1/tickets/{id}", Operator("support")),

@@ -2,7 +2,7 @@
 //! acknowledged is lost, and nothing happens twice.
 
 mod life;
-mod nodes;
+pub(crate) mod nodes;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

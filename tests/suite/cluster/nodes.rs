@@ -9,45 +9,45 @@ use quipu_tests::{Answer, Client, Gateway, eventually};
 use reqwest::Method;
 
 /// The nodes by number; those that are down are none.
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     alive: Mutex<Vec<Option<Client>>>,
     turn: AtomicUsize,
     progress: AtomicUsize,
 }
 
 impl Nodes {
-    pub(super) fn of(gateways: &[Gateway]) -> Self {
+    pub(crate) fn of(gateways: &[Gateway]) -> Self {
         let alive = gateways.iter().map(|gateway| Some(gateway.anonymous())).collect();
         Self { alive: Mutex::new(alive), turn: AtomicUsize::new(0), progress: AtomicUsize::new(0) }
     }
 
-    pub(super) fn lose(&self, node: usize) {
+    pub(crate) fn lose(&self, node: usize) {
         self.alive()[node] = None;
     }
 
-    pub(super) fn regain(&self, node: usize, gateway: &Gateway) {
+    pub(crate) fn regain(&self, node: usize, gateway: &Gateway) {
         self.alive()[node] = Some(gateway.anonymous());
     }
 
     /// How many rounds were lived.
-    pub(super) fn progress(&self) -> usize {
+    pub(crate) fn progress(&self) -> usize {
         self.progress.load(Ordering::Relaxed)
     }
 
     /// One more round was lived.
-    pub(super) fn advance(&self) {
+    pub(crate) fn advance(&self) {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The next node in turn.
-    pub(super) fn any(&self) -> Client {
+    pub(crate) fn any(&self) -> Client {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let alive: Vec<Client> = self.alive().iter().flatten().cloned().collect();
         alive[turn % alive.len()].clone()
     }
 
     /// Asks one node after the other until one answers what happened. The call can be repeated without harm.
-    pub(super) async fn ask(&self, who: &Client, method: &Method, path: &str, call: &Call) -> Answer {
+    pub(crate) async fn ask(&self, who: &Client, method: &Method, path: &str, call: &Call) -> Answer {
         eventually(path, async || {
             let answer = self.once(who, method, path, call).await?;
             let in_use = answer.status == 409 && answer.text.contains("IDEMPOTENCY_KEY_IN_USE");
@@ -57,7 +57,7 @@ impl Nodes {
     }
 
     /// Asks one node; none if it died over it.
-    pub(super) async fn once(
+    pub(crate) async fn once(
         &self,
         who: &Client,
         method: &Method,
@@ -77,19 +77,19 @@ impl Nodes {
 
 /// What is sent beside method and path.
 #[derive(Default)]
-pub(super) struct Call {
-    pub(super) body: Option<serde_json::Value>,
-    pub(super) key: Option<String>,
+pub(crate) struct Call {
+    pub(crate) body: Option<serde_json::Value>,
+    pub(crate) key: Option<String>,
 }
 
 impl Call {
     /// A body under a key.
-    pub(super) fn keyed(body: serde_json::Value) -> Self {
+    pub(crate) fn keyed(body: serde_json::Value) -> Self {
         Self { body: Some(body), key: Some(quipu_tests::draft::reference()) }
     }
 
     /// A body.
-    pub(super) fn of(body: serde_json::Value) -> Self {
+    pub(crate) fn of(body: serde_json::Value) -> Self {
         Self { body: Some(body), key: None }
     }
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use async_trait::async_trait;
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
-use quipu_ledger::LedgerReads;
+use quipu_ledger::{Chains, LedgerReads};
 use quipu_merchants::{Directory, Onboarding, RateLimiter};
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, MoneyReads, PaymentReads, Rails,
@@ -74,6 +74,8 @@ pub struct Services {
     pub support_reads: Arc<dyn SupportReads>,
     /// Reads balances.
     pub ledger: Arc<dyn LedgerReads>,
+    /// How far entries and audit log are sealed.
+    pub chains: Arc<dyn Chains>,
     /// Merchants, keys, routes and staff.
     pub directory: Arc<dyn Directory>,
     /// The write path.

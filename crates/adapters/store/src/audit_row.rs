@@ -2,9 +2,10 @@
 
 use diesel::{Insertable, Queryable};
 use quipu_kernel::Timestamp;
+use quipu_ledger::ChainedRow;
 use quipu_merchants::{Actor, AuditRecord};
 
-use crate::{error::Fault, schema::audit_log, stored::from_json};
+use crate::{chain::rows::Place, error::Fault, schema::audit_log, stored::from_json};
 
 /// One line, column by column.
 #[derive(Debug, Queryable, Insertable)]
@@ -49,5 +50,25 @@ impl AuditRow {
             merchant_id: self.merchant_id,
             subject: self.subject,
         })
+    }
+
+    /// Where it stands in its chain.
+    pub(crate) fn place(&self) -> Place {
+        Place { at: self.at, id: self.id.clone() }
+    }
+
+    /// The line as it is hashed.
+    pub(crate) fn chained(&self) -> ChainedRow {
+        let merchant = self.merchant_id.map(|merchant| merchant.to_string());
+        ChainedRow::new()
+            .text(&self.id)
+            .number(self.at)
+            .text(&self.actor_id)
+            .text(&self.actor_name)
+            .text(&self.action)
+            .text_or_none(merchant.as_deref())
+            .text(&self.subject)
+            .text(&self.before)
+            .text(&self.after)
     }
 }

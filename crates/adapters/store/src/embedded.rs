@@ -26,6 +26,7 @@ pub(crate) struct Readers {
     short: Sender<ReadTask>,
     pages: Sender<ReadTask>,
     whole: Sender<ReadTask>,
+    seals: Sender<ReadTask>,
 }
 
 impl Readers {
@@ -44,6 +45,7 @@ impl Readers {
             short: start("reads", settings.readers.max(1), QUEUE)?,
             pages: start("pages", (settings.readers / 2).max(1), QUEUE)?,
             whole: start("checks", 1, CHECKS)?,
+            seals: start("seals", 1, 1)?,
         })
     }
 
@@ -67,6 +69,7 @@ impl Readers {
             Reading::Short => &self.short,
             Reading::Page => &self.pages,
             Reading::Whole => &self.whole,
+            Reading::Seals => &self.seals,
         };
         queue.try_send(task).map_err(|_| Fault::Overloaded)
     }

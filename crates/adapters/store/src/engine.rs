@@ -54,6 +54,8 @@ pub(crate) enum Reading {
     Page,
     /// Whole tables. It takes as long as it takes, while the database answers others.
     Whole,
+    /// What is to be sealed next, behind everything else.
+    Seals,
 }
 
 /// How often it is asked whether the database still answers while it works on something long.
@@ -147,7 +149,8 @@ impl Engine {
         T: Send + 'static,
         E: From<Fault> + Trouble + Send + 'static,
     {
-        let deadline = (reading != Reading::Whole).then(|| Instant::now() + self.times.call);
+        let deadline =
+            (!matches!(reading, Reading::Whole | Reading::Seals)).then(|| Instant::now() + self.times.call);
         let (reply, outcome) = oneshot::channel();
         match &self.kind {
             Kind::Sqlite { readers, .. } => readers.ask(reading, query, reply)?,

@@ -3,6 +3,7 @@
 mod audit_row;
 mod backup;
 mod cache;
+mod chain;
 mod check;
 mod checkpoint;
 mod commit;

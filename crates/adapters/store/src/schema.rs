@@ -481,6 +481,41 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    chains (book, merchant_id, environment) {
+        book -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        rows -> BigInt,
+        hash -> Text,
+        upto_at -> BigInt,
+        upto_id -> Text,
+        sealed_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    seals (book, merchant_id, environment, rows) {
+        book -> Text,
+        merchant_id -> BigInt,
+        environment -> Text,
+        rows -> BigInt,
+        hash -> Text,
+        upto_at -> BigInt,
+        upto_id -> Text,
+        sealed_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    sealing (id) {
+        id -> Integer,
+        node -> Text,
+        lease_until -> BigInt,
+        sealed_until -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(merchants, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(merchants, hmac_credentials);
 diesel::allow_tables_to_appear_in_same_query!(payments, bank_export_payments);

@@ -37,6 +37,7 @@ pub(crate) struct Server {
     short: Origin,
     pages: Origin,
     whole: Origin,
+    seals: Origin,
     places: Arc<Semaphore>,
     address: Address,
     runtime: Handle,
@@ -56,6 +57,7 @@ impl Server {
             short: pool(Purpose::Queries, settings.readers.max(1))?,
             pages: pool(Purpose::Lists, (settings.readers / 2).max(1))?,
             whole: pool(Purpose::Checks, CHECKS)?,
+            seals: pool(Purpose::Checks, 1)?,
             places: Arc::new(Semaphore::new(QUEUE)),
             address: session::configured(&settings.url, settings.times().connect, settings.call)
                 .map_err(|fault| OpenError::Unreachable(fault.to_string()))?,
@@ -91,6 +93,7 @@ impl Server {
             Reading::Short => &self.short,
             Reading::Page => &self.pages,
             Reading::Whole => &self.whole,
+            Reading::Seals => &self.seals,
         };
         let origin = origin.clone();
         self.runtime.spawn(async move {

@@ -1,6 +1,12 @@
 //! The store: one value that implements every port.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
@@ -41,6 +47,8 @@ pub(crate) struct Inner {
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
+    /// Up to when any node has sealed, as far as this one knows, in milliseconds since 1970.
+    pub(crate) sealed_until: AtomicI64,
 }
 
 /// The release from which on a reset of the write-ahead log cannot corrupt the database.
@@ -68,6 +76,7 @@ impl Store {
             balances: Points::new(balances::look_up),
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
+            sealed_until: AtomicI64::new(0),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;
@@ -125,7 +134,8 @@ impl Commit for Store {
         let (reply, outcome) = oneshot::channel();
         let times = self.inner.engine.times();
         let standing = Arc::new(Standing::new(times));
-        let job = Job::new(changes, reply);
+        let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
+        let job = Job::new(changes, not_before, reply);
         let job = job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?;
         let job = Box::new(job.within(Arc::clone(&standing)));
         lane.try_send(Work::Change(job)).map_err(|error| match error {

@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod bank;
 mod bank_import;
+mod chain;
 mod credential;
 mod database;
 mod key;
@@ -70,6 +71,9 @@ enum Command {
     },
     /// Recompute every balance and verify every invariant; exit status 1 if one is broken
     Check,
+    /// The chains of hashes over entries and audit log
+    #[command(subcommand)]
+    Chain(chain::Command),
     /// Copy the database into a file, while servers go on to write
     Backup(backup::Backup),
     /// Make the database out of a copy, and verify it; refused where there is one, or a server runs
@@ -129,6 +133,7 @@ impl Cli {
             Command::Serve { dev } => serve::run(&settings, dev),
             Command::Migrate { existing } => database::migrate(&settings, existing),
             Command::Check => database::check(&settings),
+            Command::Chain(command) => command.run(&settings),
             Command::Backup(backup) => backup.run(&settings),
             Command::Restore(restore) => restore.run(&settings),
             Command::Listen(listen) => listen.run(),
@@ -162,7 +167,7 @@ mod tests {
     }
 
     /// What staff can do over HTTP, and the command that does the same.
-    const OF_STAFF: [(&str, &str, &str); 43] = [
+    const OF_STAFF: [(&str, &str, &str); 44] = [
         ("GET", "/merchants", "merchant list"),
         ("POST", "/merchants", "merchant create"),
         ("GET", "/merchants/{id}", "merchant show"),
@@ -204,6 +209,7 @@ mod tests {
         ("POST", "/tickets/{id}/status", "ticket move"),
         ("POST", "/tickets/{id}/comments", "ticket comment"),
         ("GET", "/ledger/check", "check"),
+        ("GET", "/ledger/chains", "chain heads"),
         ("GET", "/audit-log", "audit"),
         ("GET", "/openapi.json", "openapi"),
     ];

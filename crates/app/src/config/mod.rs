@@ -78,6 +78,8 @@ pub(crate) struct Settings {
     pub(crate) call_deadline: Duration,
     /// How long a change may wait for a row that somebody else has locked.
     pub(crate) lock_deadline: Duration,
+    /// How old entries and lines of the audit log are when they are sealed.
+    pub(crate) seal_after: Duration,
 }
 
 impl Settings {
@@ -138,6 +140,7 @@ impl Settings {
             trusted_proxies: from.take("trusted_proxies", values::networks).unwrap_or_default(),
             call_deadline: from.take("deadlines.call", values::deadline).unwrap_or(Duration::from_secs(10)),
             lock_deadline: from.take("deadlines.lock", values::deadline).unwrap_or(Duration::from_secs(2)),
+            seal_after: from.take("chain.seal_after", values::duration).unwrap_or(Duration::from_mins(5)),
         };
         from.finish()?;
         Ok(settings)
@@ -198,6 +201,7 @@ mod tests {
         assert_eq!(settings.webhooks.policy, RetryPolicy::default());
         assert_eq!(settings.webhooks.keep_for.as_secs(), 90 * 86_400);
         assert_eq!(settings.webhooks.allow_private, None);
+        assert_eq!(settings.seal_after, Duration::from_mins(5));
     }
 
     #[test]

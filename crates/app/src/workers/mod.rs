@@ -5,6 +5,7 @@ mod alert;
 mod beat;
 mod forget;
 mod prune;
+mod seal;
 mod settle;
 mod tend;
 mod watched;
@@ -17,7 +18,8 @@ use tokio::{
 };
 
 pub(crate) use self::{
-    alert::Alert, beat::Beat, forget::Forget, prune::Prune, settle::Settle, tend::Tend, watched::Watched,
+    alert::Alert, beat::Beat, forget::Forget, prune::Prune, seal::Seal, settle::Settle, tend::Tend,
+    watched::Watched,
 };
 
 /// Told to every worker when the process is to end.

@@ -2,12 +2,14 @@
 
 mod account;
 mod balance;
+mod chain;
 mod check;
 mod ports;
 mod transaction;
 
 pub use account::Account;
 pub use balance::{Balance, PostingError};
+pub use chain::{Book, Chain, ChainHash, ChainedRow, Head, NoHash, Sealed, UnknownBook};
 pub use check::{Breach, CheckReport};
-pub use ports::{LedgerReads, LedgerUnavailable};
+pub use ports::{Chains, LedgerReads, LedgerUnavailable};
 pub use transaction::{Entry, Reason, Transaction, Unbalanced};

@@ -1,7 +1,9 @@
-//! Verifying the ledger.
+//! Verifying the ledger, and what stands for all of it.
 
+use quipu_kernel::Problems;
 use serde_json::json;
 
+use super::checked;
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -20,4 +22,15 @@ pub(crate) async fn check(call: Call, _staff: Staff) -> Outcome {
         "payments": report.payments,
         "breaches": report.breaches,
     }))
+}
+
+/// `GET /operator/v1/ledger/chains`: how far the chains over entries and audit log are sealed.
+pub(crate) async fn chains(call: Call, _staff: Staff) -> Outcome {
+    let query = call.query()?;
+    let mut problems = Problems::new();
+    let page = query.page(&mut problems);
+    let merchant = query.merchant(&mut problems);
+    let page = checked(Some(page), problems)?;
+    let (heads, total) = call.state.services.chains.heads(merchant, page).await?;
+    envelope::many(heads, total, page)
 }

@@ -146,6 +146,8 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff)))
         .doc(op("checkLedger", "Recompute every balance and verify every invariant").shows(Data("LedgerReport"))),
+    row("GET", "/operator/v1/ledger/chains", Door::Staff(Role::Finance, run!(operator::ledger::chains, call, staff)))
+        .doc(op("listChains", "How far entries and audit log are sealed, each chain by one hash").asks(&["Limit", "Offset", "MerchantFilter"]).shows(List("ChainHead"))),
     row("GET", "/operator/v1/audit-log", Door::Staff(Role::Finance, run!(operator::audit::list, call, staff)))
         .doc(op("listAuditLog", "Who changed what, newest first").asks(&["Limit", "Offset", "MerchantFilter", "CreatedFrom", "CreatedTo"]).shows(List("AuditLine"))),
 ];

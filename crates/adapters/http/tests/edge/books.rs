@@ -4,8 +4,10 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use quipu_commit::{Aggregate, Audience, Changes, Commit, CommitError, Committed, IdempotencyKey, Memory};
-use quipu_kernel::{Currency, CustomerId, Page, PaymentId, Tenant, Timestamp};
-use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
+use quipu_kernel::{Currency, CustomerId, MerchantId, Page, PaymentId, Tenant, Timestamp};
+use quipu_ledger::{
+    Balance, Chain, ChainHash, Chains, CheckReport, Head, LedgerReads, LedgerUnavailable, Sealed,
+};
 use quipu_merchants::{Route, StoreUnavailable};
 use quipu_payments::{
     Customer, Issued, KeptRow, Payment, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
@@ -91,6 +93,23 @@ impl LedgerReads for FakeBooks {
 
     async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
         Ok(CheckReport::default())
+    }
+}
+
+/// Nothing is sealed here.
+#[async_trait]
+impl Chains for FakeBooks {
+    async fn seal(&self, _: Timestamp, _: Timestamp) -> Result<Sealed, LedgerUnavailable> {
+        Ok(Sealed::default())
+    }
+
+    async fn heads(&self, _: Option<MerchantId>, _: Page) -> Result<(Vec<Head>, u64), LedgerUnavailable> {
+        self.check_ledger()?;
+        Ok((Vec::new(), 0))
+    }
+
+    async fn sealed(&self, _: Chain, _: u64) -> Result<Option<ChainHash>, LedgerUnavailable> {
+        Ok(None)
     }
 }
 

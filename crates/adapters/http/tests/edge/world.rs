@@ -194,6 +194,7 @@ impl Parts {
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
             payments: books.clone(),
             ledger: books.clone(),
+            chains: books.clone(),
             directory: directory.clone(),
             commit: books.clone(),
             limiter: Arc::new(CountingLimiter::default()),

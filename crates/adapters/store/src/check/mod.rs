@@ -3,9 +3,10 @@
 //!
 //! Each invariant is some statements over all tenants that find breaches only, so that what comes back stays short
 //! however many rows there are. All of them see the same state of the database. [`books`] are about money, [`crossed`] about
-//! what two tables say of the same thing, [`schema`] about what is to keep all of it so.
+//! what two tables say of the same thing, [`chained`] about what was sealed, [`schema`] about what is to keep all of it so.
 
 mod books;
+mod chained;
 mod crossed;
 mod schema;
 
@@ -85,6 +86,7 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
             let named = listed.map(|row| Breach { invariant, subject: row.subject, detail: row.detail });
             report.breaches.extend(named);
         }
+        report.breaches.extend(chained::compared(conn).await?);
         conn.commit().await?;
         Ok(report)
     })

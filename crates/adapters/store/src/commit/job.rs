@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Changes, CommitError, Committed};
+use quipu_kernel::Timestamp;
 use quipu_merchants::StoreUnavailable;
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
@@ -41,8 +42,9 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Prepares `changes`; none if a record of them has no table.
-    pub(crate) fn new(changes: Changes, reply: oneshot::Sender<Outcome>) -> Option<Self> {
+    /// Prepares `changes`, whose transactions get identifiers of their time, though of none before `not_before`; none if a
+    /// record of them has no table.
+    pub(crate) fn new(changes: Changes, not_before: i64, reply: oneshot::Sender<Outcome>) -> Option<Self> {
         let prepare = |record: &dyn quipu_commit::Record| {
             let table = table_of(record)?;
             Some(Prepared { table, text: TABLES[table].prepare(record) })
@@ -50,8 +52,9 @@ impl Job {
         let saves = changes.saves.iter().map(|save| prepare(&*save.record)).collect::<Option<_>>()?;
         let joins = changes.joins.iter().map(|join| prepare(&*join.make)).collect::<Option<_>>()?;
         let rows = changes.rows.iter().map(|record| prepare(&**record)).collect::<Option<_>>()?;
-        let seconds = u64::try_from(changes.at.seconds()).unwrap_or(0);
-        let nanos = u32::try_from(changes.at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
+        let at = Timestamp::from_millis(changes.at.millis().max(not_before));
+        let seconds = u64::try_from(at.seconds()).unwrap_or(0);
+        let nanos = u32::try_from(at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
         let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
         let transaction_ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string()).collect();
         Some(Self { changes, saves, joins, rows, transaction_ids, standing: Arc::default(), reply })

@@ -23,6 +23,8 @@ mod columns;
 pub(crate) mod counters;
 mod customers;
 pub(crate) mod deliveries;
+#[cfg(test)]
+mod diary;
 pub(crate) mod endpoints;
 pub(crate) mod entries;
 mod events;
@@ -149,6 +151,8 @@ pub(crate) static TABLES: &[&dyn Table] = &[
     &audit_log::AuditLog,
     &payment_pages::PaymentPages,
     &deliveries::Outcomes,
+    #[cfg(test)]
+    &diary::Diary,
 ];
 
 /// Those of them that are written again. They are locked in this order.

@@ -25,6 +25,7 @@ on_both_databases! {
     what_is_claimed_is_in_one_pair_of_hands,
     an_outcome_counts_only_for_whoever_has_the_delivery,
     the_log_counts_exactly_what_became_of_each,
+    a_page_of_the_log_is_newest_first_wherever_it_begins,
     what_is_owed_to_a_disabled_endpoint_has_failed,
     a_removed_endpoint_is_owed_nothing,
     what_was_finished_long_ago_is_dropped_and_no_longer_counted,
@@ -231,6 +232,24 @@ async fn the_log_counts_exactly_what_became_of_each(fixture: Fixture) {
     assert_eq!(claim(&store, &hears, 80_000, 10).await[0].step, 0, "a new round");
     let of_another = RetrySelection::default();
     assert_eq!(store.retry(tenant(2), &hears.id, of_another, after(1)).await.expect("asked"), 0);
+}
+
+async fn a_page_of_the_log_is_newest_first_wherever_it_begins(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    let mut newest_first = Vec::new();
+    for at in 1..=7 {
+        newest_first.insert(0, tell(&store, HEARD, at).await);
+    }
+    for offset in 0..=8 {
+        let filter = LogFilter { status: None, created: Period::default() };
+        let page = Page::new(2, offset).expect("a page");
+        let (events, total) = store.logged(tenant(1), &hears.id, filter, page).await.expect("read");
+        let shown: Vec<_> = events.into_iter().map(|event| event.id).collect();
+        let from = usize::try_from(offset).expect("small").min(7);
+        assert_eq!((&shown[..], total), (&newest_first[from..(from + 2).min(7)], 7), "from {offset}");
+    }
 }
 
 async fn what_is_owed_to_a_disabled_endpoint_has_failed(fixture: Fixture) {

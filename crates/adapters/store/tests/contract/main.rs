@@ -1,11 +1,13 @@
 //! The contract of every port, run whole on both databases.
 
+mod chain;
 mod claims;
 mod commits;
 mod customers;
 mod deadlines;
 mod deliveries;
 mod directory;
+mod failover;
 mod faults;
 mod fixture;
 mod groups;

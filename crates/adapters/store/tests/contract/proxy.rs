@@ -64,7 +64,7 @@ struct Counts {
 }
 
 struct Shared {
-    upstream: String,
+    upstream: Mutex<String>,
     armed: Mutex<Option<Blow>>,
     counts: Counts,
     has_struck: AtomicBool,
@@ -92,7 +92,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
-            upstream: url[at..slash].to_owned(),
+            upstream: Mutex::new(url[at..slash].to_owned()),
             armed: Mutex::new(None),
             counts: Counts::default(),
             has_struck: AtomicBool::new(false),
@@ -137,6 +137,17 @@ impl Proxy {
         self.shared.age.send_modify(|age| *age += 1);
     }
 
+    /// Whether what it was armed with has happened.
+    pub(crate) fn has_struck(&self) -> bool {
+        self.shared.has_struck.load(Ordering::SeqCst)
+    }
+
+    /// Leads new connections to another server.
+    pub(crate) fn redirect(&self, url: &str) {
+        let address = url.split(['@', '/']).nth(3).expect("an address after the user").to_owned();
+        *self.shared.upstream.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
     /// Refuses new connections.
     pub(crate) fn vanish(&self, gone: bool) {
         self.shared.gone.store(gone, Ordering::SeqCst);
@@ -156,7 +167,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn connection(client: TcpStream, shared: Arc<Shared>) {
     let age = *shared.age.borrow();
     until_thawed(age, &shared).await;
-    let Ok(server) = TcpStream::connect(&shared.upstream).await else { return };
+    let upstream = shared.upstream.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let Ok(server) = TcpStream::connect(&upstream).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     // Whichever ends first takes the other with it, unless it fell silent.

@@ -1,0 +1,231 @@
+//! The chains of hashes over entries and audit log: read and hashed on a connection of their own, behind the commits.
+//!
+//! A [`Place`](rows::Place) in a chain is old enough to be sealed when nothing can be committed before it any more.
+//! [`behind`] finds chains with such rows, [`rows`] reads them, and one small commit writes their seals. One node holds the
+//! lease and does it; should two do so at once, the second finds the chain longer than it was and writes nothing.
+
+pub(crate) mod behind;
+pub(crate) mod rows;
+
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
+use quipu_kernel::{MerchantId, Page, Timestamp};
+use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, LedgerUnavailable, Sealed};
+
+use self::{
+    behind::Behind,
+    rows::{Place, environment_key, merchant_key},
+};
+use crate::{
+    connection::{Connection, execute, first, load},
+    engine::Reading,
+    error::Fault,
+    schema::{chains, sealing, seals},
+    store::Store,
+    stored::parsed,
+};
+
+/// How many rows are read at once.
+const CHUNK: usize = 2_000;
+/// How many rows one turn seals, more or less.
+const TURN: usize = 20_000;
+/// For how long a node that seals keeps others from it, in milliseconds.
+const LEASE: i64 = 180_000;
+
+/// A chain that has grown.
+struct Grown {
+    before: Behind,
+    rows: i64,
+    hash: ChainHash,
+    upto: Place,
+}
+
+#[async_trait]
+impl Chains for Store {
+    async fn seal(&self, now: Timestamp, until: Timestamp) -> Result<Sealed, LedgerUnavailable> {
+        let engine = &self.inner.engine;
+        let node = self.inner.hub.node().to_owned();
+        let (now, until_millis) = (now.millis(), until.millis());
+        let taken: Result<_, Fault> = engine
+            .write(move |conn: &mut Connection| {
+                Box::pin(async move { take(conn, &node, now, until_millis).await })
+            })
+            .await;
+        let (is_ours, sealed_until) = taken?;
+        // Nothing this node makes from now on has a place among what is sealed.
+        self.inner.sealed_until.fetch_max(sealed_until, Ordering::Relaxed);
+        if !is_ours {
+            return Ok(Sealed::default());
+        }
+        let found: Result<_, Fault> = engine
+            .read_as(Reading::Seals, move |conn: &mut Connection| {
+                Box::pin(async move { grow(conn, until).await })
+            })
+            .await;
+        let (grown, more) = found?;
+        let rows = grown.iter().map(|chain| (chain.rows - chain.before.rows).unsigned_abs()).sum();
+        if !grown.is_empty() {
+            let written: Result<_, Fault> = engine
+                .write(move |conn: &mut Connection| Box::pin(async move { put(conn, &grown, now).await }))
+                .await;
+            written?;
+        }
+        Ok(Sealed { rows, more })
+    }
+
+    async fn heads(
+        &self,
+        merchant: Option<MerchantId>,
+        page: Page,
+    ) -> Result<(Vec<Head>, u64), LedgerUnavailable> {
+        let found: Result<_, Fault> = self
+            .inner
+            .engine
+            .read_as(Reading::Page, move |conn: &mut Connection| {
+                Box::pin(async move { heads(conn, merchant, page).await })
+            })
+            .await;
+        Ok(found?)
+    }
+
+    async fn sealed(&self, chain: Chain, rows: u64) -> Result<Option<ChainHash>, LedgerUnavailable> {
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        let found: Result<_, Fault> = self
+            .inner
+            .engine
+            .read(move |conn: &mut Connection| {
+                Box::pin(async move {
+                    let key = (chain.book.as_str(), merchant_key(chain), environment_key(chain), rows);
+                    let hash = first!(conn, String, seals::table.find(key).select(seals::hash))?;
+                    hash.map(|hash| parsed("the hash of a chain", &hash)).transpose()
+                })
+            })
+            .await;
+        Ok(found?)
+    }
+}
+
+/// Takes the lease, unless another node has it. Whether this one has it now, and up to when anybody has sealed.
+async fn take(conn: &mut Connection, node: &str, now: i64, until: i64) -> Result<(bool, i64), Fault> {
+    let former = first!(conn, i64, sealing::table.find(1).select(sealing::sealed_until))?.unwrap_or(0);
+    let sealed_until = former.max(until);
+    let free = sealing::table.filter(sealing::node.eq(node).or(sealing::lease_until.lt(now)));
+    let lease = (
+        sealing::node.eq(node),
+        sealing::lease_until.eq(now + LEASE),
+        sealing::sealed_until.eq(sealed_until),
+    );
+    let taken = execute!(conn, diesel::update(free).set(lease))?;
+    Ok(if taken == 1 { (true, sealed_until) } else { (false, former) })
+}
+
+/// Reads what is to be sealed and hashes it; whether there may be more of it.
+async fn grow(conn: &mut Connection, until: Timestamp) -> Result<(Vec<Grown>, bool), Fault> {
+    let (mut grown, mut budget) = (Vec::new(), TURN);
+    for book in Book::ALL {
+        let to = Place::of_time(book, until);
+        for before in behind::behind(conn, book, until).await? {
+            let (mut rows, mut hash, mut upto) = (before.rows, before.hash, before.upto.clone());
+            while budget > 0 {
+                let chunk = rows::read(conn, before.chain, &upto, &to, CHUNK).await?;
+                budget = budget.saturating_sub(chunk.len() + 1);
+                let is_last = chunk.len() < CHUNK / 2;
+                for (place, row) in chunk {
+                    (rows, hash, upto) = (rows + 1, hash.followed_by(&row), place);
+                }
+                if is_last {
+                    break;
+                }
+            }
+            if rows > before.rows {
+                grown.push(Grown { before, rows, hash, upto });
+            }
+        }
+    }
+    Ok((grown, budget == 0))
+}
+
+/// Writes the new heads, each only if the chain is still as long as it was when it was read.
+async fn put(conn: &mut Connection, grown: &[Grown], now: i64) -> Result<(), Fault> {
+    for Grown { before, rows, hash, upto } in grown {
+        let (book, merchant) = (before.chain.book.as_str(), merchant_key(before.chain));
+        let environment = environment_key(before.chain);
+        macro_rules! row {
+            ($table:ident) => {
+                diesel::insert_into($table::table).values((
+                    $table::book.eq(book),
+                    $table::merchant_id.eq(merchant),
+                    $table::environment.eq(environment),
+                    $table::rows.eq(rows),
+                    $table::hash.eq(hash.to_string()),
+                    $table::upto_at.eq(upto.at),
+                    $table::upto_id.eq(&upto.id),
+                    $table::sealed_at.eq(now),
+                ))
+            };
+        }
+        let moved = if before.rows == 0 {
+            execute!(conn, row!(chains))?
+        } else {
+            let head = chains::table.find((book, merchant, environment)).filter(chains::rows.eq(before.rows));
+            let moved = (
+                chains::rows.eq(rows),
+                chains::hash.eq(hash.to_string()),
+                chains::upto_at.eq(upto.at),
+                chains::upto_id.eq(&upto.id),
+                chains::sealed_at.eq(now),
+            );
+            execute!(conn, diesel::update(head).set(moved))?
+        };
+        if moved != 1 {
+            return Err(Fault::Overtaken);
+        }
+        execute!(conn, row!(seals))?;
+    }
+    Ok(())
+}
+
+type HeadRow = (String, i64, String, i64, String, i64);
+
+async fn heads(
+    conn: &mut Connection,
+    merchant: Option<MerchantId>,
+    page: Page,
+) -> Result<(Vec<Head>, u64), Fault> {
+    macro_rules! narrowed {
+        ($query:expr) => {
+            match merchant {
+                Some(merchant) => $query.filter(chains::merchant_id.eq(merchant.0)),
+                None => $query,
+            }
+        };
+    }
+    let total = first!(conn, i64, narrowed!(chains::table.count().into_boxed()))?.unwrap_or(0);
+    let rows = load!(
+        conn,
+        HeadRow,
+        narrowed!(chains::table.into_boxed())
+            .order((chains::book.desc(), chains::merchant_id, chains::environment))
+            .limit(page.limit().into())
+            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+            .select((
+                chains::book,
+                chains::merchant_id,
+                chains::environment,
+                chains::rows,
+                chains::hash,
+                chains::sealed_at,
+            ))
+    )?;
+    let heads = rows.into_iter().map(|(book, merchant, environment, rows, hash, sealed_at)| {
+        Ok(Head {
+            chain: behind::chain(parsed("a book", &book)?, merchant, &environment)?,
+            rows: rows.unsigned_abs(),
+            hash: parsed("the hash of a chain", &hash)?,
+            sealed_at: Timestamp::from_millis(sealed_at),
+        })
+    });
+    Ok((heads.collect::<Result<_, Fault>>()?, u64::try_from(total).unwrap_or(0)))
+}

@@ -1,0 +1,44 @@
+//! Adds entries and lines of the audit log to their chains once they are old enough, behind everything else.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_kernel::Clock;
+use quipu_ledger::Chains;
+
+use super::{StopSignal, back_off};
+
+/// Between two rounds: a fraction of the time after which things are sealed, and half a minute at most.
+const PAUSE: Duration = Duration::from_secs(30);
+/// Between two turns of one round: whoever waits for the database comes first.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// The worker that seals.
+pub(crate) struct Seal {
+    pub(crate) chains: Arc<dyn Chains>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) after: Duration,
+}
+
+impl Seal {
+    /// Works until it is told to stop.
+    pub(crate) async fn run(self, mut stop: StopSignal) {
+        let usual = PAUSE.min(self.after / 5).max(Duration::from_millis(100));
+        let mut failures = 0;
+        while !stop.is_given() {
+            let now = self.clock.now();
+            let pause = match self.chains.seal(now, now.minus(self.after)).await {
+                Ok(sealed) => {
+                    metrics::counter!("quipu_sealed_rows_total").increment(sealed.rows);
+                    failures = 0;
+                    if sealed.more { BREATH } else { usual }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "nothing could be sealed");
+                    failures += 1;
+                    usual.max(back_off(failures))
+                }
+            };
+            let _ = tokio::time::timeout(pause, stop.given()).await;
+        }
+    }
+}

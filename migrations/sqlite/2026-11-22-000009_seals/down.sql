@@ -1,0 +1,3 @@
+DROP TABLE sealing;
+DROP TABLE seals;
+DROP TABLE chains;
