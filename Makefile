@@ -3,7 +3,7 @@
 DIST := target/dist
 
 .DEFAULT_GOAL := help
-.PHONY: help run release test soak simulate bench fmt lint docs deny shell
+.PHONY: help run release test soak simulate fuzz bench fmt lint docs deny shell
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -29,8 +29,11 @@ soak: ## The long forms of the tests: kills, faults, histories; EFFORT, FAULTS, 
 
 simulate: RUNS ?= 1000000000
 simulate: SEED ?= 1
-simulate: ## Random histories of payments against a model, without end; RUNS and SEED bound and choose them
-	QUIPU_SIMULATE=$(RUNS) QUIPU_SEED=$(SEED) cargo test --release --locked -p quipu-payments --lib random_histories
+simulate: ## Whole worlds in memory, without end, until one breaks a promise; RUNS, SEED and FAULT choose them
+	cargo run --release --locked -p quipu-simulation -- $(SEED) $(RUNS) $(FAULT)
+
+fuzz: ## Anything at all for every reader of foreign bytes, TIME (60) seconds each; READER chooses one
+	tests/bed/fuzz.sh
 
 bench: ## Measure the release binary on both databases; writes docs/BENCHMARKS.md
 	# Not in /tmp, which may be memory: what is measured is durable.

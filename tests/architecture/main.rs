@@ -73,6 +73,12 @@ const ADAPTERS: &[&str] = &[
     "quipu-attachments",
 ];
 
+/// Histories in memory: they use the domain crates and nothing else of ours. Adapters use them in tests only.
+const SIMULATION: &str = "quipu-simulation";
+
+/// Every reader of foreign bytes, wherever it is. Only tests use it.
+const FUZZING: &str = "quipu-fuzzing";
+
 /// Names that have no business in a domain crate's source.
 const FOREIGN_TO_DOMAIN: &[&str] = &["tokio", "actix", "diesel", "reqwest", "redis", "anyhow"];
 
@@ -82,6 +88,15 @@ fn root() -> PathBuf {
 
 /// Each package of the workspace with the names of its direct dependencies of every kind.
 fn workspace() -> BTreeMap<String, BTreeSet<String>> {
+    dependencies(|_| true)
+}
+
+/// The same, of one kind: none for what is part of the product.
+fn dependencies_of_kind(kind: Option<&str>) -> BTreeMap<String, BTreeSet<String>> {
+    dependencies(|dependency| dependency["kind"].as_str() == kind)
+}
+
+fn dependencies(counts: impl Fn(&Value) -> bool) -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(root())
@@ -92,7 +107,8 @@ fn workspace() -> BTreeMap<String, BTreeSet<String>> {
     let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
     let packages = metadata["packages"].as_array().expect("packages");
     let dependencies = |package: &Value| {
-        package["dependencies"].as_array().expect("dependencies").iter().map(name).collect()
+        let all = package["dependencies"].as_array().expect("dependencies").iter();
+        all.filter(|dependency| counts(dependency)).map(name).collect()
     };
     packages.iter().map(|package| (name(package), dependencies(package))).collect()
 }
@@ -115,7 +131,7 @@ fn every_crate_is_known_here() {
         .iter()
         .map(|(name, _)| *name)
         .chain(ADAPTERS.iter().copied())
-        .chain(["quipu", "quipu-tests"])
+        .chain([SIMULATION, FUZZING, "quipu", "quipu-tests"])
         .collect();
     let workspace = workspace();
     let found: BTreeSet<_> = workspace.keys().map(String::as_str).collect();
@@ -129,6 +145,8 @@ fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
         let may_see: &[&str] = match name.as_str() {
             "quipu" => ADAPTERS,
             "quipu-tests" => &["quipu-store", "quipu-rails"],
+            // Who reads foreign bytes.
+            FUZZING => &["quipu-http", "quipu-bankfiles", "quipu-attachments"],
             _ => &[],
         };
         for adapter in ADAPTERS {
@@ -141,6 +159,20 @@ fn no_adapter_sees_another_and_nobody_but_the_application_sees_an_adapter() {
             name == "quipu" || !dependencies.contains("quipu"),
             "{name} must not depend on the application"
         );
+    }
+}
+
+#[test]
+fn the_simulation_sees_only_the_domain_and_nothing_that_runs_sees_it() {
+    let workspace = workspace();
+    let domain: Vec<_> = DOMAIN.iter().map(|(name, _)| *name).collect();
+    for dependency in workspace[SIMULATION].iter().filter(|name| name.starts_with("quipu")) {
+        assert!(domain.contains(&dependency.as_str()), "{SIMULATION} must not depend on {dependency}");
+    }
+    for (name, dependencies) in dependencies_of_kind(None).into_iter().filter(|(name, _)| name != FUZZING) {
+        for tests_only in [SIMULATION, FUZZING] {
+            assert!(!dependencies.contains(tests_only), "{name} must not be built with {tests_only}");
+        }
     }
 }
 

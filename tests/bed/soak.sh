@@ -51,6 +51,9 @@ else
 fi
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
     step cargo test --workspace --release --locked --test contract -- --nocapture --test-threads 1 outages:: failover::
+QUIPU_SEED=$seed step cargo test --workspace --release --locked --test contract -- histories::
 QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
     step cargo test --workspace --release --locked --lib random_histories
+# Worlds, and every planted fault in ten thousand of them.
+QUIPU_SEED=$seed step cargo test --workspace --release --locked --test worlds
 bed_say "all of it passed in $SECONDS s"

@@ -59,8 +59,8 @@ fn write((bytes, kind): &(Vec<u8>, ContentType)) -> Option<()> {
 }
 
 /// The small picture and its type, or nothing if this is no picture of that type or one of too many pixels. Of a picture
-/// that moves it is the first frame.
-pub(crate) fn shrink(picture: &[u8], kind: ContentType) -> Option<(Vec<u8>, ContentType)> {
+/// that moves it is the first frame. It runs wherever it is called, without the limits of [`run_child`].
+pub fn shrink(picture: &[u8], kind: ContentType) -> Option<(Vec<u8>, ContentType)> {
     let image = decode(picture, kind)?;
     let small =
         if image.width() > SIDE || image.height() > SIDE { image.thumbnail(SIDE, SIDE) } else { image };

@@ -53,6 +53,7 @@ pub use minter::KeyringMinter;
 pub use openapi::openapi;
 pub use pages::{PageServices, ViewerLimits, Viewers};
 pub use proxies::{Network, NoNetwork};
+pub use query::judge_query;
 pub use quipu_pages::FrontLink;
 pub use routes::route_table;
 pub use row::RouteRow;

@@ -13,6 +13,23 @@ const REST_OF_DAY: Duration = Duration::from_millis(24 * 60 * 60 * 1000 - 1);
 /// The parameters of a query string, decoded. Parameters nobody asks for are ignored.
 pub(crate) struct Query(Vec<(String, String)>);
 
+/// Reads a query string as lists do, with parameters of every kind; answers whether it is good for all of them. For tests that
+/// throw anything at it.
+pub fn judge_query(text: &str) -> bool {
+    let Ok(query) = Query::parse(text) else { return false };
+    let mut problems = Problems::new();
+    let p = &mut problems;
+    query.page(p);
+    query.created(p);
+    query.merchant(p);
+    query.text("search", p);
+    query.parsed::<quipu_payments::Status>("status", p);
+    query.parsed_all::<quipu_tickets::Category>("category", p);
+    query.whole_number("customer_id", p);
+    query.into_members();
+    problems.is_empty()
+}
+
 impl Query {
     pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
         let pairs = actix_web::web::Query::<Vec<(String, String)>>::from_query(text);

@@ -205,6 +205,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_stands_in_a_file_is_read_or_refused() {
+        let example = include_str!("../../../../quipu.example.toml").replace("\n#: ", "\n");
+        let sections = example.split("\n[").skip(1).map(|section| format!("[{section}").into_bytes());
+        let files: Vec<_> = sections.chain([example.clone().into_bytes()]).collect();
+        for seed in quipu_simulation::Seeds::of(1_000).0 {
+            let bytes = quipu_fuzzing::mutated(&mut quipu_simulation::Dice::new(seed), &files);
+            let text = String::from_utf8_lossy(&bytes);
+            let outcome = std::panic::catch_unwind(|| read(&text, &[]).map(drop));
+            let refused = outcome.unwrap_or_else(|_| panic!("seed {seed}: it panics on {text}"));
+            assert!(refused.err().is_none_or(|error| !error.to_string().is_empty()), "seed {seed}");
+        }
+    }
+
+    #[test]
     fn the_environment_beats_the_file_and_the_command_line_beats_both() {
         let file = "listen = '127.0.0.1:1000'\ndata_dir = 'a'\n[simulator]\ndelay = '5m'\n";
         let environment =

@@ -10,6 +10,7 @@ use crate::{
     changes::Changes,
     name::{Holder, Join, Name, NameChange},
     ports::Refusal,
+    record::Expect,
     state::{AggregateKey, KnownAnswer, KnownBalance, State},
     tally::Tally,
 };
@@ -148,7 +149,8 @@ fn check_revisions(state: &State, changes: &Changes) -> Result<(), Refusal> {
     let expected = changes.expects.iter().map(|expect| (expect.aggregate, &expect.id, expect.revision));
     let saved = changes.saves.iter().filter_map(|save| Some((save.aggregate, &save.id, save.from?)));
     for (aggregate, id, revision) in expected.chain(saved) {
-        if state.aggregates.get(&(aggregate, changes.tenant, id.clone())) != Some(&revision) {
+        let standing = state.aggregates.get(&(aggregate, changes.tenant, id.clone()));
+        if *standing.unwrap_or(&Expect::ABSENT) != revision {
             return Err(Refusal::Stale);
         }
     }

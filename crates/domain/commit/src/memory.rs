@@ -11,13 +11,14 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
-use quipu_ledger::{Balance, Entry, Transaction};
+use quipu_ledger::{Balance, Entry, Reason, Transaction};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
     answer::{Answer, IdempotencyRecord},
     changes::{Changes, Committed},
     judge::judge,
+    name::{Holder, Name},
     ports::{Commit, CommitError, WorkQueue},
     record::{Aggregate, Record},
     state::{AggregateKey, AnswerKey, State},
@@ -46,6 +47,12 @@ struct Waiting {
 /// An entry of the ledger with what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
+    /// The number of its transaction, in the order of the commits.
+    pub transaction: u64,
+    /// Why the money moved.
+    pub reason: Reason,
+    /// When.
+    pub at: Timestamp,
     /// Whose.
     pub tenant: Tenant,
     /// For which payment.
@@ -65,6 +72,7 @@ pub struct Contents {
     pub rows: Vec<(Tenant, Arc<dyn Record>)>,
     /// Every entry, in the order of the commits.
     pub entries: Vec<Posted>,
+    transactions: u64,
     /// Counters that are not zero.
     pub counters: BTreeMap<(Tenant, &'static str, [String; 4]), i64>,
     kept: BTreeMap<AnswerKey, Kept>,
@@ -112,6 +120,17 @@ impl Contents {
         self.state.nonces.contains_key(&(tenant.merchant().0, nonce.to_owned()))
     }
 
+    /// Who holds a name.
+    pub fn holder(&self, tenant: Tenant, name: &Name) -> Option<&Holder> {
+        self.state.names.get(&(tenant, name.clone()))
+    }
+
+    /// Everything that waits in a queue, with the time at which it may be claimed.
+    pub fn waiting(&self, queue: Queue) -> impl Iterator<Item = (Tenant, &Work, Timestamp)> {
+        let mine = self.work.iter().filter(move |(key, _)| key.0 == queue);
+        mine.map(|(key, waiting)| (key.1, &waiting.work, waiting.due_at))
+    }
+
     /// The work that waits for a subject, with the time at which it may be claimed.
     pub fn work_of(&self, queue: Queue, tenant: Tenant, subject: &str) -> Option<(&Work, Timestamp)> {
         let waiting = self.work.get(&(queue, tenant, subject.to_owned()))?;
@@ -134,7 +153,7 @@ impl Contents {
             }
         }
         for transaction in &changes.transactions {
-            self.post(changes.tenant, changes.payment_id.as_ref(), transaction);
+            self.post(changes.tenant, changes.at, changes.payment_id.as_ref(), transaction);
         }
         for change in changes.work {
             self.change_work(changes.tenant, change);
@@ -155,8 +174,18 @@ impl Contents {
         Ok(Committed { saved, answer })
     }
 
-    fn post(&mut self, tenant: Tenant, payment_id: Option<&PaymentId>, transaction: &Transaction) {
+    fn post(
+        &mut self,
+        tenant: Tenant,
+        at: Timestamp,
+        payment_id: Option<&PaymentId>,
+        transaction: &Transaction,
+    ) {
+        self.transactions += 1;
         self.entries.extend(transaction.entries().iter().map(|entry| Posted {
+            transaction: self.transactions,
+            reason: transaction.reason(),
+            at,
             tenant,
             payment_id: payment_id.cloned(),
             currency: transaction.currency(),
@@ -220,6 +249,24 @@ impl Contents {
     /// When the next work of a queue is due.
     pub fn next_due(&self, queue: Queue) -> Option<Timestamp> {
         self.work.iter().filter(|(key, _)| key.0 == queue).map(|(_, waiting)| waiting.due_at).min()
+    }
+
+    /// Drops nonces and kept answers that expired before `now`, at most `limit` of each; answers how many went.
+    pub fn prune(&mut self, now: Timestamp, limit: usize) -> u64 {
+        let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < now);
+        let mut nonces: Vec<_> = nonces.map(|(key, expires_at)| (*expires_at, key.clone())).collect();
+        nonces.sort_unstable();
+        nonces.truncate(limit);
+        for (_, key) in &nonces {
+            self.state.nonces.remove(key);
+        }
+        let answers = self.kept.iter().filter(|(_, kept)| kept.record.expires_at < now);
+        let answers: Vec<_> = answers.map(|(key, _)| key.clone()).take(limit).collect();
+        for key in &answers {
+            self.kept.remove(key);
+            self.state.answers.remove(key);
+        }
+        (nonces.len() + answers.len()) as u64
     }
 
     /// Gives back everything that is claimed.
@@ -296,12 +343,8 @@ impl WorkQueue for Memory {
         Ok(())
     }
 
-    async fn prune(&self, now: Timestamp, _limit: u32) -> Result<u64, StoreUnavailable> {
-        let mut contents = self.contents();
-        let before = contents.state.nonces.len() + contents.kept.len();
-        contents.state.nonces.retain(|_, expires_at| *expires_at >= now);
-        contents.state.answers.retain(|_, kept| kept.expires_at >= now);
-        contents.kept.retain(|_, kept| kept.record.expires_at >= now);
-        Ok((before - contents.state.nonces.len() - contents.kept.len()) as u64)
+    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+        let limit = limit.try_into().unwrap_or(usize::MAX);
+        Ok(self.contents().prune(now, limit))
     }
 }

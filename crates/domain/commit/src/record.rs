@@ -70,7 +70,8 @@ pub struct Save {
     pub record: Box<dyn Record>,
 }
 
-/// An aggregate that a decision depends on without changing it: refused as stale unless it stands at this revision.
+/// An aggregate that a decision depends on without changing it: refused as stale unless it stands at this revision, or is not
+/// there if the revision is [`Expect::ABSENT`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expect {
     /// What kind of thing.
@@ -79,6 +80,11 @@ pub struct Expect {
     pub id: String,
     /// The revision.
     pub revision: i64,
+}
+
+impl Expect {
+    /// The revision of what must not be there.
+    pub const ABSENT: i64 = 0;
 }
 
 impl Record for quipu_webhooks::Event {}

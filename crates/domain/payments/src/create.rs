@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{
-    Answer, Changes, Commit, CommitError, Holder, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
+    Aggregate, Answer, Changes, Commit, CommitError, Expect, Holder, IdempotencyRecord, KeptAnswer, Nonce,
+    Refusal,
 };
 use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
@@ -176,7 +177,7 @@ impl CreatePayment {
             }
         }
         let decided = match draft {
-            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier).await,
+            Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier.clone()).await,
             Err(problems) => Err(CreateError::Invalid(problems)),
         };
         let Decision { mut changes, bounds, remote } = match decided {
@@ -185,6 +186,8 @@ impl CreatePayment {
         };
         changes.nonce = nonce;
         changes.idempotency = idempotency;
+        // Another repeat may make it at this very moment.
+        changes.expects.extend(earlier.as_ref().map(absent));
         let id = changes.payment_id.clone();
         if let Some(record) = &mut changes.idempotency {
             record.payment_id.clone_from(&id);
@@ -203,10 +206,20 @@ impl CreatePayment {
                 }
             }
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Attempt::KeyUsed,
-            Err(CommitError::Refused(refusal)) => Attempt::Refused(bounds.explain(refusal), None),
+            Err(CommitError::Refused(refusal)) => match (refusal, earlier) {
+                (Refusal::Stale, Some(holder)) => {
+                    Attempt::Refused(CreateError::DuplicateReference { holder }, None)
+                }
+                (refusal, _) => Attempt::Refused(bounds.explain(refusal), None),
+            },
             Err(CommitError::Store(error)) => Attempt::Refused(unlearnt(error, id), None),
         }
     }
+}
+
+/// That a payment has not been made.
+fn absent(id: &PaymentId) -> Expect {
+    Expect { aggregate: Aggregate::PAYMENT, id: id.as_str().to_owned(), revision: Expect::ABSENT }
 }
 
 /// What a failed commit means for the payment of this identifier.

@@ -7,25 +7,35 @@ use quipu_commit::{
     Aggregate, Changes, Claimed, Commit as _, Heard, NewsDesk as _, Queue, WorkChange, WorkQueue as _,
 };
 use quipu_kernel::Timestamp;
-use quipu_payments::{DueAction, Payment, PaymentReads as _, Status};
-use quipu_store::Store;
+use quipu_payments::{DueAction, Payment, Status};
 
 use crate::{
-    fixture::{Fixture, funded, on_both_databases},
+    fixture::{AnyStore, Fixture, funded_any, on_every_store},
     sample::{START, Sample, after, due, move_to, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     what_is_due_is_claimed_with_its_action_the_longest_waiting_first,
     what_is_claimed_is_nobody_elses_until_the_lease_ends,
     a_commit_sets_what_is_due_anew,
     a_claim_is_good_until_the_row_is_written_again,
     what_waits_is_counted_until_it_is_claimed,
     two_nodes_never_claim_the_same,
-    work_of_a_silent_node_is_given_to_others,
     what_all_nodes_have_claimed_can_be_given_back,
-    a_commit_that_makes_work_is_heard_of,
-    a_listener_hears_of_every_batch,
+}
+
+/// What needs the clock of a server, or another that listens.
+mod databases {
+    use super::{
+        a_commit_that_makes_work_is_heard_of, a_listener_hears_of_every_batch,
+        work_of_a_silent_node_is_given_to_others,
+    };
+
+    crate::fixture::on_both_databases! {
+        work_of_a_silent_node_is_given_to_others,
+        a_commit_that_makes_work_is_heard_of,
+        a_listener_hears_of_every_batch,
+    }
 }
 
 const QUEUE: Queue = Queue::SETTLEMENT;
@@ -34,11 +44,11 @@ fn waiting(at: i64, action: DueAction) -> Sample {
     Sample { due: Some(due(after(at), action)), ..Sample::deposit(tenant(1), 5) }
 }
 
-async fn claim(store: &Store, at: i64, until: i64, limit: u32) -> Vec<Claimed> {
+async fn claim(store: &AnyStore, at: i64, until: i64, limit: u32) -> Vec<Claimed> {
     store.claim(QUEUE, after(at), after(until), limit).await.expect("claimed")
 }
 
-async fn next_due(store: &Store) -> Option<Timestamp> {
+async fn next_due(store: &AnyStore) -> Option<Timestamp> {
     store.next_due(QUEUE).await.expect("asked")
 }
 
@@ -49,7 +59,7 @@ fn with(work: WorkChange) -> Changes {
 }
 
 async fn what_is_due_is_claimed_with_its_action_the_longest_waiting_first(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     assert_eq!(next_due(&store).await, None);
     for (at, action) in [(30, DueAction::Ask), (10, DueAction::Submit), (20, DueAction::Expire)] {
         store.commit(waiting(at, action).create()).await.expect("committed");
@@ -65,7 +75,7 @@ async fn what_is_due_is_claimed_with_its_action_the_longest_waiting_first(fixtur
 }
 
 async fn what_is_claimed_is_nobody_elses_until_the_lease_ends(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     store.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
     assert_eq!(claim(&store, 10, 60, 10).await.len(), 1);
     assert_eq!(claim(&store, 59, 90, 10).await.len(), 0);
@@ -74,7 +84,7 @@ async fn what_is_claimed_is_nobody_elses_until_the_lease_ends(fixture: Fixture) 
 }
 
 async fn a_commit_sets_what_is_due_anew(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let sample = Sample { due: Some(due(after(1), DueAction::Submit)), ..Sample::withdrawal(tenant(1), 10) };
     let made = store.commit(sample.create()).await.expect("committed");
     let payment = made.into_saved::<Payment>().expect("a payment");
@@ -87,7 +97,7 @@ async fn a_commit_sets_what_is_due_anew(fixture: Fixture) {
 }
 
 async fn a_claim_is_good_until_the_row_is_written_again(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     store.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
     let first = claim(&store, 10, 20, 1).await.remove(0);
     let put_off = WorkChange::PutOff { claim: first.clone(), due: after(40), action: "expire" };
@@ -103,7 +113,7 @@ async fn a_claim_is_good_until_the_row_is_written_again(fixture: Fixture) {
 }
 
 async fn what_waits_is_counted_until_it_is_claimed(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     for at in [30, 10, 20] {
         let due = Some(due(after(at), DueAction::Submit));
         store.commit(Sample { due, ..Sample::withdrawal(tenant(1), 10) }.create()).await.expect("committed");
@@ -122,7 +132,7 @@ async fn what_waits_is_counted_until_it_is_claimed(fixture: Fixture) {
 }
 
 async fn two_nodes_never_claim_the_same(fixture: Fixture) {
-    let (one, other) = (fixture.open().await, fixture.open().await);
+    let (one, other) = (fixture.any().await, fixture.any().await);
     join_all((0..100).map(|at| one.commit(waiting(at, DueAction::Ask).create()))).await;
     let claims = (0..20).map(|number| {
         let store = if number % 2 == 0 { &one } else { &other };
@@ -141,7 +151,7 @@ async fn two_nodes_never_claim_the_same(fixture: Fixture) {
 }
 
 async fn work_of_a_silent_node_is_given_to_others(fixture: Fixture) {
-    let (silent, alive) = (fixture.open().await, fixture.open().await);
+    let (silent, alive) = (fixture.any().await, fixture.any().await);
     silent.beat().await.expect("it lived");
     silent.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
     let lost = claim(&silent, 10, 1_000_000, 1).await.remove(0);
@@ -155,7 +165,7 @@ async fn work_of_a_silent_node_is_given_to_others(fixture: Fixture) {
 }
 
 async fn what_all_nodes_have_claimed_can_be_given_back(fixture: Fixture) {
-    let (before, now) = (fixture.open().await, fixture.open().await);
+    let (before, now) = (fixture.any().await, fixture.any().await);
     before.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
     assert_eq!(claim(&before, 10, 1_000_000, 1).await.len(), 1);
     now.release_all().await.expect("given back");

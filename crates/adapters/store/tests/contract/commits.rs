@@ -1,21 +1,21 @@
 //! What a commit does and what refuses it.
 
-use quipu_commit::{Aggregate, Changes, Commit as _, Expect, Holder, Index, Name, Refusal};
+use quipu_commit::{Aggregate, Changes, Expect, Holder, Index, Name, Refusal};
 use quipu_kernel::{Minor, Page};
-use quipu_ledger::{LedgerReads as _, PostingError, Transaction};
+use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
     BankDetails, CustomerClaim, Failure, InRequestWebhook, Instructions, Payment, PaymentFilter,
-    PaymentReads as _, RedirectScheme, Standing, State, Status, TrafficType, put_moved,
+    RedirectScheme, Standing, State, Status, TrafficType, put_moved,
 };
 use quipu_webhooks::EventName;
 
 use crate::{
-    fixture::{Fixture, funded, on_both_databases, refusal},
-    sample::{MXN, Sample, adjust, after, amount, funding, minor, move_to, tenant},
+    fixture::{Fixture, funded_any, on_every_store, refusal},
+    sample::{MXN, Sample, adjust, after, amount, fresh_customer, funding, minor, move_to, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     a_payment_is_read_back_as_it_was_committed,
     every_member_of_a_payment_survives,
     a_withdrawal_above_the_balance_is_refused_and_leaves_nothing,
@@ -27,11 +27,12 @@ on_both_databases! {
     a_payment_that_moved_meanwhile_is_stale,
     a_writing_without_a_step_keeps_the_version,
     what_a_decision_rests_on_must_still_stand,
+    what_must_not_be_there_is_looked_for,
     the_whole_life_of_a_withdrawal_leaves_the_books_in_order,
 }
 
 async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let committed = store.commit(Sample::withdrawal(tenant(1), 600).create()).await.expect("committed");
     let payment = *committed.into_saved::<Payment>().expect("the payment");
     let read = store.payment(tenant(1), payment.id()).await.expect("read");
@@ -42,7 +43,7 @@ async fn a_payment_is_read_back_as_it_was_committed(fixture: Fixture) {
 }
 
 async fn every_member_of_a_payment_survives(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let plain = Sample::deposit(tenant(1), 5).payment();
     let mut terms = plain.terms().clone();
     terms.description = Some("dos\tlíneas\n".to_owned());
@@ -82,7 +83,7 @@ async fn every_member_of_a_payment_survives(fixture: Fixture) {
 }
 
 async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: Fixture) {
-    let store = funded(&fixture, 100).await;
+    let store = funded_any(&fixture, 100).await;
     let change = Sample::withdrawal(tenant(1), 101).create();
     assert_eq!(refusal(store.commit(change).await), Refusal::Posting(PostingError::InsufficientFunds));
     let everything = PaymentFilter::default();
@@ -92,13 +93,13 @@ async fn a_withdrawal_above_the_balance_is_refused_and_leaves_nothing(fixture: F
 }
 
 async fn a_total_beyond_the_range_is_refused(fixture: Fixture) {
-    let store = funded(&fixture, quipu_kernel::MAX_MINOR).await;
+    let store = funded_any(&fixture, quipu_kernel::MAX_MINOR).await;
     let one_more = store.commit(funding(tenant(1), 1)).await;
     assert_eq!(refusal(one_more), Refusal::Posting(PostingError::OutOfRange));
 }
 
 async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
-    let store = funded(&fixture, quipu_kernel::MAX_MINOR - 10).await;
+    let store = funded_any(&fixture, quipu_kernel::MAX_MINOR - 10).await;
     let foreseeing = |units| {
         let mut change = Sample::deposit(tenant(1), units).create();
         change.foreseen = Transaction::deposit_completed(MXN, amount(units), Minor::ZERO).ok();
@@ -116,7 +117,7 @@ async fn what_is_foreseen_must_be_bearable_and_is_not_posted(fixture: Fixture) {
 }
 
 async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
     let mut completed =
         move_to(&first.into_saved::<Payment>().expect("a payment"), Status::Completed, after(1));
@@ -126,7 +127,7 @@ async fn more_cannot_be_released_than_is_frozen(fixture: Fixture) {
 }
 
 async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let sample = Sample::withdrawal(tenant(1), 100);
     let first =
         store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
@@ -141,7 +142,7 @@ async fn a_held_reference_is_refused_until_it_is_freed(fixture: Fixture) {
 }
 
 async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let sample = Sample::deposit(tenant(1), 5);
     let first =
         store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");
@@ -157,7 +158,7 @@ async fn a_late_completion_does_not_take_its_reference_back(fixture: Fixture) {
 }
 
 async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let first = first.into_saved::<Payment>().expect("a payment");
     store.commit(move_to(&first, Status::Processing, after(1))).await.expect("processing");
@@ -169,7 +170,7 @@ async fn a_payment_that_moved_meanwhile_is_stale(fixture: Fixture) {
 }
 
 async fn a_writing_without_a_step_keeps_the_version(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let first = first.into_saved::<Payment>().expect("a payment");
     let mut state = first.state().clone();
@@ -188,7 +189,7 @@ async fn a_writing_without_a_step_keeps_the_version(fixture: Fixture) {
 }
 
 async fn what_a_decision_rests_on_must_still_stand(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let first = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let first = first.into_saved::<Payment>().expect("a payment");
     let resting = |revision| {
@@ -204,6 +205,23 @@ async fn what_a_decision_rests_on_must_still_stand(fixture: Fixture) {
     assert_eq!(store.balance(tenant(1), MXN).await.expect("read").available.get(), 902);
 }
 
+async fn what_must_not_be_there_is_looked_for(fixture: Fixture) {
+    let store = funded_any(&fixture, 1_000).await;
+    let sample = Sample::withdrawal(tenant(1), 100);
+    let payment = sample.payment();
+    let make = || {
+        let mut change = sample.create_as(payment.clone(), CustomerClaim::MatchOrCreate(fresh_customer()));
+        let id = payment.id().as_str().to_owned();
+        change.expects.push(Expect { aggregate: Aggregate::PAYMENT, id, revision: Expect::ABSENT });
+        change
+    };
+    let (one, other) = futures_util::future::join(store.commit(make()), store.commit(make())).await;
+    assert!(one.is_ok() != other.is_ok(), "one of them makes it");
+    assert_eq!(refusal([one, other].into_iter().find(Result::is_err).expect("a refusal")), Refusal::Stale);
+    assert_eq!(refusal(store.commit(make()).await), Refusal::Stale);
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
 /// The refusal to a second payment under the reference of this one.
 fn held_by(payment: &Payment) -> Refusal {
     Refusal::NameTaken {
@@ -213,7 +231,7 @@ fn held_by(payment: &Payment) -> Refusal {
 }
 
 async fn the_whole_life_of_a_withdrawal_leaves_the_books_in_order(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let sample = Sample { fee: 7, ..Sample::withdrawal(tenant(1), 100) };
     let mut payment =
         store.commit(sample.create()).await.expect("committed").into_saved::<Payment>().expect("a payment");

@@ -1,17 +1,15 @@
 //! Who a new payment's customer is.
 
 use futures_util::future::join_all;
-use quipu_commit::Commit as _;
 use quipu_kernel::CustomerId;
-use quipu_payments::{Customer, CustomerClaim, Payment, PaymentReads as _};
-use quipu_store::Store;
+use quipu_payments::{Customer, CustomerClaim, Payment};
 
 use crate::{
-    fixture::{Fixture, on_both_databases},
+    fixture::{AnyStore, Fixture, on_every_store},
     sample::{Sample, customer, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     a_customer_is_matched_by_email_without_regard_to_case,
     a_customer_without_email_is_matched_by_the_digits_of_the_telephone,
     creations_at_once_share_a_new_customer,
@@ -19,14 +17,14 @@ on_both_databases! {
     customers_of_tenants_are_apart,
 }
 
-async fn create(store: &Store, merchant: i64, customer: Customer) -> CustomerId {
+async fn create(store: &AnyStore, merchant: i64, customer: Customer) -> CustomerId {
     let sample = Sample { customer, ..Sample::deposit(tenant(merchant), 5) };
     let committed = store.commit(sample.create()).await.expect("committed");
     committed.into_saved::<Payment>().expect("a payment").terms().customer.id
 }
 
 async fn a_customer_is_matched_by_email_without_regard_to_case(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let first = create(&store, 1, customer(Some("Ana@Example.com"), Some("1"))).await;
     assert_eq!(create(&store, 1, customer(Some("ana@example.COM"), None)).await, first);
     assert_ne!(create(&store, 1, customer(Some("bea@example.com"), Some("1"))).await, first);
@@ -36,7 +34,7 @@ async fn a_customer_is_matched_by_email_without_regard_to_case(fixture: Fixture)
 }
 
 async fn a_customer_without_email_is_matched_by_the_digits_of_the_telephone(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let first = create(&store, 1, customer(None, Some("+52 (55) 12"))).await;
     assert_eq!(create(&store, 1, customer(None, Some("525512"))).await, first);
     assert_ne!(create(&store, 1, customer(None, Some("525513"))).await, first);
@@ -44,7 +42,7 @@ async fn a_customer_without_email_is_matched_by_the_digits_of_the_telephone(fixt
 }
 
 async fn creations_at_once_share_a_new_customer(fixture: Fixture) {
-    let (one, other) = (fixture.open().await, fixture.open().await);
+    let (one, other) = (fixture.any().await, fixture.any().await);
     let mut all = Vec::new();
     for number in 0..32 {
         let store = if number % 2 == 0 { &one } else { &other };
@@ -56,7 +54,7 @@ async fn creations_at_once_share_a_new_customer(fixture: Fixture) {
 }
 
 async fn a_known_customer_is_taken_as_named(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let first = create(&store, 1, customer(Some("ana@example.com"), None)).await;
     let sample = Sample::deposit(tenant(1), 5);
     let change = sample.create_as(sample.payment(), CustomerClaim::Known);
@@ -68,7 +66,7 @@ async fn a_known_customer_is_taken_as_named(fixture: Fixture) {
 }
 
 async fn customers_of_tenants_are_apart(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let first = create(&store, 1, customer(Some("ana@example.com"), None)).await;
     assert_ne!(create(&store, 2, customer(Some("ana@example.com"), None)).await, first);
     assert_eq!(store.customer(tenant(2), first).await.expect("read"), None);

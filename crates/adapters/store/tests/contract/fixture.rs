@@ -1,25 +1,38 @@
 //! A database of one's own for every test.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
-use quipu_commit::{Commit as _, CommitError, Refusal};
+use quipu_commit::{Commit, CommitError, Refusal, WorkQueue};
+use quipu_ledger::LedgerReads;
+use quipu_payments::PaymentReads;
+use quipu_simulation::MemoryStore;
 use quipu_store::{Store, StoreSettings};
 use tokio::runtime::{Handle, Runtime};
 
 use crate::sample::{funding, tenant};
 
-/// Which database a test runs on.
+/// Which store a test runs on.
 #[derive(Clone, Copy)]
 pub(crate) enum Engine {
     Sqlite,
     Postgres,
+    Memory,
 }
 
-/// A migrated database, which any number of stores may open.
+/// The ports that every store has, the one in memory too.
+pub(crate) trait StorePorts: Commit + PaymentReads + LedgerReads + WorkQueue {}
+
+impl<S: Commit + PaymentReads + LedgerReads + WorkQueue> StorePorts for S {}
+
+/// A store, whichever it is.
+pub(crate) type AnyStore = Arc<dyn StorePorts>;
+
+/// A migrated database, which any number of stores may open, or what is in memory.
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) url: String,
+    memory: MemoryStore,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -45,6 +58,9 @@ impl Fixture {
     /// A database with its tables.
     pub(crate) async fn new(engine: Engine) -> Self {
         let fixture = Self::unmigrated(engine).await;
+        if matches!(engine, Engine::Memory) {
+            return fixture;
+        }
         fixture.open().await.migrate().await.expect("migrations apply");
         fixture
     }
@@ -52,6 +68,7 @@ impl Fixture {
     /// A database without any.
     pub(crate) async fn unmigrated(engine: Engine) -> Self {
         let (url, folder) = match engine {
+            Engine::Memory => (String::new(), None),
             Engine::Sqlite => {
                 let folder = tempfile::tempdir().expect("a folder");
                 let file = folder.path().join("quipu.db");
@@ -67,7 +84,7 @@ impl Fixture {
                 (format!("{base}/{name}"), None)
             }
         };
-        Self { engine, url, _folder: folder }
+        Self { engine, url, memory: MemoryStore::default(), _folder: folder }
     }
 
     /// Whether it is a server's.
@@ -84,9 +101,18 @@ impl Fixture {
         Store::open(settings, handle).await.expect("the store opens")
     }
 
+    /// One more store, as another node has it, whichever it is.
+    pub(crate) async fn any(&self) -> AnyStore {
+        match self.engine {
+            Engine::Memory => Arc::new(self.memory.clone()),
+            Engine::Sqlite | Engine::Postgres => Arc::new(self.open().await),
+        }
+    }
+
     /// Runs SQL behind the store's back.
     pub(crate) async fn sql(&self, sql: &str) -> Result<(), diesel::result::Error> {
         match self.engine {
+            Engine::Memory => panic!("nothing in memory takes SQL"),
             Engine::Sqlite => {
                 use diesel::{Connection as _, connection::SimpleConnection as _};
                 let path = self.url.trim_start_matches("sqlite://");
@@ -102,9 +128,16 @@ impl Fixture {
     }
 }
 
-/// A store in which the first merchant has money.
+/// A store on a database in which the first merchant has money.
 pub(crate) async fn funded(fixture: &Fixture, units: i64) -> Store {
     let store = fixture.open().await;
+    store.commit(funding(tenant(1), units)).await.expect("funded");
+    store
+}
+
+/// The same, whichever store it is.
+pub(crate) async fn funded_any(fixture: &Fixture, units: i64) -> AnyStore {
+    let store = fixture.any().await;
     store.commit(funding(tenant(1), units)).await.expect("funded");
     store
 }
@@ -147,4 +180,14 @@ macro_rules! on_both_databases {
     };
 }
 
-pub(crate) use on_both_databases;
+/// The same, and in memory.
+macro_rules! on_every_store {
+    ($($case:ident),+ $(,)?) => {
+        crate::fixture::on_both_databases! { $($case),+ }
+        mod in_memory {
+            $(#[test] fn $case() { crate::fixture::run(crate::fixture::Engine::Memory, super::$case); })+
+        }
+    };
+}
+
+pub(crate) use {on_both_databases, on_every_store};

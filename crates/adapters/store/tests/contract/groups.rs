@@ -1,29 +1,33 @@
 //! Changes that are committed together: each is judged against those before it, and none suffers for another.
 
 use futures_util::future::join_all;
-use quipu_commit::{Changes, Commit as _, CommitError, Holder, Index, Name, Refusal};
+use quipu_commit::{Changes, CommitError, Holder, Index, Name, Refusal};
 use quipu_kernel::Minor;
-use quipu_ledger::LedgerReads as _;
-use quipu_payments::{CustomerClaim, Payment, PaymentReads as _, State, Status, Terms};
+use quipu_payments::{CustomerClaim, Payment, State, Status, Terms};
 
 use crate::{
-    fixture::{Fixture, funded, on_both_databases, refusal},
+    fixture::{Fixture, funded_any, on_every_store, refusal},
     sample::{MXN, Sample, after, fresh_customer, minor, move_to, nonce, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     of_many_withdrawals_at_once_as_many_succeed_as_the_balance_covers,
     of_many_with_one_reference_one_succeeds,
     of_many_with_one_nonce_one_succeeds,
     of_many_decisions_about_one_payment_one_succeeds,
-    a_change_the_database_refuses_fails_alone,
     many_merchants_at_once_keep_their_books,
     a_payment_may_be_made_and_moved_in_one_group,
     thousands_may_read_at_once,
 }
 
+mod databases {
+    use super::a_change_the_database_refuses_fails_alone;
+
+    crate::fixture::on_both_databases! { a_change_the_database_refuses_fails_alone }
+}
+
 async fn of_many_withdrawals_at_once_as_many_succeed_as_the_balance_covers(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let all = (0..64).map(|_| store.commit(Sample::withdrawal(tenant(1), 30).create()));
     let outcomes = join_all(all).await;
     let accepted = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
@@ -35,7 +39,7 @@ async fn of_many_withdrawals_at_once_as_many_succeed_as_the_balance_covers(fixtu
 }
 
 async fn of_many_with_one_reference_one_succeeds(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let sample = Sample::withdrawal(tenant(1), 1);
     let outcomes = join_all((0..64).map(|_| store.commit(sample.create()))).await;
     let (accepted, refused): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
@@ -55,7 +59,7 @@ async fn of_many_with_one_reference_one_succeeds(fixture: Fixture) {
 }
 
 async fn of_many_with_one_nonce_one_succeeds(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let all = (0..64).map(|_| {
         let mut change = Sample::withdrawal(tenant(1), 1).create();
         change.nonce = Some(nonce("same-nonce", after(60_000)));
@@ -68,7 +72,7 @@ async fn of_many_with_one_nonce_one_succeeds(fixture: Fixture) {
 }
 
 async fn of_many_decisions_about_one_payment_one_succeeds(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
     let payment = made.into_saved::<Payment>().expect("a payment");
     let all = (0..64).map(|number| {
@@ -91,7 +95,7 @@ fn impossible() -> Changes {
 }
 
 async fn a_change_the_database_refuses_fails_alone(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let twin = Sample::withdrawal(tenant(1), 1);
     let payment = twin.payment();
     let first = twin.create_as(payment.clone(), CustomerClaim::MatchOrCreate(fresh_customer()));
@@ -116,7 +120,7 @@ async fn a_change_the_database_refuses_fails_alone(fixture: Fixture) {
 }
 
 async fn many_merchants_at_once_keep_their_books(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let all = (0..200).map(|number: i64| {
         let sample = Sample { fee: number % 3, ..Sample::deposit(tenant(1 + number % 7), 100) };
         let store = &store;
@@ -137,7 +141,7 @@ async fn many_merchants_at_once_keep_their_books(fixture: Fixture) {
 }
 
 async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
     let customer = made.into_saved::<Payment>().expect("a payment").terms().customer.clone();
     for _ in 0..20 {
@@ -155,7 +159,7 @@ async fn a_payment_may_be_made_and_moved_in_one_group(fixture: Fixture) {
 }
 
 async fn thousands_may_read_at_once(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let made = store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("committed");
     let payment = made.into_saved::<Payment>().expect("a payment");
     let stranger = Sample::withdrawal(tenant(1), 10).payment();

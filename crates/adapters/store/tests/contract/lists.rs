@@ -1,24 +1,22 @@
 //! Pages of payments, and how many there are.
 
 use futures_util::future::join_all;
-use quipu_commit::Commit as _;
 use quipu_kernel::{Currency, Page, PaymentId};
 use quipu_merchants::Method;
-use quipu_payments::{Payment, PaymentFilter, PaymentReads as _, PaymentType, Status};
-use quipu_store::Store;
+use quipu_payments::{Payment, PaymentFilter, PaymentType, Status};
 
 use crate::{
-    fixture::{Fixture, on_both_databases},
+    fixture::{AnyStore, Fixture, on_every_store},
     sample::{Sample, after, customer, move_to, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     every_filter_finds_exactly_what_matches,
     pages_cover_everything_once_newest_first,
     a_range_of_time_includes_both_ends,
 }
 
-async fn history(store: &Store) -> Vec<Payment> {
+async fn history(store: &AnyStore) -> Vec<Payment> {
     let methods = [Method::Spei, Method::BankTransfer, Method::Card];
     let mut all = Vec::new();
     for number in 0..60_i64 {
@@ -59,7 +57,7 @@ fn matches(payment: &Payment, filter: &PaymentFilter) -> bool {
 }
 
 async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let all = history(&store).await;
     let mut filters = vec![PaymentFilter::default()];
     let somebody = all[7].terms().customer.id;
@@ -91,7 +89,7 @@ async fn every_filter_finds_exactly_what_matches(fixture: Fixture) {
 }
 
 async fn pages_cover_everything_once_newest_first(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let all = history(&store).await;
     for filter in
         [PaymentFilter::default(), PaymentFilter { status: Some(Status::Processing), ..Default::default() }]
@@ -118,7 +116,7 @@ async fn pages_cover_everything_once_newest_first(fixture: Fixture) {
 }
 
 async fn a_range_of_time_includes_both_ends(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     for millis in [9, 10, 11, 20, 21] {
         let sample = Sample { at: after(millis), ..Sample::deposit(tenant(1), 5) };
         store.commit(sample.create()).await.expect("committed");

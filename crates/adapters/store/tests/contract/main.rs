@@ -11,6 +11,7 @@ mod failover;
 mod faults;
 mod fixture;
 mod groups;
+mod histories;
 mod ledger;
 mod lists;
 mod nodes;

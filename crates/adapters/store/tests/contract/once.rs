@@ -1,18 +1,15 @@
 //! What is used once: nonces, and keys with the answers they stand for.
 
-use quipu_commit::{
-    Answer, Audience, Changes, Commit as _, IdempotencyRecord, KeptAnswer, Refusal, WorkQueue as _,
-};
+use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Refusal};
 use quipu_kernel::{PaymentId, Timestamp};
-use quipu_payments::{CustomerClaim, KeptRow, Payment, PaymentReads as _, creation_answer};
-use quipu_store::Store;
+use quipu_payments::{CustomerClaim, KeptRow, Payment, creation_answer};
 
 use crate::{
-    fixture::{Fixture, funded, on_both_databases, refusal},
+    fixture::{AnyStore, Fixture, funded_any, on_every_store, refusal},
     sample::{START, Sample, after, fresh_customer, nonce, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     a_nonce_is_refused_until_it_expires,
     a_nonce_is_burnt_even_if_the_rest_is_refused,
     an_answer_is_kept_with_the_payment_it_names,
@@ -36,7 +33,7 @@ fn record(key: &str, answer: KeptAnswer) -> IdempotencyRecord {
 }
 
 async fn a_nonce_is_refused_until_it_expires(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let burn = |merchant, at| Changes {
         nonce: Some(nonce("nonce-one", after(at + 600))),
         ..Changes::new(tenant(merchant), after(at))
@@ -49,7 +46,7 @@ async fn a_nonce_is_refused_until_it_expires(fixture: Fixture) {
 }
 
 async fn a_nonce_is_burnt_even_if_the_rest_is_refused(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let poor = || {
         let mut poor = Sample::withdrawal(tenant(1), 5).create();
         poor.nonce = Some(nonce("nonce-two", after(600)));
@@ -60,7 +57,7 @@ async fn a_nonce_is_burnt_even_if_the_rest_is_refused(fixture: Fixture) {
 }
 
 async fn an_answer_is_kept_with_the_payment_it_names(fixture: Fixture) {
-    let store = funded(&fixture, 1_000).await;
+    let store = funded_any(&fixture, 1_000).await;
     let change = || {
         let mut change = Sample::withdrawal(tenant(1), 5).create();
         change.idempotency = Some(record("key", KeptAnswer::OfSaved));
@@ -76,7 +73,7 @@ async fn an_answer_is_kept_with_the_payment_it_names(fixture: Fixture) {
 }
 
 async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let sample = Sample::deposit(tenant(1), 5);
     let payment = sample.payment();
     let with = |mut change: Changes, answer, id: &PaymentId| {
@@ -103,7 +100,7 @@ async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
 }
 
 /// What is kept under a merchant's key.
-async fn kept(store: &Store, merchant: i64, key: &str, at: Timestamp) -> Option<KeptRow> {
+async fn kept(store: &AnyStore, merchant: i64, key: &str, at: Timestamp) -> Option<KeptRow> {
     let key = key.parse().expect("a key");
     store.kept_answer(tenant(merchant), Audience::Merchant, &key, at).await.expect("read")
 }
@@ -113,7 +110,7 @@ fn given(status: u16, body: &str) -> KeptAnswer {
 }
 
 async fn a_refusal_is_kept_as_it_was_given(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let change =
         Changes { idempotency: Some(record("no", given(400, "no"))), ..Changes::new(tenant(1), START) };
     store.commit(change).await.expect("committed");
@@ -123,7 +120,7 @@ async fn a_refusal_is_kept_as_it_was_given(fixture: Fixture) {
 }
 
 async fn a_key_is_free_again_once_its_answer_expired(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let keep = |at, body: &str| {
         let mut record = record("again", given(400, body));
         record.expires_at = after(at + 100);
@@ -138,7 +135,7 @@ async fn a_key_is_free_again_once_its_answer_expired(fixture: Fixture) {
 }
 
 async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     for audience in [Audience::Merchant, Audience::Operator] {
         let mut record = record("both", given(200, ""));
         record.audience = audience;
@@ -161,7 +158,7 @@ async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
 }
 
 async fn what_expired_is_pruned(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     for number in 0..5_i64 {
         let mut record = record(&format!("key-{number}"), given(200, ""));
         record.expires_at = after(number);

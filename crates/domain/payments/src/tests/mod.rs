@@ -11,7 +11,6 @@ mod draft;
 mod events;
 mod keyed_creation;
 mod methods;
-mod model;
 mod payout;
 mod settle;
 mod store;

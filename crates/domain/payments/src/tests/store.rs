@@ -87,11 +87,6 @@ impl FakeStore {
         contents.saved::<Payment>(Aggregate::PAYMENT, TENANT, id.as_str()).expect("a payment").clone()
     }
 
-    /// Everything there is.
-    pub(super) fn contents(&self) -> MutexGuard<'_, quipu_commit::Contents> {
-        self.memory.contents()
-    }
-
     /// What is to be done next with a payment.
     pub(super) fn due(&self, id: &PaymentId) -> Option<Due> {
         let contents = self.memory.contents();

@@ -2,7 +2,8 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
+    task::{Context, Waker},
 };
 
 use async_trait::async_trait;
@@ -11,7 +12,7 @@ use quipu_kernel::{Currency, PaymentId};
 use quipu_merchants::StoreUnavailable;
 use serde_json::json;
 
-use super::world::{START, World, creation, deposit, ready, with, withdrawal};
+use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
 use crate::{CreateError, Creation, Payment};
 
 /// What becomes of a commit.
@@ -85,6 +86,24 @@ fn a_repeat_makes_the_payment_that_was_not_made_under_the_identifier_that_was_to
     assert_eq!(*again.id(), id);
     let other = with(withdrawal(), &json!({"merchant_reference": "another"}));
     assert_ne!(*asked(&world, creation(&other)).expect("made").id(), id);
+}
+
+#[test]
+fn of_two_repeats_at_once_one_makes_the_payment_and_the_other_finds_it() {
+    let world = world(&[Fate::LostBefore]);
+    let id = unknown(asked(&world, creation(&withdrawal())));
+    world.store.holds.store(true, Ordering::Relaxed);
+    let mut repeats = [(); 2].map(|()| Box::pin(world.create.run(creation(&withdrawal()))));
+    for repeat in &mut repeats {
+        let polled = repeat.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "both have looked for the payment, and none has committed");
+    }
+    world.store.holds.store(false, Ordering::Relaxed);
+    let [one, other] = repeats.map(ready);
+    assert_eq!(*one.expect("made").id(), id);
+    assert!(matches!(other, Err(CreateError::DuplicateReference { holder }) if holder == id));
+    assert_eq!(world.store.rows().payments.len(), 1);
+    assert_eq!(world.store.balance_of(TENANT, Currency::MXN).frozen.get(), 50_000);
 }
 
 #[test]

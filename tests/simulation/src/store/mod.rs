@@ -1,0 +1,113 @@
+//! The in-memory store: the reference store with every read that use cases make of a store.
+//!
+//! Every call gives way before it begins and after it is done, as a call to a database does: others go on in between, and
+//! whoever called may be gone by then.
+
+mod check;
+mod ledger;
+mod money;
+mod payments;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use quipu_commit::{
+    Aggregate, Changes, Claimed, Commit, CommitError, Committed, Contents, Memory, Queue, QueueState,
+    WorkQueue,
+};
+use quipu_kernel::{PaymentId, Tenant, Timestamp};
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::Payment;
+
+use crate::turns::give_way;
+
+/// The in-memory store. Clones share what it holds.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    memory: Memory,
+    /// Whose each payment is.
+    homes: Arc<Mutex<HashMap<PaymentId, Tenant>>>,
+}
+
+impl MemoryStore {
+    /// What it holds.
+    pub fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.memory.contents()
+    }
+
+    /// Applies a change at once.
+    pub fn apply(&self, changes: Changes) -> Result<Committed, CommitError> {
+        let made = changes.saves.iter().filter(|save| save.from.is_none());
+        let made = made.filter(|save| save.aggregate == Aggregate::PAYMENT);
+        let made: Vec<PaymentId> = made.filter_map(|save| save.id.parse().ok()).collect();
+        let tenant = changes.tenant;
+        let committed = self.contents().apply(changes)?;
+        self.homes().extend(made.into_iter().map(|id| (id, tenant)));
+        Ok(committed)
+    }
+
+    fn homes(&self) -> MutexGuard<'_, HashMap<PaymentId, Tenant>> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A payment of whichever tenant.
+    pub fn payment_of(&self, id: &PaymentId) -> Option<Payment> {
+        let tenant = *self.homes().get(id)?;
+        self.contents().saved::<Payment>(Aggregate::PAYMENT, tenant, id.as_str()).cloned()
+    }
+}
+
+#[async_trait]
+impl Commit for MemoryStore {
+    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
+        give_way().await;
+        let committed = self.apply(changes);
+        give_way().await;
+        committed
+    }
+}
+
+#[async_trait]
+impl WorkQueue for MemoryStore {
+    async fn claim(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+        give_way().await;
+        let claimed = self.memory.claim(queue, now, lease_until, limit).await;
+        give_way().await;
+        claimed
+    }
+
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
+        give_way().await;
+        self.memory.next_due(queue).await
+    }
+
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
+        give_way().await;
+        self.memory.queues(now).await
+    }
+
+    async fn woken(&self, queue: Queue) {
+        self.memory.woken(queue).await;
+    }
+
+    async fn beat(&self) -> Result<(), StoreUnavailable> {
+        self.memory.beat().await
+    }
+
+    async fn release_all(&self) -> Result<(), StoreUnavailable> {
+        self.memory.release_all().await
+    }
+
+    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+        self.memory.prune(now, limit).await
+    }
+}

@@ -1,0 +1,240 @@
+//! The store of a world: the in-memory store with what may go wrong between a caller and a store, and with the planted faults.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use quipu_commit::{
+    Audience, Changes, Claimed, Commit, CommitError, Committed, IdempotencyKey, Queue, QueueState, WorkQueue,
+};
+use quipu_kernel::{CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
+use quipu_merchants::{Direction, StoreUnavailable};
+use quipu_payments::{
+    Customer, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads, Receipt, ReceiptFilter, Refund,
+    SearchFilter, Status, Timeline,
+};
+use quipu_webhooks::Event;
+
+use super::{corrupt::corrupt, fault::Fault, post::Post};
+use crate::{chance::Dice, store::MemoryStore, turns::give_way};
+
+/// For whom the store reads: some faults tell one use case something else than the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Anybody,
+    Cancel,
+    Refund,
+    Hear,
+}
+
+pub(crate) struct Shared {
+    pub(crate) memory: MemoryStore,
+    pub(crate) post: Post,
+    pub(crate) fault: Option<Fault>,
+    outages: AtomicBool,
+    dice: Mutex<Dice>,
+}
+
+/// The store of a world, as one use case sees it.
+#[derive(Clone)]
+pub(crate) struct SimStore {
+    pub(crate) shared: Arc<Shared>,
+    reader: Reader,
+}
+
+type Read<T> = Result<T, StoreUnavailable>;
+
+impl SimStore {
+    pub(crate) fn new(seed: u64, outages: bool, fault: Option<Fault>) -> Self {
+        let shared = Shared {
+            memory: MemoryStore::default(),
+            post: Post::default(),
+            fault,
+            outages: AtomicBool::new(outages),
+            dice: Mutex::new(Dice::new(seed ^ 0x0570_42e5)),
+        };
+        Self { shared: Arc::new(shared), reader: Reader::Anybody }
+    }
+
+    pub(crate) fn read_by(&self, reader: Reader) -> Arc<Self> {
+        Arc::new(Self { shared: Arc::clone(&self.shared), reader })
+    }
+
+    /// From now on it answers.
+    pub(crate) fn calm_down(&self) {
+        self.shared.outages.store(false, Ordering::Relaxed);
+    }
+
+    fn is_bad_luck(&self, one_in: u64) -> bool {
+        let dice = || self.shared.dice.lock().unwrap_or_else(PoisonError::into_inner).one_in(one_in);
+        self.shared.outages.load(Ordering::Relaxed) && dice()
+    }
+
+    fn apply(&self, mut changes: Changes) -> Result<Committed, CommitError> {
+        if let Some(fault) = self.shared.fault {
+            corrupt(fault, &mut changes, &self.shared.memory);
+        }
+        let (tenant, events) = (changes.tenant, changes.rows_of::<Event>().cloned().collect::<Vec<_>>());
+        let committed = self.shared.memory.apply(changes)?;
+        self.shared.post.letters().fan_out(tenant, events, self.shared.fault);
+        Ok(committed)
+    }
+
+    /// A payment as this reader is told of it.
+    fn told(&self, payment: Option<Payment>) -> Option<Payment> {
+        let payment = payment?;
+        let mut state = payment.state().clone();
+        let deposit = payment.terms().kind.direction() == Direction::Deposit;
+        match (self.shared.fault, self.reader, state.status) {
+            (Some(Fault::CancelledAfterSubmission), Reader::Cancel, Status::Processing) if !deposit => {
+                state.status = Status::Pending;
+            }
+            (Some(Fault::RefundsForgotten), Reader::Refund, Status::PartialRefund | Status::Refunded)
+                if deposit =>
+            {
+                (state.status, state.refunded_amount) = (Status::Completed, Minor::ZERO);
+            }
+            (Some(Fault::ConfirmedTwice), Reader::Hear, Status::Completed) => {
+                state.status = Status::Processing;
+            }
+            (Some(Fault::LateMoneyRefused), Reader::Hear, Status::Expired | Status::Cancelled) => {
+                state.status = Status::Failed;
+            }
+            _ => {}
+        }
+        Some(Payment::restore(payment.terms().clone(), state))
+    }
+}
+
+#[async_trait]
+impl Commit for SimStore {
+    async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
+        give_way().await;
+        if self.is_bad_luck(30) {
+            return Err(StoreUnavailable::Unavailable("an outage".to_owned()).into());
+        }
+        if self.is_bad_luck(30) {
+            if self.is_bad_luck(2) {
+                drop(self.apply(changes));
+            }
+            give_way().await;
+            return Err(StoreUnavailable::Unknown("the answer was lost".to_owned()).into());
+        }
+        let committed = self.apply(changes);
+        give_way().await;
+        committed
+    }
+}
+
+#[async_trait]
+impl PaymentReads for SimStore {
+    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Read<Option<Payment>> {
+        if self.is_bad_luck(60) {
+            return Err(StoreUnavailable::Unavailable("an outage".to_owned()));
+        }
+        Ok(self.told(self.shared.memory.payment(tenant, id).await?))
+    }
+
+    async fn payments(
+        &self,
+        tenant: Tenant,
+        filter: &PaymentFilter,
+        page: Page,
+    ) -> Read<(Vec<Payment>, u64)> {
+        self.shared.memory.payments(tenant, filter, page).await
+    }
+
+    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Read<Option<Customer>> {
+        self.shared.memory.customer(tenant, id).await
+    }
+
+    async fn kept_answer(
+        &self,
+        tenant: Tenant,
+        audience: Audience,
+        key: &IdempotencyKey,
+        now: Timestamp,
+    ) -> Read<Option<KeptRow>> {
+        self.shared.memory.kept_answer(tenant, audience, key, now).await
+    }
+}
+
+#[async_trait]
+impl MoneyReads for SimStore {
+    async fn find_payment(&self, id: &PaymentId) -> Read<Option<Payment>> {
+        if self.is_bad_luck(60) {
+            return Err(StoreUnavailable::Unavailable("an outage".to_owned()));
+        }
+        Ok(self.told(self.shared.memory.find_payment(id).await?))
+    }
+
+    async fn search_payments(&self, filter: &SearchFilter, page: Page) -> Read<(Vec<Payment>, u64)> {
+        self.shared.memory.search_payments(filter, page).await
+    }
+
+    async fn timeline(&self, payment: &Payment) -> Read<Timeline> {
+        self.shared.memory.timeline(payment).await
+    }
+
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Read<bool> {
+        let heard = self.shared.memory.has_heard(rail, event_id).await?;
+        Ok(heard && self.shared.fault != Some(Fault::WordUnguarded))
+    }
+
+    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Read<Vec<Refund>> {
+        self.shared.memory.refunds(tenant, id).await
+    }
+
+    async fn receipt(&self, id: &str) -> Read<Option<Receipt>> {
+        self.shared.memory.receipt(id).await
+    }
+
+    async fn receipts(&self, filter: &ReceiptFilter, page: Page) -> Read<(Vec<Receipt>, u64)> {
+        self.shared.memory.receipts(filter, page).await
+    }
+}
+
+#[async_trait]
+impl WorkQueue for SimStore {
+    async fn claim(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: u32,
+    ) -> Read<Vec<Claimed>> {
+        let a_day = std::time::Duration::from_hours(24);
+        let (now, lease_until) = match self.shared.fault {
+            Some(Fault::ClaimedTooEarly) => (now.plus(a_day), lease_until.plus(a_day)),
+            Some(Fault::LeaseWithoutEnd) => (now, lease_until.plus(a_day * 3_650)),
+            _ => (now, lease_until),
+        };
+        self.shared.memory.claim(queue, now, lease_until, limit).await
+    }
+
+    async fn next_due(&self, queue: Queue) -> Read<Option<Timestamp>> {
+        self.shared.memory.next_due(queue).await
+    }
+
+    async fn queues(&self, now: Timestamp) -> Read<Vec<QueueState>> {
+        self.shared.memory.queues(now).await
+    }
+
+    async fn woken(&self, queue: Queue) {
+        self.shared.memory.woken(queue).await;
+    }
+
+    async fn beat(&self) -> Read<()> {
+        self.shared.memory.beat().await
+    }
+
+    async fn release_all(&self) -> Read<()> {
+        self.shared.memory.release_all().await
+    }
+
+    async fn prune(&self, now: Timestamp, limit: u32) -> Read<u64> {
+        self.shared.memory.prune(now, limit).await
+    }
+}
