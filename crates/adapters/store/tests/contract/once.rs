@@ -145,7 +145,7 @@ async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
 }
 
 async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     let mut record = record("one", given(200, ""));
     record.audience = Audience::Operator;
     let change =
