@@ -14,6 +14,7 @@ run: ## Build the release binary and serve a demo on 127.0.0.1:8080
 
 release: ## The stripped release binary with its licences and bill of materials, in target/dist
 	cargo build --release --locked -p quipu
+	rm -rf $(DIST)
 	mkdir -p $(DIST)
 	strip -o $(DIST)/quipu $${CARGO_TARGET_DIR:-target}/release/quipu
 	deploy/bill_of_materials.py $(DIST)

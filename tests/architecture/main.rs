@@ -1,5 +1,7 @@
 //! Which crate may depend on which: arrows point one way, from the kernel outwards to the application.
 
+mod links;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -194,27 +196,6 @@ fn no_domain_source_speaks_of_runtimes_databases_or_http_servers() {
         seen += 1;
     }
     assert!(seen > 10, "only {seen} files: is this still where the domain lives?");
-}
-
-#[test]
-fn documents_link_only_to_files_that_exist() {
-    let mut pages = files(&root().join("docs"), "md");
-    pages.extend(files(&root().join("crates"), "md"));
-    pages.extend(["README.md", "CONTRIBUTING.md", "tests/README.md"].map(|page| root().join(page)));
-    for page in pages {
-        let text =
-            std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
-        let folder = page.parent().expect("a file is in a folder");
-        for target in
-            text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
-        {
-            let file = target.split('#').next().expect("a first part");
-            // Rust paths are resolved by rustdoc, which refuses dead ones.
-            let elsewhere = target.contains("::") || target.contains("://") || file.is_empty();
-            let exists = elsewhere || folder.join(file).exists();
-            assert!(exists, "{} links to {target}, which is not there", page.display());
-        }
-    }
 }
 
 /// All files below a folder with this ending.

@@ -19,19 +19,19 @@ step() {
     printf '    %s s\n' "$((SECONDS - begun))"
 }
 
-# The program of the release before the webhooks' migration, the first that a node of an earlier release may live through: the
-# one before it takes columns away. Nothing if the history ends before it. Its worktree goes with the script.
+# The program of an earlier release, from the history: the last that knows the first two migrations only. What came before the second
+# cannot live through it, because that takes columns away. `former` stays empty where the history does not reach so far. The
+# worktree goes with the script; the target folder stays, of its own since both programs have the same name.
+former=
 former_release() {
-    local first commit tree=$PWD/target/rolling/tree
-    first=$(git log --diff-filter=A --format=%H -- 'migrations/postgres/*_webhooks/up.sql' 2>/dev/null | tail -n 1) || return 0
-    commit=$(git rev-parse --verify --quiet "$first^{commit}^") || return 0
-    git worktree remove --force "$tree" 2>/dev/null || true
+    local commit=6c7a2876de855737ee84dab1bcd914ab521b72fa room=$PWD/target/rolling
+    git cat-file -e "$commit^{commit}" 2>/dev/null || return 0
+    git worktree remove --force "$room/tree" 2>/dev/null || true
     git worktree prune
-    git worktree add --quiet --detach "$tree" "$commit" || return 0
-    trap "git worktree remove --force '$tree'" EXIT
-    # A target folder of its own: both programs have the same name.
-    (cd "$tree" && CARGO_TARGET_DIR=$PWD/../target cargo build --release --locked -p quipu) || bed_fail "$commit cannot be built"
-    former=$PWD/target/rolling/target/release/quipu
+    git worktree add --quiet --detach "$room/tree" "$commit"
+    trap "git worktree remove --force '$room/tree'" EXIT
+    (cd "$room/tree" && CARGO_TARGET_DIR=$room/target cargo build --release --locked -p quipu)
+    former=$room/target/release/quipu
 }
 
 seed=${SEED:-$RANDOM$RANDOM}
@@ -42,12 +42,11 @@ export QUIPU_EFFORT=${EFFORT:-20}
 # One after the other: each of them uses both cores.
 step cargo test --workspace --release --locked --test suite -- --test-threads 1 \
     crash:: webhooks::kills:: money::chaos:: cluster::
-former=
-former_release
+step former_release
 if [ -n "$former" ]; then
     QUIPU_FORMER_BIN=$former step cargo test --workspace --release --locked --test suite -- --ignored rolling::
 else
-    bed_say "rolling upgrades: left out, since the history of a shallow clone does not reach an earlier release (git fetch --unshallow)"
+    bed_say "rolling upgrades are left out, because this history does not reach an earlier release (git fetch --unshallow)"
 fi
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
     step cargo test --workspace --release --locked --test contract -- --nocapture --test-threads 1 outages:: failover::

@@ -14,6 +14,8 @@ need script bsdutils
 need python3 python3
 need node nodejs
 need php php-cli
+need jq jq
+need promtool prometheus
 # Hosted pages are looked at in a browser; its fonts have Sinhala and Georgian.
 need npm npm
 need chromium chromium

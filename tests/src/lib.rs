@@ -22,6 +22,7 @@ mod tls;
 pub use answer::Answer;
 pub use client::{Client, instant_in};
 pub use command::CommandOutput;
+pub use contract::{DocumentedBody, Maker};
 pub use database::{Database, TestDatabase, redis_url};
 pub use eventually::{effort, eventually};
 pub use gateway::{Gateway, binary};

@@ -9,11 +9,11 @@ use std::{
 use quipu_tests::{Client, Database, ScratchFolder, TestDatabase, binary, draft, eventually, redis_url};
 use serde_json::{Value, json};
 
-fn project() -> PathBuf {
+pub(crate) fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn text(path: &str) -> String {
+pub(crate) fn text(path: &str) -> String {
     let path = project().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -144,37 +144,6 @@ fn the_bill_of_materials_has_every_part_with_its_licence() {
     assert!(licences.contains("\nring ") && licences.contains("Permission is hereby granted"));
 }
 
-/// The metrics that the guide for operators names.
-fn documented_metrics() -> BTreeSet<String> {
-    metrics_in(&text("docs/OPERATIONS.md"))
-}
-
-fn metrics_in(text: &str) -> BTreeSet<String> {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    let names = words.filter(|word| word.starts_with("quipu_"));
-    let plain = |name: &str| {
-        let stem = ["_bucket", "_sum", "_count"].iter().find_map(|ending| name.strip_suffix(ending));
-        stem.unwrap_or(name).to_owned()
-    };
-    names.map(plain).collect()
-}
-
-#[test]
-fn dashboard_and_alerts_ask_only_for_metrics_that_there_are() {
-    let known = documented_metrics();
-    let dashboard = text("deploy/grafana-dashboard.json");
-    serde_json::from_str::<Value>(&dashboard).expect("a dashboard is JSON");
-    let rules = text("deploy/prometheus-rules.yml");
-    for (file, asked) in [("dashboard", metrics_in(&dashboard)), ("rules", metrics_in(&rules))] {
-        assert!(asked.len() > 5, "the {file} shows little: {asked:?}");
-        let unknown: Vec<_> = asked.difference(&known).collect();
-        assert!(unknown.is_empty(), "the {file} asks for {unknown:?}");
-    }
-    let alerts = rules.matches("- alert: ").count();
-    assert_eq!(rules.matches("summary: ").count(), alerts, "each alert says what it means");
-    assert_eq!(rules.matches("runbook: ").count(), alerts, "each alert says what to do");
-}
-
 #[test]
 fn the_unit_and_the_container_run_commands_that_exist() {
     let help = Command::new(binary()).arg("--help").output().expect("the binary can be run");
@@ -186,6 +155,20 @@ fn the_unit_and_the_container_run_commands_that_exist() {
     assert_eq!(commands, ["migrate", "serve"]);
     for command in commands {
         assert!(help.contains(&format!("\n  {command}")), "{command} is no command");
+    }
+    // It is read by the program that would run it, as if the binary under test were installed.
+    let folder = ScratchFolder::new();
+    let installed = folder.path().join("quipu.service");
+    std::fs::write(&installed, unit.replace("/usr/local/bin/quipu ", &format!("{} ", binary().display())))
+        .expect("written");
+    match Command::new("systemd-analyze").arg("verify").arg("--man=no").arg(&installed).output() {
+        Ok(judged) => {
+            let said = String::from_utf8_lossy(&judged.stderr).into_owned();
+            let about: Vec<_> = said.lines().filter(|line| line.contains("quipu.service")).collect();
+            assert!(judged.status.success() && about.is_empty(), "{said}");
+        }
+        // Not every machine that tests has systemd.
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
     }
     let container = text("deploy/Containerfile");
     assert!(container.contains("CMD [\"serve\"]") && container.contains("USER quipu"));

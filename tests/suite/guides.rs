@@ -10,6 +10,7 @@ on_both_databases!(
     going_live_onboards_a_merchant,
     errors_are_handled_as_the_program_says,
     versioning_finds_the_release,
+    the_applications_page_onboards_from_the_shell,
 );
 
 /// The documents' folder.
@@ -154,4 +155,13 @@ fn the_page_that_compares_names_each_of_the_others() {
     for other in ["Hyperswitch", "Kill Bill", "BTCPay Server", "a hosted provider", "Quipu"] {
         assert!(page.contains(&format!("\n## Choose {other}\n")), "{other}");
     }
+}
+
+async fn the_applications_page_onboards_from_the_shell(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let page = script(&document("../crates/app/README.md"));
+    let lines = format!("quipu() {{ $QUIPU \"$@\"; }}\n{page}");
+    let output = tokio::task::block_in_place(|| gateway.bash(&lines));
+    let printed = output.ok();
+    assert!(printed.contains("\"clean\": true"), "{printed}");
 }

@@ -3,6 +3,7 @@
 mod access;
 mod backup;
 mod balances;
+mod bodies;
 mod books;
 mod cancel;
 mod cluster;
@@ -18,6 +19,7 @@ mod hostile_input;
 mod lists;
 mod money;
 mod newcomer;
+mod observed;
 mod operator;
 mod pages;
 mod point_in_time;

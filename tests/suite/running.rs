@@ -40,7 +40,9 @@ async fn production_serves_the_same_data_and_prints_nothing(database: Database) 
 async fn every_line_of_a_json_log_is_json_and_names_its_request(database: Database) {
     let mut gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
     let named = [("X-Request-Id", "a-request-of-this-test")];
-    gateway.v1().post_with("/api/v1/payments", &draft::deposit_mxn(100), &named).await.ok();
+    let made = gateway.v1().post_with("/api/v1/payments", &draft::deposit_mxn(100), &named).await.ok();
+    let keyed = [("X-Request-Id", "a-request-with-a-key"), ("Idempotency-Key", "a-key")];
+    let keyed = gateway.v1().post_with("/api/v1/payments", &draft::deposit_mxn(100), &keyed).await.ok();
     let unnamed = gateway.v1().get("/api/v1/payments/pay_nothing?email=a@b.example").await;
     let unnamed = unnamed.header("X-Request-Id").expect("every answer has one").to_owned();
     assert_eq!(gateway.terminate().await, Some(0));
@@ -51,6 +53,8 @@ async fn every_line_of_a_json_log_is_json_and_names_its_request(database: Databa
     let line = line_of("a-request-of-this-test");
     assert_eq!((&line["method"], &line["route"]), (&"POST".into(), &"/api/v1/payments".into()));
     assert_eq!((&line["status"], &line["level"]), (&200.into(), &"INFO".into()));
+    assert_eq!(line["payment_id"], made["transaction_id"]);
+    assert_eq!(line_of("a-request-with-a-key")["payment_id"], keyed["transaction_id"]);
     // The route as it stands in the table: paths and queries are the caller's, who may put anything there.
     assert_eq!(line_of(&unnamed)["route"], "/api/v1/payments/{id}");
     assert!(!log.contains("pay_nothing") && !log.contains("b.example"), "{log}");

@@ -1,11 +1,13 @@
 //! The commands of the binary, as an operator types them.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use quipu_tests::{Database, Gateway, draft, on_both_databases};
 use serde_json::{Value, json};
 
 on_both_databases!(
     a_merchant_is_onboarded_from_the_shell,
     the_shell_can_do_what_onboarding_needs,
+    support_and_onboarding_work_from_the_shell,
     what_the_shell_refuses_it_explains,
     migrating_twice_changes_nothing,
     the_database_refuses_to_rewrite_the_books,
@@ -94,6 +96,68 @@ async fn the_shell_can_do_what_onboarding_needs(database: Database) {
     assert!(listed.ok().contains(credential_id) && !listed.stdout.contains(secret), "{}", listed.stdout);
 }
 
+async fn support_and_onboarding_work_from_the_shell(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    let id = merchant.id.to_string();
+
+    let logo = gateway.data_folder().join("logo.png");
+    let picture = STANDARD.decode(crate::pages::PIXEL).expect("base64");
+    std::fs::write(&logo, picture).expect("written");
+    let look = ["page", "set", &id, "--name", "Tienda", "--accent", "#b4232f", "--logo"];
+    let set = printed(&gateway, &[&look[..], &[logo.to_str().expect("UTF-8")]].concat());
+    let page = operator.get(&merchant.operator_path("/page")).await.data();
+    assert_eq!((&page["name"], &page["accent"]), (&json!("Tienda"), &json!("#b4232f")));
+    let path = set["logo"].as_str().expect("a path");
+    assert!(page["logo_url"].as_str().is_some_and(|url| url.ends_with(path)), "{page}");
+    assert_eq!(printed(&gateway, &["page", "unset", &id])["accent"], json!(null));
+
+    let urls = ["--success-url", "https://shop.example/thanks"];
+    printed(&gateway, &[&["merchant", "return-urls", &id], &urls[..]].concat());
+    let shown = operator.get(&merchant.operator_path("")).await.data();
+    assert_eq!(shown["return_urls"]["success_url"], "https://shop.example/thanks");
+
+    let wanted =
+        ["--environment", "test", "--url", "https://shop.example/hooks", "--events", "payment.failed"];
+    let made = printed(&gateway, &[&["webhook", "create", &id], &wanted[..]].concat());
+    assert!(made["secret"].as_str().is_some_and(|secret| secret.starts_with("whsec_")), "{made}");
+    let listed = printed(&gateway, &["webhook", "list", &id, "--environment", "test"]);
+    assert_eq!((&listed["data"][0]["id"], &listed["total"]), (&made["id"], &json!(1)));
+    assert_eq!(merchant.api.get("/api/v1/webhooks").await.ok()["data"][0]["id"], made["id"]);
+
+    let opened = merchant.api.post("/api/v1/tickets", &json!({ "title": "No money" })).await.json();
+    let ticket = opened["data"]["ticket_id"].as_str().expect("an identifier").to_owned();
+    assert_eq!(printed(&gateway, &["ticket", "list", "--merchant", &id])["data"][0]["ticket_id"], ticket);
+    assert_eq!(printed(&gateway, &["ticket", "assign", &ticket, "--to", "Olga"])["assignee"], "Olga");
+    assert_eq!(printed(&gateway, &["ticket", "assign", &ticket])["assignee"], json!(null));
+    printed(&gateway, &["ticket", "comment", &ticket, "--body", "a note", "--internal"]);
+    printed(&gateway, &["ticket", "comment", &ticket, "--body", "We look into it"]);
+    assert_eq!(printed(&gateway, &["ticket", "comments", &ticket])["total"], 2);
+    let heard = merchant.api.get(&format!("/api/v1/tickets/{ticket}/comments")).await.ok();
+    assert_eq!((&heard["data"][0]["body"], &heard["total"]), (&json!("We look into it"), &json!(1)));
+    let resolve = ["ticket", "move", &ticket, "--to", "in_progress"];
+    assert_eq!(printed(&gateway, &resolve)["status"], "in_progress");
+    let summary = ["--to", "resolved", "--resolution-summary", "It came"];
+    printed(&gateway, &[&["ticket", "move", &ticket], &summary[..]].concat());
+    assert_eq!(printed(&gateway, &["ticket", "show", &ticket])["resolution_summary"], "It came");
+
+    let lines = printed(&gateway, &["audit", "--merchant", &id]);
+    let told = |action: &str| {
+        lines["data"].as_array().is_some_and(|all| all.iter().any(|it| it["action"] == action))
+    };
+    for action in ["merchant.page", "webhook.create", "ticket.assign", "ticket.move", "ticket.comment"] {
+        assert!(told(action), "{action}: {lines}");
+    }
+
+    merchant.fund("MXN", 900).await;
+    let paid = merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.wait_for(&paid, "completed").await;
+    printed(&gateway, &["payment", "refund", &paid, "--amount", "40"]);
+    assert_eq!(printed(&gateway, &["payment", "refunds", &paid])["data"][0]["amount"], 40);
+    let balances = printed(&gateway, &["merchant", "balances", &id, "--environment", "test"]);
+    assert_eq!(balances["balances"][0]["available"], 960);
+}
+
 async fn what_the_shell_refuses_it_explains(database: Database) {
     let gateway = Gateway::start(database).await;
     let id = printed(&gateway, &["merchant", "create", "--name", "Tienda"])["merchant_id"].to_string();
@@ -105,6 +169,17 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
         (&["merchant", "suspend", nobody], "no such merchant"),
         (&["merchant", "switch", nobody, "--to", "v2"], "no such merchant"),
         (&["merchant", "routes", nobody], "no such merchant"),
+        (&["page", "set", nobody], "no such merchant"),
+        (&["page", "set", &id, "--accent", "red"], "#rrggbb"),
+        (&["page", "set", &id, "--logo", file], "PNG or WebP"),
+        (
+            &["webhook", "create", nobody, "--environment", "test", "--url", "https://x.example"],
+            "no such merchant",
+        ),
+        (&["webhook", "create", &id, "--environment", "live", "--url", "http://x.example"], "url must"),
+        (&["ticket", "show", "00000000-0000-4000-8000-000000000000"], "no such ticket"),
+        (&["merchant", "return-urls", &id, "--success-url", "javascript:x"], "http or https"),
+        (&["audit", "--from", "yesterday"], "ISO 8601"),
         (&["merchant", "routes", &id, "--replace-by", file], "routes[0].environment must be"),
         (&["merchant", "routes", &id, "--replace-by", "nowhere"], "nowhere cannot be read"),
         (&["merchant", "create", "--name", ""], "1 to 255 characters"),

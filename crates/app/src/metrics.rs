@@ -28,19 +28,24 @@ const UPKEEP: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// What counters count.
-const COUNTERS: [(&str, &str); 4] = [
+const COUNTERS: [(&str, &str); 8] = [
     ("quipu_webhook_attempts_total", "Attempts to deliver an event, by whether it was delivered"),
     ("quipu_requests_total", "Calls by method, route and class of status"),
     ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
+    ("quipu_callbacks_total", "Callbacks that verified, by what became of them"),
+    ("quipu_commit_too_late_total", "Changes dropped because their time was over before their turn came"),
+    ("quipu_commit_unanswered_total", "Commits whose answer was lost"),
+    (ALERTS, "Payments by redirectpay that stayed unresolved for too long"),
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 10] = [
+const GAUGES: [(&str, &str); 11] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
     ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
     ("quipu_webhook_deliveries_in_memory", "Deliveries that wait in this process for a place"),
     ("quipu_commit_waiting", "Changes that wait for the next transaction"),
+    ("quipu_commit_asides", "Merchants of a lane who wait for somebody's lock"),
     (WORK_WAITING, "Work of a queue whose time has come and that no worker has taken on"),
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
@@ -56,6 +61,8 @@ const HISTOGRAMS: [(&str, &str); 6] = [
     ("quipu_commit_seconds", "How long a transaction took"),
     ("quipu_due_delay_seconds", "How late due payments were taken on"),
 ];
+/// How many alerts were raised.
+pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
 const WORK_OLDEST: &str = "quipu_work_oldest_seconds";
@@ -82,7 +89,26 @@ pub(crate) fn collect(logging: &Logging) -> Result<Collected> {
     for (name, help) in HISTOGRAMS {
         metrics::describe_histogram!(name, help);
     }
+    begin_at_zero();
     Ok(Collected { measured, log_lines_lost: logging.lost() })
+}
+
+/// Shows what has not happened yet, so that a first time is seen as a change.
+fn begin_at_zero() {
+    for name in ["quipu_commit_too_late_total", "quipu_commit_unanswered_total", ALERTS] {
+        metrics::counter!(name).absolute(0);
+    }
+    for result in ["delivered", "failed"] {
+        metrics::counter!("quipu_webhook_attempts_total", "result" => result).absolute(0);
+    }
+    for outcome in ["applied", "known", "parked"] {
+        metrics::counter!("quipu_callbacks_total", "outcome" => outcome).absolute(0);
+    }
+    for name in
+        ["quipu_commit_asides", "quipu_webhook_attempts_under_way", "quipu_webhook_deliveries_in_memory"]
+    {
+        metrics::gauge!(name).set(0.0);
+    }
 }
 
 impl Collected {

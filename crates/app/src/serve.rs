@@ -166,20 +166,26 @@ async fn serve(
         () = signals.first() => true,
         () = workers.one_ended() => false,
     };
-    tracing::info!("draining");
-    let drain = async {
-        workers.stop().await;
-        key_uses.flush().await;
-        foundation.store.close().await;
-    };
-    if tokio::time::timeout(DRAIN, drain).await.is_err() {
-        bail!("not everything could be finished within {} s", DRAIN.as_secs());
-    }
-    tracing::info!("drained");
+    drain(foundation, workers, &key_uses).await?;
     if !told_to_end {
         bail!("a part of the process ended by itself, and the rest with it");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Finishes what was begun, within its time.
+async fn drain(foundation: Foundation, workers: Workers, key_uses: &KeyUses) -> Result<()> {
+    tracing::info!("draining");
+    let drained = async {
+        workers.stop().await;
+        key_uses.flush().await;
+        foundation.store.close().await;
+    };
+    if tokio::time::timeout(DRAIN, drained).await.is_err() {
+        bail!("not everything could be finished within {} s", DRAIN.as_secs());
+    }
+    tracing::info!("drained");
+    Ok(())
 }
 
 fn start_workers(

@@ -24,6 +24,10 @@ impl Documents {
         BOTH.get_or_init(|| Self(FILES.map(Document::read)))
     }
 
+    pub(super) const fn each(&self) -> &[Document] {
+        &self.0
+    }
+
     pub(super) const fn merchants(&self) -> &Document {
         &self.0[0]
     }
@@ -58,8 +62,19 @@ impl Document {
         Some(Operation { document: self, operation })
     }
 
+    /// Method, path and body of every operation that has one.
+    pub(super) fn request_bodies(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let paths = self.value["paths"].as_object().into_iter().flatten();
+        paths.flat_map(|(path, item)| {
+            let operations = item.as_object().into_iter().flatten();
+            operations.filter_map(move |(method, operation)| {
+                Some((method.as_str(), path.as_str(), operation.get("requestBody")?))
+            })
+        })
+    }
+
     /// What a `$ref` leads to, or the value itself.
-    fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
+    pub(super) fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         let reference = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
         reference.map_or(value, |pointer| self.value.pointer(pointer).expect("a reference leads somewhere"))
     }

@@ -4,12 +4,14 @@
 //! a body within its schema, without members that the schema does not know. A request that was accepted conforms to what the
 //! document says of query and body.
 
+mod bodies;
 mod document;
 mod schema;
 
 use reqwest::{Method, header::HeaderMap};
 use serde_json::{Map, Value};
 
+pub use self::bodies::{DocumentedBody, Maker};
 use self::document::{Documents, Operation};
 use crate::Answer;
 

@@ -41,7 +41,7 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
 ///
 /// An IPv6 address with an IPv4 one inside is never public, in none of its forms: mapped, compatible, translated (NAT64),
 /// 6to4, Teredo, ISATAP. What it leads to is decided by whoever translates it.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|block| holds_v4(*block, address)),
         IpAddr::V6(address) => {

@@ -15,4 +15,5 @@ mod sender;
 pub use connect::{Resolve, SystemResolver};
 pub use courier::{HttpCourier, NoTls};
 pub use dispatcher::{Dispatcher, Parts};
+pub use guard::is_public;
 pub use sender::SenderSettings;

@@ -1,13 +1,14 @@
 //! One request on its way to a handler, and what handlers answer.
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, rc::Rc, sync::Arc};
 
-use actix_web::{HttpRequest, HttpResponse, web::Bytes};
-use quipu_kernel::{MerchantId, Problems, Timestamp};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web::Bytes};
+use quipu_kernel::{MerchantId, PaymentId, Timestamp};
 use serde_json::Value;
 
 use crate::{
     body::{self, Upload},
+    content::Content,
     error::ApiError,
     query::Query,
     state::AppState,
@@ -22,8 +23,7 @@ pub(crate) type Running = Pin<Box<dyn Future<Output = Outcome>>>;
 pub(crate) struct Call {
     pub(crate) state: Arc<AppState>,
     pub(crate) request: HttpRequest,
-    /// The whole body, if the route has it read.
-    pub(crate) body: Bytes,
+    pub(crate) content: Rc<Content>,
     /// The body on its way, if the route leaves it to the handler.
     pub(crate) upload: Option<Upload>,
     pub(crate) now: Timestamp,
@@ -39,26 +39,48 @@ impl Call {
         Query::parse(self.request.query_string())
     }
 
+    /// Says which payment the call made, for the log and traces. One that the path names needs no saying.
+    pub(crate) fn made(&self, payment: PaymentId) {
+        self.request.extensions_mut().insert(Made(payment));
+    }
+
+    /// The whole body, if the route has it read. Whatever can be refused without it is to be refused before.
+    pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
+        self.content.whole(&self.state, &self.request).await
+    }
+
     /// The body as the members of a form, read like the parameters of a query.
-    pub(crate) fn form(&self) -> Result<Query, ApiError> {
-        let text = str::from_utf8(&self.body).map_err(|_| ApiError::validation("body", "must be a form"))?;
+    pub(crate) async fn form(&self) -> Result<Query, ApiError> {
+        let body = self.body().await?;
+        let text = str::from_utf8(&body).map_err(|_| ApiError::validation("body", "must be a form"))?;
         Query::parse(text)
     }
 
     /// The body as JSON.
-    pub(crate) fn json(&self) -> Result<Value, Problems> {
-        body::parse(&self.body)
+    pub(crate) async fn json(&self) -> Result<Value, ApiError> {
+        Ok(body::parse(&self.body().await?)?)
     }
 
     /// The body as JSON, an empty object if there is none.
-    pub(crate) fn optional_json(&self) -> Result<Value, Problems> {
-        body::parse_optional(&self.body)
+    pub(crate) async fn optional_json(&self) -> Result<Value, ApiError> {
+        Ok(body::parse_optional(&self.body().await?)?)
     }
 
     /// The merchant that the path names.
     pub(crate) fn merchant_id(&self) -> Option<MerchantId> {
         merchant_in_path(&self.request)
     }
+}
+
+struct Made(PaymentId);
+
+/// The payment that a request made or that its path names.
+pub(crate) fn payment_of(request: &HttpRequest) -> Option<PaymentId> {
+    if let Some(Made(payment)) = request.extensions().get() {
+        return Some(payment.clone());
+    }
+    let named = ["id", "payment_id"].into_iter().find_map(|name| request.match_info().get(name));
+    named?.parse().ok()
 }
 
 /// The merchant that a path names.

@@ -7,6 +7,7 @@ use crate::{
     call::{Call, Outcome},
     caller::Provider,
     code::ErrorCode,
+    door::Judge,
     envelope,
     error::ApiError,
 };
@@ -14,11 +15,18 @@ use crate::{
 /// The most that a callback may have. The protocol's own has less than two kilobytes.
 pub(crate) const MOST_BYTES: usize = 64 * 1024;
 
-/// Which rail a callback comes from: its signature over the raw body is judged before anything of it is read.
-pub(crate) fn judge(call: &Call) -> Result<Provider, ApiError> {
-    let rail = call.state.services.rails.by_callback_name(call.segment("rail"));
-    let unknown = || ApiError::refused(ErrorCode::RouteNotFound, "there is no such provider");
-    let rail = rail.ok_or_else(unknown)?;
+/// Its signature over the raw body is judged before anything of a callback is read.
+pub(crate) const JUDGE: Judge = Judge {
+    head: |call| match judge(call, &[]) {
+        Err((NotVerified::Missing | NotVerified::NoCallbacks, refusal)) => Err(refusal),
+        // What it signs is still to come.
+        Ok(_) | Err(_) => Ok(()),
+    },
+    whole: |call, body| judge(call, body).map_err(|(_, refusal)| refusal),
+};
+
+/// Which rail a callback comes from.
+fn judge(call: &Call, body: &[u8]) -> Result<Provider, (NotVerified, ApiError)> {
     // Of a header that is there twice nobody can say which is meant.
     let header = |name: &str| {
         let mut values = call.request.headers().get_all(name);
@@ -30,17 +38,23 @@ pub(crate) fn judge(call: &Call) -> Result<Provider, ApiError> {
         timestamp: header("webhook-timestamp"),
         signature: header("webhook-signature"),
     };
-    match rail.verify_callback(headers, &call.body) {
+    let rail = call.state.services.rails.by_callback_name(call.segment("rail"));
+    let rail = rail.ok_or_else(|| (NotVerified::NoCallbacks, unknown()))?;
+    match rail.verify_callback(headers, body) {
         Ok(()) => Ok(Provider::verified(rail.name().to_owned())),
-        Err(NotVerified::NoCallbacks) => Err(unknown()),
-        Err(error) => Err(error.into()),
+        Err(NotVerified::NoCallbacks) => Err((NotVerified::NoCallbacks, unknown())),
+        Err(problem) => Err((problem, problem.into())),
     }
+}
+
+fn unknown() -> ApiError {
+    ApiError::refused(ErrorCode::RouteNotFound, "there is no such provider")
 }
 
 /// Stores what a provider tells and applies it, once. What cannot be applied waits for a person, and is answered like the
 /// rest: the provider has done its part.
 pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
-    let event = RailEvent::parse(&call.json()?)?;
+    let event = RailEvent::parse(&call.json().await?)?;
     let heard = call.state.services.hear.run(provider.rail(), &event).await?;
     if let Heard::Parked(reason) = heard {
         tracing::warn!(

@@ -19,12 +19,12 @@ use actix_web::{
 };
 use futures_util::FutureExt;
 use quipu_kernel::{PaymentId, Timestamp};
-use quipu_merchants::Verdict;
+use quipu_merchants::RateVerdict;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
     body::{self, Sending},
-    call::Outcome,
+    call::{Outcome, payment_of},
     connection::{Conversation, Turn},
     door::Credentials,
     entrance::Entrance,
@@ -51,7 +51,7 @@ pub(crate) async fn dispatch(
     let begun = Instant::now();
     let mut entrance = Entrance::new(row, Arc::clone(&state), request.clone(), payload.into_inner(), now);
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let span = span(row, &request, &request_id);
+    let span = span(row, &request_id);
     let outcome = match AssertUnwindSafe(entrance.open()).catch_unwind().instrument(span.clone()).await {
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
@@ -59,7 +59,12 @@ pub(crate) async fn dispatch(
     let verdict = entrance.verdict().copied();
     let verdict = verdict.as_ref();
     let rest = entrance.leave(verdict.is_none_or(|verdict| verdict.allowed)).await;
-    let place = Place { route: Some(row.path()), family: row.family(), credentials: row.credentials() };
+    let payment = payment_of(&request);
+    if let Some(payment) = &payment {
+        span.record("payment_id", payment.as_str());
+    }
+    let (route, family, credentials) = (Some(row.path()), row.family(), row.credentials());
+    let place = Place { route, family, credentials, payment };
     let (mut response, took) = finish(&request_id, &request, &place, (now, begun), outcome);
     span.record("http.response.status_code", response.status().as_u16());
     if let Some(verdict) = verdict {
@@ -77,8 +82,8 @@ pub(crate) async fn dispatch(
 }
 
 /// One call, for traces. It names the route and not the path, which a caller may have filled with anything.
-fn span(row: &RouteRow, request: &HttpRequest, request_id: &HeaderValue) -> Span {
-    let span = tracing::info_span!(
+fn span(row: &RouteRow, request_id: &HeaderValue) -> Span {
+    tracing::info_span!(
         "call",
         otel.name = format!("{} {}", row.method(), row.path()),
         otel.kind = "server",
@@ -87,14 +92,7 @@ fn span(row: &RouteRow, request: &HttpRequest, request_id: &HeaderValue) -> Span
         http.response.status_code = Empty,
         request_id = request_id.to_str().unwrap_or_default(),
         payment_id = Empty,
-    );
-    if !span.is_disabled() {
-        let named = ["id", "payment_id"].into_iter().find_map(|name| request.match_info().get(name));
-        if let Some(payment) = named.filter(|name| name.parse::<PaymentId>().is_ok()) {
-            span.record("payment_id", payment);
-        }
-    }
-    span
+    )
 }
 
 /// Begins an exchange on the connection of a request.
@@ -122,7 +120,7 @@ pub(crate) async fn refuse(
     let is_over = !body::is_announced(&request)
         || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
     let now = state.services.clock.now();
-    let place = Place { route: None, family, credentials: Credentials::None };
+    let place = Place { route: None, family, credentials: Credentials::None, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let (response, _) = finish(&request_id, &request, &place, (now, begun), Err(error));
     sending(response, turn, (!is_over).then_some(rest))
@@ -134,7 +132,8 @@ pub(crate) async fn options(state: Arc<AppState>, request: HttpRequest, allow: S
     let now = state.services.clock.now();
     let mut response = HttpResponse::build(StatusCode::NO_CONTENT);
     response.insert_header((header::ALLOW, allow));
-    let place = Place { route: None, family: Family::Api, credentials: Credentials::None };
+    let (family, credentials) = (Family::Api, Credentials::None);
+    let place = Place { route: None, family, credentials, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let finished = finish(&request_id, &request, &place, (now, begun), Ok(response.finish()));
     sending(finished.0, turn, None)
@@ -145,6 +144,8 @@ struct Place {
     route: Option<&'static str>,
     family: Family,
     credentials: Credentials,
+    /// What the call is about.
+    payment: Option<PaymentId>,
 }
 
 /// Writes the answer's common headers, and to the log what happened and how long it took. A line names the route and not
@@ -177,6 +178,7 @@ fn finish(
         request_id = shown_id,
         method = request.method().as_str(),
         route,
+        payment_id = place.payment.as_ref().map(PaymentId::as_str),
         status = response.status().as_u16(),
         seconds = took.as_secs_f64(),
         "request"
@@ -192,7 +194,7 @@ fn finish(
     (response, took)
 }
 
-fn write_verdict(headers: &mut HeaderMap, verdict: &Verdict) {
+fn write_verdict(headers: &mut HeaderMap, verdict: &RateVerdict) {
     headers.insert(X_RATE_LIMIT_LIMIT, verdict.limit.into());
     headers.insert(X_RATE_LIMIT_REMAINING, verdict.remaining.into());
     headers.insert(X_RATE_LIMIT_RESET, verdict.reset_epoch_seconds.into());

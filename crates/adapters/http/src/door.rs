@@ -16,6 +16,15 @@ pub(crate) struct Needs {
     pub(crate) budget: BudgetKind,
 }
 
+/// Who judges whether a callback is what it says.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge {
+    /// Refuses what shows without the body.
+    pub(crate) head: fn(&Call) -> Result<(), ApiError>,
+    /// Judges the signature over the raw body, and says which rail it is.
+    pub(crate) whole: fn(&Call, &[u8]) -> Result<Provider, ApiError>,
+}
+
 /// Who may come in, and the handler behind. A handler takes what its door makes, so neither fits another.
 #[derive(Clone, Copy)]
 pub(crate) enum Door {
@@ -23,9 +32,9 @@ pub(crate) enum Door {
     Public(fn(Call) -> Running),
     /// Anybody, counted by address: hosted pages and transfers of files.
     Visitor(fn(Call) -> Running),
-    /// A payment provider. The first function judges the signature over the raw body and says which rail it is. What it
-    /// refuses is counted by address, and what it lets in by rail, so that nobody uses up a provider's budget.
-    Callback(fn(&Call) -> Result<Provider, ApiError>, fn(Call, Provider) -> Running),
+    /// A payment provider. What is not believed is counted by address, and what is by rail, so that nobody uses up a
+    /// provider's budget.
+    Callback(Judge, fn(Call, Provider) -> Running),
     /// A merchant by its API key.
     ApiKey(Needs, fn(Call, Caller) -> Running),
     /// A merchant by its API key or a bearer token.

@@ -7,7 +7,7 @@ use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
 use quipu_kernel::{Problems, Timestamp};
 use quipu_ledger::LedgerUnavailable;
-use quipu_merchants::{DirectoryError, Scope, StoreUnavailable, Verdict};
+use quipu_merchants::{DirectoryError, RateVerdict, Scope, StoreUnavailable};
 use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
@@ -31,7 +31,7 @@ pub(crate) enum ApiError {
     /// The path does not have this method; it has these.
     MethodNotAllowed { allow: String },
     /// Too many requests.
-    RateLimited(Verdict),
+    RateLimited(RateVerdict),
     /// Nothing was written; the same call may be sent again.
     Overloaded,
     /// The same; the cause goes to the log and nowhere else.

@@ -10,6 +10,7 @@ mod callbacks;
 mod caller;
 mod code;
 mod connection;
+mod content;
 mod deprecation;
 mod dispatch;
 mod docs;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use quipu_merchants::Verdict;
+use quipu_merchants::RateVerdict;
 
 use crate::row::RouteRow;
 
 /// One answered request of a route.
-pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&Verdict>) {
+pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&RateVerdict>) {
     let (method, path) = (row.method(), row.path());
     let labels = [("method", method), ("path", path), ("status", class(status))];
     metrics::counter!("quipu_requests_total", &labels).increment(1);

@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_kernel::Clock;
-use quipu_merchants::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict};
+use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 
 use crate::sliding::SlidingCount;
 
@@ -59,12 +59,12 @@ impl LocalLimiter {
 
     /// Counts one request of `subject` if `budget` has room for it: [`RateLimiter::take`] for callers that know that
     /// they need not wait.
-    pub fn check(&self, budget: Budget, subject: &str) -> Verdict {
+    pub fn check(&self, budget: Budget, subject: &str) -> RateVerdict {
         self.count(budget, subject, true)
     }
 
     /// The same for a request that other nodes do not know of and are to be told of later.
-    pub(crate) fn check_apart(&self, budget: Budget, subject: &str) -> Verdict {
+    pub(crate) fn check_apart(&self, budget: Budget, subject: &str) -> RateVerdict {
         let verdict = self.count(budget, subject, false);
         if verdict.allowed {
             self.has_untold.store(true, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl LocalLimiter {
         verdict
     }
 
-    fn count(&self, budget: Budget, subject: &str, is_told: bool) -> Verdict {
+    fn count(&self, budget: Budget, subject: &str, is_told: bool) -> RateVerdict {
         let now = self.clock.now().seconds();
         let mut shard = self.shard(budget.kind(), subject);
         shard.sweep(now, self.subjects_per_shard);
@@ -155,8 +155,8 @@ impl Shard {
 
 #[async_trait]
 impl RateLimiter for LocalLimiter {
-    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
-        Decision::Ready(self.check(budget, subject))
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a> {
+        RateDecision::Ready(self.check(budget, subject))
     }
 
     async fn probe(&self) -> Result<(), LimitsNotShared> {

@@ -19,7 +19,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_kernel::Clock;
-use quipu_merchants::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict};
+use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 use redis::{AsyncConnectionConfig, Client, Script, aio::MultiplexedConnection};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -137,12 +137,12 @@ impl RedisLimiter {
 
 #[async_trait]
 impl RateLimiter for RedisLimiter {
-    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a> {
         let link = self.0.link();
         let generation = link.generation;
         match link.shared() {
-            Some(shared) => Decision::Waiting(Box::pin(self.0.take(generation, shared, budget, subject))),
-            None => Decision::Ready(self.0.take_share(budget, subject)),
+            Some(shared) => RateDecision::Waiting(Box::pin(self.0.take(generation, shared, budget, subject))),
+            None => RateDecision::Ready(self.0.take_share(budget, subject)),
         }
     }
 
@@ -160,7 +160,7 @@ impl Shared {
         shared: (MultiplexedConnection, Arc<str>),
         budget: Budget,
         subject: &str,
-    ) -> Verdict {
+    ) -> RateVerdict {
         match self.ask(shared, budget, subject).await {
             Ok(shared) if shared.allowed => {
                 let own = self.local.check(budget, subject);
@@ -174,7 +174,7 @@ impl Shared {
         }
     }
 
-    fn take_share(&self, budget: Budget, subject: &str) -> Verdict {
+    fn take_share(&self, budget: Budget, subject: &str) -> RateVerdict {
         self.local.check_apart(budget.share(self.nodes.load(Ordering::Relaxed)), subject)
     }
 
@@ -183,7 +183,7 @@ impl Shared {
         (mut connection, memory): (MultiplexedConnection, Arc<str>),
         budget: Budget,
         subject: &str,
-    ) -> Result<Verdict, Failure> {
+    ) -> Result<RateVerdict, Failure> {
         let mut call = self.check.key(key_of(budget.kind(), subject));
         call.key(format!("{KEY_PREFIX}:memory")).arg(&*memory);
         for window in budget.windows() {
@@ -195,7 +195,7 @@ impl Shared {
             return Err(Failure::Forgotten);
         }
         let allowed = allowed == 1;
-        Ok(Verdict { allowed, limit, remaining, reset_epoch_seconds, retry_after_seconds })
+        Ok(RateVerdict { allowed, limit, remaining, reset_epoch_seconds, retry_after_seconds })
     }
 
     /// One beat of the task that keeps the connection.

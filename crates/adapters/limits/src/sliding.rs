@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::VecDeque};
 
-use quipu_merchants::{Budget, Verdict, Window};
+use quipu_merchants::{Budget, RateVerdict, Window};
 
 /// One second of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct SlidingCount {
 
 impl SlidingCount {
     /// Counts a request in second `now` if every window has room for it. `is_told` says that others know of it already.
-    pub(crate) fn take(&mut self, budget: Budget, now: i64, is_told: bool) -> Verdict {
+    pub(crate) fn take(&mut self, budget: Budget, now: i64, is_told: bool) -> RateVerdict {
         let now = self.advance(budget, now);
         let allowed = budget.windows().all(|window| self.used(window, now) < window.limit());
         if allowed {
@@ -92,7 +92,7 @@ impl SlidingCount {
         self.inside(window, now).fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
-    fn verdict(&self, budget: Budget, now: i64, allowed: bool) -> Verdict {
+    fn verdict(&self, budget: Budget, now: i64, allowed: bool) -> RateVerdict {
         let state = |window: Window| {
             let remaining = window.limit().saturating_sub(self.used(window, now));
             let oldest = self.inside(window, now).next().map_or(now, |(second, _)| second);
@@ -103,7 +103,7 @@ impl SlidingCount {
         let waits = budget.windows().map(|window| self.opens(window, now) - now).max();
         let wait = if allowed { 0 } else { waits.unwrap_or(0) };
         let retry_after_seconds = u32::try_from(wait).unwrap_or(0);
-        Verdict { allowed, limit: window.limit(), remaining, reset_epoch_seconds, retry_after_seconds }
+        RateVerdict { allowed, limit: window.limit(), remaining, reset_epoch_seconds, retry_after_seconds }
     }
 
     /// The first second in which the window has room for one more.

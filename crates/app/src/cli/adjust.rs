@@ -40,39 +40,39 @@ pub(super) struct Adjustment {
 /// Makes the adjustment and prints what came of it.
 pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adjustment) -> Result<()> {
     session::existing(foundation, id).await?;
-    let once = Once::new(id, adjustment)?;
-    if let Some(answer) = once.repeated(foundation).await? {
+    let keyed = KeyedAdjustment::new(id, adjustment)?;
+    if let Some(answer) = keyed.repeated(foundation).await? {
         return session::print(&answer);
     }
-    let Adjustment { currency, amount, reason, .. } = &once.adjustment;
+    let Adjustment { currency, amount, reason, .. } = &keyed.adjustment;
     let onboarding = foundation.onboarding();
-    let audit = onboarding.audit_of_adjustment(once.tenant, *currency, *amount, reason, Actor::shell());
-    let record = Some(once.record(foundation));
-    let made = foundation.adjust().run_recorded(once.tenant, *currency, *amount, audit, record).await;
+    let audit = onboarding.audit_of_adjustment(keyed.tenant, *currency, *amount, reason, Actor::shell());
+    let record = Some(keyed.record(foundation));
+    let made = foundation.adjust().run_recorded(keyed.tenant, *currency, *amount, audit, record).await;
     match made {
-        Ok(()) => session::print(&once.answer_with_balance(foundation).await),
+        Ok(()) => session::print(&keyed.answer_with_balance(foundation).await),
         Err(AdjustError::IdempotencyKeyUsed) => {
-            let answer = once.repeated(foundation).await?;
+            let answer = keyed.repeated(foundation).await?;
             session::print(&answer.context("the key is in use")?)
         }
         Err(AdjustError::Store(StoreUnavailable::Unknown(cause))) => bail!(
             "{cause}\nIt is not known whether the adjustment was made. Run this, which makes it once, however often it is \
              run:\n  {}",
-            once.command()
+            keyed.command()
         ),
         Err(error) => Err(anyhow!(error)),
     }
 }
 
 /// One adjustment under its key.
-struct Once {
+struct KeyedAdjustment {
     tenant: Tenant,
     id: MerchantId,
     key: IdempotencyKey,
     adjustment: Adjustment,
 }
 
-impl Once {
+impl KeyedAdjustment {
     fn new(id: MerchantId, adjustment: Adjustment) -> Result<Self> {
         let made_up = || uuid::Uuid::new_v4().to_string().parse::<IdempotencyKey>();
         let key = adjustment.idempotency_key.clone().map_or_else(made_up, Ok)?;
@@ -156,7 +156,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn once(amount: i64, reason: &str) -> Once {
+    fn once(amount: i64, reason: &str) -> KeyedAdjustment {
         let adjustment = Adjustment {
             environment: Environment::Test,
             currency: Currency::MXN,
@@ -164,7 +164,7 @@ mod tests {
             reason: reason.to_owned(),
             idempotency_key: Some("the-key".parse().expect("a key")),
         };
-        Once::new(MerchantId(7), adjustment).expect("a key")
+        KeyedAdjustment::new(MerchantId(7), adjustment).expect("a key")
     }
 
     #[test]

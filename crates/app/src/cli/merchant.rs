@@ -6,8 +6,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Page, Problems, Secret, Tenant};
+use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus,
     NewMerchant, Period, ReturnUrls, parse_routes,
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     adjust::{self, Adjustment},
+    part::{self, Between, Part},
     session, values,
 };
 use crate::{
@@ -34,15 +36,18 @@ pub(super) enum Command {
         /// v1 (API keys) or v2 (signed calls)
         #[arg(long, default_value = "v1")]
         api_version: ApiVersion,
+        #[command(flatten)]
+        return_urls: ReturnTo,
     },
     /// List merchants, newest first
     List {
-        /// How many at most, 1 to 100
-        #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
-        limit: u32,
-        /// After how many others
-        #[arg(long, default_value_t = 0)]
-        offset: u64,
+        /// active or suspended
+        #[arg(long)]
+        status: Option<MerchantStatus>,
+        #[command(flatten)]
+        between: Between,
+        #[command(flatten)]
+        part: Part,
     },
     /// Show one merchant
     Show {
@@ -58,6 +63,14 @@ pub(super) enum Command {
         /// The new name
         #[arg(long, value_parser = values::name)]
         name: String,
+    },
+    /// Set where payers of a merchant go back to, both places at once; what is left out is nowhere
+    ReturnUrls {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        #[command(flatten)]
+        return_urls: ReturnTo,
     },
     /// Refuse every call of a merchant until it is activated again
     Suspend {
@@ -107,6 +120,15 @@ pub(super) enum Command {
         #[arg(long, value_name = "FILE")]
         add: Option<PathBuf>,
     },
+    /// Print what a merchant has, in every currency in which anything happened
+    Balances {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        id: MerchantId,
+        /// test or live
+        #[arg(long, default_value = "live")]
+        environment: Environment,
+    },
     /// Add to an available balance, or take from it
     Adjust {
         /// The merchant's number
@@ -117,14 +139,41 @@ pub(super) enum Command {
     },
 }
 
+/// Where payers go back to, unless a payment says otherwise.
+#[derive(Debug, Args)]
+pub(super) struct ReturnTo {
+    /// After a payment, http or https
+    #[arg(long, value_parser = values::web_url)]
+    success_url: Option<String>,
+    /// Without one, http or https
+    #[arg(long, value_parser = values::web_url)]
+    cancel_url: Option<String>,
+}
+
+impl From<ReturnTo> for ReturnUrls {
+    fn from(ReturnTo { success_url, cancel_url }: ReturnTo) -> Self {
+        Self { success_url, cancel_url }
+    }
+}
+
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
-            Self::Create { name, api_version } => create(foundation, name, api_version).await,
-            Self::List { limit, offset } => list(foundation, limit, offset).await,
+            Self::Create { name, api_version, return_urls } => {
+                create(foundation, name, api_version, return_urls.into()).await
+            }
+            Self::List { status, between, part } => {
+                let filter = MerchantFilter { id: None, status, created: between.period() };
+                let (merchants, total) = foundation.store.merchants(filter, part.page()?).await?;
+                part::print(&merchants.iter().map(shown).collect::<Vec<_>>(), total)
+            }
             Self::Show { id } => session::print(&shown(&session::existing(foundation, id).await?)),
             Self::Rename { id, name } => {
                 change(foundation, id, MerchantPatch { name: Some(name), ..MerchantPatch::default() }).await
+            }
+            Self::ReturnUrls { id, return_urls } => {
+                let return_urls = Some(return_urls.into());
+                change(foundation, id, MerchantPatch { return_urls, ..MerchantPatch::default() }).await
             }
             Self::Suspend { id } => set_status(foundation, id, MerchantStatus::Suspended).await,
             Self::Activate { id } => set_status(foundation, id, MerchantStatus::Active).await,
@@ -132,6 +181,12 @@ impl Command {
                 rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
             }
             Self::Beneficiaries { id, add } => beneficiaries(foundation, id, add.as_deref()).await,
+            Self::Balances { id, environment } => {
+                session::existing(foundation, id).await?;
+                let balances = foundation.store.balances(Tenant::new(id, environment)).await?;
+                let rows: Vec<_> = balances.iter().map(balance).collect();
+                session::print(&json!({ "merchant_id": id, "environment": environment, "balances": rows }))
+            }
             Self::Adjust { id, adjustment } => adjust::run(foundation, id, adjustment).await,
             Self::Routes { id, replace_by: None } => {
                 session::existing(foundation, id).await?;
@@ -147,21 +202,19 @@ impl Command {
     }
 }
 
-async fn create(foundation: &Foundation, name: String, api_version: ApiVersion) -> Result<()> {
-    let (status, return_urls) = (MerchantStatus::Active, ReturnUrls::default());
+async fn create(
+    foundation: &Foundation,
+    name: String,
+    api_version: ApiVersion,
+    return_urls: ReturnUrls,
+) -> Result<()> {
+    let status = MerchantStatus::Active;
     let new = NewMerchant { name, api_version, status, return_urls };
     let (merchant, webhook_secrets) = foundation.onboarding().create_merchant(new, Actor::shell()).await?;
     let mut answer = shown(&merchant);
     let [test, live] = webhook_secrets.each_ref().map(Secret::expose);
     answer["default_webhook_secrets"] = json!({ "test": test, "live": live });
     session::print(&answer)
-}
-
-async fn list(foundation: &Foundation, limit: u32, offset: u64) -> Result<()> {
-    let page = Page::new(limit, offset).context("--limit must be 1 to 100")?;
-    let (merchants, total) = foundation.store.merchants(MerchantFilter::default(), page).await?;
-    let merchants: Vec<_> = merchants.iter().map(shown).collect();
-    session::print(&json!({ "data": merchants, "total": total }))
 }
 
 async fn set_status(foundation: &Foundation, id: MerchantId, status: MerchantStatus) -> Result<()> {
@@ -224,6 +277,17 @@ async fn switch(foundation: &Foundation, id: MerchantId, to: ApiVersion) -> Resu
     };
     let credentials: Vec<_> = issued.iter().map(credential).collect();
     session::print(&json!({ "merchant_id": id, "api_version": to, "credentials": credentials }))
+}
+
+fn balance(balance: &Balance) -> Value {
+    json!({
+        "currency": balance.currency,
+        "available": balance.available,
+        "frozen": balance.frozen,
+        "deposit": balance.deposit,
+        "withdrawal": balance.withdrawal,
+        "commission": balance.commission,
+    })
 }
 
 fn shown(merchant: &Merchant) -> Value {

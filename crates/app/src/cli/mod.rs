@@ -1,6 +1,7 @@
 //! The command line.
 
 mod adjust;
+mod audit;
 mod backup;
 mod bank;
 mod bank_import;
@@ -8,16 +9,20 @@ mod chain;
 mod credential;
 mod database;
 mod key;
+mod keyed_decision;
 mod listen;
 mod merchant;
-mod once;
 mod operator;
+mod page;
+mod part;
 mod payment;
 mod receipt;
 mod routes;
 mod session;
 mod table;
+mod ticket;
 mod values;
+mod webhook;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -104,6 +109,17 @@ enum Command {
     /// Bank files of the `manual` rail
     #[command(subcommand)]
     Bank(bank::Command),
+    /// What hosted pages show of a merchant
+    #[command(subcommand)]
+    Page(page::Command),
+    /// Webhooks that the operator configures for a merchant
+    #[command(subcommand)]
+    Webhook(webhook::Command),
+    /// Tickets of every merchant: the queue, and what support does with them
+    #[command(subcommand)]
+    Ticket(ticket::Command),
+    /// Print who changed what, newest first
+    Audit(audit::Audit),
 }
 
 impl Cli {
@@ -130,6 +146,10 @@ impl Cli {
             Command::Payment(command) => command.run(&settings),
             Command::Receipt(command) => command.run(&settings),
             Command::Bank(command) => command.run(&settings),
+            Command::Page(command) => command.run(&settings),
+            Command::Webhook(command) => command.run(&settings),
+            Command::Ticket(command) => command.run(&settings),
+            Command::Audit(audit) => audit.run(&settings),
         }
     }
 }
@@ -137,12 +157,79 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use quipu_http::RouteRow;
 
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    /// What staff can do over HTTP, and the command that does the same.
+    const OF_STAFF: [(&str, &str, &str); 44] = [
+        ("GET", "/merchants", "merchant list"),
+        ("POST", "/merchants", "merchant create"),
+        ("GET", "/merchants/{id}", "merchant show"),
+        ("PATCH", "/merchants/{id}", "merchant rename"),
+        ("GET", "/merchants/{id}/page", "page show"),
+        ("PUT", "/merchants/{id}/page", "page set"),
+        ("DELETE", "/merchants/{id}/page", "page unset"),
+        ("POST", "/merchants/{id}/rotate-webhook-secret", "merchant rotate-webhook-secret"),
+        ("POST", "/merchants/{id}/switch", "merchant switch"),
+        ("GET", "/merchants/{id}/api-keys", "key list"),
+        ("POST", "/merchants/{id}/api-keys", "key create"),
+        ("DELETE", "/merchants/{id}/api-keys/{key_id}", "key revoke"),
+        ("POST", "/merchants/{id}/hmac-credentials", "credential create"),
+        ("DELETE", "/merchants/{id}/hmac-credentials/{credential_id}", "credential revoke"),
+        ("GET", "/merchants/{id}/routes", "merchant routes"),
+        ("PUT", "/merchants/{id}/routes", "merchant routes"),
+        ("GET", "/merchants/{id}/beneficiaries", "merchant beneficiaries"),
+        ("POST", "/merchants/{id}/beneficiaries", "merchant beneficiaries"),
+        ("POST", "/merchants/{id}/adjustments", "merchant adjust"),
+        ("GET", "/merchants/{id}/webhooks", "webhook list"),
+        ("POST", "/merchants/{id}/webhooks", "webhook create"),
+        ("GET", "/operators", "operator list"),
+        ("POST", "/operators", "operator create"),
+        ("DELETE", "/operators/{operator_id}", "operator revoke"),
+        ("GET", "/payments", "payment list"),
+        ("GET", "/payments/{payment_id}", "payment show"),
+        ("POST", "/payments/{payment_id}/submit", "payment submit"),
+        ("POST", "/payments/{payment_id}/complete", "payment complete"),
+        ("POST", "/payments/{payment_id}/fail", "payment fail"),
+        ("POST", "/payments/{payment_id}/return", "payment return"),
+        ("GET", "/payments/{payment_id}/refunds", "payment refunds"),
+        ("POST", "/payments/{payment_id}/refunds", "payment refund"),
+        ("GET", "/receipts", "receipt list"),
+        ("POST", "/receipts/{receipt_id}/resolve", "receipt resolve"),
+        ("GET", "/tickets", "ticket list"),
+        ("GET", "/tickets/{id}", "ticket show"),
+        ("GET", "/tickets/{id}/comments", "ticket comments"),
+        ("POST", "/tickets/{id}/assign", "ticket assign"),
+        ("POST", "/tickets/{id}/status", "ticket move"),
+        ("POST", "/tickets/{id}/comments", "ticket comment"),
+        ("GET", "/ledger/check", "check"),
+        ("GET", "/ledger/chains", "chain heads"),
+        ("GET", "/audit-log", "audit"),
+        ("GET", "/openapi.json", "openapi"),
+    ];
+
+    #[test]
+    fn whatever_staff_can_do_over_http_the_shell_can_do_too() {
+        let commands = Cli::command();
+        let mut listed: Vec<_> = OF_STAFF.iter().map(|(method, path, _)| (*method, *path)).collect();
+        let of_staff = |row: &&RouteRow| row.path().starts_with("/operator/v1");
+        let mut routes: Vec<_> = quipu_http::route_table()
+            .filter(of_staff)
+            .map(|row| (row.method(), row.path().trim_start_matches("/operator/v1")))
+            .collect();
+        routes.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, routes, "a route of staff came or went: give it its command");
+        for (_, _, words) in OF_STAFF {
+            let found = words.split(' ').try_fold(&commands, |command, word| command.find_subcommand(word));
+            assert!(found.is_some(), "there is no command {words}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use quipu_kernel::{Amount, Currency, Environment, MerchantId, Page, PaymentId};
+use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
     ManualDecision, MoneyReads, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter, Status,
@@ -13,7 +13,8 @@ use quipu_payments::{
 use serde_json::json;
 
 use super::{
-    once::{Key, Once},
+    keyed_decision::{Key, KeyedDecision},
+    part::{self, Between, Part},
     session, values,
 };
 use crate::{config::Settings, wire::Foundation};
@@ -35,6 +36,11 @@ pub(super) enum Command {
     Fail(Decision),
     /// Say that the bank sent a payout back
     Return(Decision),
+    /// List what was paid back of a deposit, the eldest first
+    Refunds {
+        /// The payment's identifier
+        id: PaymentId,
+    },
     /// Pay a deposit back, wholly or in part
     Refund {
         /// The payment's identifier
@@ -76,12 +82,16 @@ pub(super) struct Filter {
     /// With this merchant's reference
     #[arg(long)]
     reference: Option<String>,
-    /// How many at most, 1 to 100
-    #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
-    limit: u32,
-    /// After how many others
-    #[arg(long, default_value_t = 0)]
-    offset: u64,
+    /// Of this customer
+    #[arg(long, value_parser = values::customer)]
+    customer: Option<CustomerId>,
+    /// On this rail: simulator, manual or `http:NAME`
+    #[arg(long)]
+    rail: Option<String>,
+    #[command(flatten)]
+    between: Between,
+    #[command(flatten)]
+    part: Part,
 }
 
 #[derive(Debug, Args)]
@@ -112,6 +122,11 @@ impl Command {
             Self::Complete(decision) => decide(foundation, ManualDecision::Complete, decision).await,
             Self::Fail(decision) => decide(foundation, ManualDecision::Fail, decision).await,
             Self::Return(decision) => decide(foundation, ManualDecision::Return, decision).await,
+            Self::Refunds { id } => {
+                let payment = found(foundation, &id).await?;
+                let refunds = foundation.store.refunds(payment.terms().tenant, &id).await?;
+                part::print(&refunds, refunds.len() as u64)
+            }
             Self::Refund { id, amount, reason, ticket, key } => {
                 let order = RefundOrder { amount, reason, ticket_id: ticket };
                 refund(foundation, &id, order, &key).await
@@ -125,23 +140,24 @@ async fn found(foundation: &Foundation, id: &PaymentId) -> Result<Payment> {
 }
 
 async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
-    let page = Page::new(filter.limit, filter.offset).context("--limit must be from 1 to 100")?;
+    let (page, created) = (filter.part.page()?, filter.between.period());
     let filter = SearchFilter {
         merchant: filter.merchant,
         environment: filter.environment,
-        rail: None,
+        rail: filter.rail,
         payment: PaymentFilter {
             status: filter.status,
             kind: filter.kind,
             method: filter.method,
             currency: filter.currency,
             merchant_reference: filter.reference,
-            ..PaymentFilter::default()
+            customer_id: filter.customer,
+            created_from: created.from,
+            created_to: created.to,
         },
     };
     let (payments, total) = foundation.store.search_payments(&filter, page).await?;
-    let rows: Vec<_> = payments.iter().map(operator_record).collect();
-    session::print(&json!({ "data": rows, "total": total }))
+    part::print(&payments.iter().map(operator_record).collect::<Vec<_>>(), total)
 }
 
 async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
@@ -156,27 +172,27 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     let Decision { id, reason, rail_reference, key } = asked;
     let payment = found(foundation, &id).await?;
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
-    let once = Once::begin(foundation, payment.terms().tenant, &key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, &key, &words)?;
     let (reason, rail_reference) = (reason.as_deref(), rail_reference.as_deref());
     let decided = {
         let record = |before: &_, after: &_| {
-            let audit = once.doing.decided(decision, before, after, reason, rail_reference);
-            (audit, Some(once.keeps(&operator_record(after))))
+            let audit = keyed.doing.decided(decision, before, after, reason, rail_reference);
+            (audit, Some(keyed.keeps(&operator_record(after))))
         };
         foundation.decide().run(&id, decision, reason, &record).await
     };
-    once.end(decided.map(|payment| operator_record(&payment))).await
+    keyed.end(decided.map(|payment| operator_record(&payment))).await
 }
 
 async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key: &Key) -> Result<()> {
     let payment = found(foundation, id).await?;
     let words = format!("payment refund {id} {order:?}");
-    let once = Once::begin(foundation, payment.terms().tenant, key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, key, &words)?;
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {
-            (once.doing.refunded(before, after, refund), Some(once.keeps(&json!(refund))))
+            (keyed.doing.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))
         };
         foundation.refund().run(id, &order, &record).await
     };
-    once.end(decided.map(|(_, refund)| json!(refund))).await
+    keyed.end(decided.map(|(_, refund)| json!(refund))).await
 }

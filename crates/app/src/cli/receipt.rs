@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
-use quipu_kernel::Page;
+use quipu_kernel::{MerchantId, PaymentId};
 use quipu_payments::{MoneyReads, ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt};
-use serde_json::json;
 
 use super::{
-    once::{Key, Once},
-    session,
+    keyed_decision::{Key, KeyedDecision},
+    part::{self, Between, Part},
+    session, values,
 };
 use crate::{config::Settings, wire::Foundation};
 
@@ -21,12 +21,16 @@ pub(super) enum Command {
         /// Those that were resolved too
         #[arg(long)]
         all: bool,
-        /// How many at most, 1 to 100
-        #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
-        limit: u32,
-        /// After how many others
-        #[arg(long, default_value_t = 0)]
-        offset: u64,
+        /// Of this merchant
+        #[arg(long, value_parser = values::merchant)]
+        merchant: Option<MerchantId>,
+        /// About this payment
+        #[arg(long)]
+        payment: Option<PaymentId>,
+        #[command(flatten)]
+        between: Between,
+        #[command(flatten)]
+        part: Part,
     },
     /// Decide about a parked receipt
     Resolve {
@@ -43,29 +47,32 @@ pub(super) enum Command {
 impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         session::run(settings, async |foundation| match self {
-            Self::List { all, limit, offset } => list(foundation, all, limit, offset).await,
+            Self::List { all, merchant, payment, between, part } => {
+                let (page, created) = (part.page()?, between.period());
+                let filter = ReceiptFilter {
+                    merchant,
+                    payment_id: payment,
+                    resolved: (!all).then_some(false),
+                    created_from: created.from,
+                    created_to: created.to,
+                };
+                let (receipts, total) = foundation.store.receipts(&filter, page).await?;
+                part::print(&receipts.iter().map(operator_receipt).collect::<Vec<_>>(), total)
+            }
             Self::Resolve { id, action, key } => resolve(foundation, &id, action, &key).await,
         })
     }
 }
 
-async fn list(foundation: &Foundation, all: bool, limit: u32, offset: u64) -> Result<()> {
-    let page = Page::new(limit, offset).context("--limit must be from 1 to 100")?;
-    let filter = ReceiptFilter { resolved: (!all).then_some(false), ..ReceiptFilter::default() };
-    let (receipts, total) = foundation.store.receipts(&filter, page).await?;
-    let rows: Vec<_> = receipts.iter().map(operator_receipt).collect();
-    session::print(&json!({ "data": rows, "total": total }))
-}
-
 async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Key) -> Result<()> {
     let receipt = foundation.store.receipt(id).await?.context("there is no such receipt")?;
     let words = format!("receipt resolve {id} {}", action.as_str());
-    let once = Once::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
+    let keyed = KeyedDecision::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
     let decided = {
         let record = |before: &_, after: &_| {
-            (once.doing.resolved(before, after), Some(once.keeps(&operator_receipt(after))))
+            (keyed.doing.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))
         };
         foundation.resolve().run(id, action, &record).await
     };
-    once.end(decided.map(|receipt| operator_receipt(&receipt))).await
+    keyed.end(decided.map(|receipt| operator_receipt(&receipt))).await
 }

@@ -6,8 +6,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use anyhow::{Context, Result, bail};
-use quipu_kernel::MerchantId;
+use anyhow::{Context, Result, anyhow, bail};
+use quipu_kernel::{MerchantId, Problems};
 use quipu_merchants::{Directory, DirectoryError, Merchant};
 use serde::Serialize;
 
@@ -53,6 +53,11 @@ pub(super) fn found<T>(outcome: Result<T, DirectoryError>, part: &str) -> Result
         Err(DirectoryError::NotFound) => bail!("the merchant has no such {part}"),
         outcome => Ok(outcome?),
     }
+}
+
+/// All that is wrong with what was given.
+pub(super) fn explained(problems: Problems) -> anyhow::Error {
+    anyhow!("{}", problems.into_messages().join("\n"))
 }
 
 /// A runtime for one command.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in their order. A list shows those of them that its rows have.
-const COLUMNS: [&str; 30] = [
+const COLUMNS: [&str; 40] = [
     "merchant_id",
     "operator_id",
     "key_id",
@@ -16,7 +16,11 @@ const COLUMNS: [&str; 30] = [
     "ibanAccountId",
     "transaction_id",
     "payment_id",
+    "ticket_id",
+    "id",
     "name",
+    "title",
+    "url",
     "role",
     "api_version",
     "environment",
@@ -32,6 +36,12 @@ const COLUMNS: [&str; 30] = [
     "min_amount",
     "max_amount",
     "status",
+    "priority",
+    "assignee",
+    "author_type",
+    "body",
+    "action",
+    "subject",
     "reason",
     "merchant_reference",
     "iban",

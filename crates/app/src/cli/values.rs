@@ -1,7 +1,8 @@
 //! How the command line writes values.
 
-use quipu_kernel::{Clock, MerchantId, Minor, SystemClock, Timestamp};
+use quipu_kernel::{Clock, CustomerId, Fields, MerchantId, Minor, Problems, SystemClock, Timestamp};
 use quipu_merchants::Scopes;
+use serde_json::json;
 
 /// A name for people: 1 to 255 characters, none of them a control character.
 pub(super) fn name(text: &str) -> Result<String, String> {
@@ -13,6 +14,19 @@ pub(super) fn name(text: &str) -> Result<String, String> {
 pub(super) fn merchant(text: &str) -> Result<MerchantId, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.map(MerchantId).ok_or_else(|| "must be a merchant's number".to_owned())
+}
+
+/// An address in the web.
+pub(super) fn web_url(text: &str) -> Result<String, String> {
+    let (body, mut problems) = (json!({ "url": text }), Problems::new());
+    let url = Fields::of_body(&body).ok().and_then(|fields| fields.web_url("url", &mut problems));
+    url.map(str::to_owned).ok_or_else(|| problems.messages().join("; "))
+}
+
+/// A customer's number.
+pub(super) fn customer(text: &str) -> Result<CustomerId, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.map(CustomerId).ok_or_else(|| "must be a customer's number".to_owned())
 }
 
 /// An instant that is still to come, ISO 8601.

@@ -8,6 +8,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_payments::RaiseAlert;
 
 use super::{StopSignal, back_off};
+use crate::metrics::ALERTS;
 
 /// How long a claimed look belongs to this node.
 const LEASE: Duration = Duration::from_mins(1);
@@ -17,8 +18,6 @@ const AT_ONCE: u32 = 64;
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// How long to wait where something is due that somebody else has claimed.
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
-/// How many alerts were raised.
-const ALERTS: &str = "quipu_redirectpay_alerts_total";
 
 /// The worker that alerts.
 pub(crate) struct Alert {
@@ -30,7 +29,6 @@ pub(crate) struct Alert {
 impl Alert {
     /// Works until it is told to stop.
     pub(crate) async fn run(self, mut stop: StopSignal) {
-        metrics::describe_counter!(ALERTS, "Payments by redirectpay that stayed unresolved for too long");
         let mut failures = 0;
         while !stop.is_given() {
             let pause = match self.round().await {

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{PaymentId, Timestamp, Unrecognised};
+use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised};
+
+use crate::state::AnswerKey;
 
 /// A caller's name for one attempt: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +46,20 @@ impl Audience {
             Self::Merchant => "merchant",
             Self::Operator => "operator",
         }
+    }
+
+    /// The tenant under whom answers to its keys are kept. A merchant's keys are its own, in each environment. Staff's are one
+    /// set for all merchants, so that a key that was used for one of them is known when it is used for another.
+    pub const fn keeper(self, tenant: Tenant) -> Tenant {
+        match self {
+            Self::Merchant => tenant,
+            Self::Operator => Tenant::new(MerchantId(0), Environment::Live),
+        }
+    }
+
+    /// What an answer under a key of `tenant`'s is found by.
+    pub fn answer_key(self, tenant: Tenant, key: &IdempotencyKey) -> AnswerKey {
+        (self.keeper(tenant), self, key.as_str().to_owned())
     }
 }
 

@@ -135,7 +135,7 @@ fn burn_nonce(
 /// A key is taken once; the answer that it waits for may be brought once, for the same payment.
 fn check_key(state: &State, changes: &Changes) -> Result<(), Refusal> {
     let Some(record) = &changes.idempotency else { return Ok(()) };
-    let kept = state.answers.get(&(changes.tenant, record.audience, record.key.as_str().to_owned()));
+    let kept = state.answers.get(&record.audience.answer_key(changes.tenant, &record.key));
     let kept = kept.filter(|kept| kept.expires_at > changes.at);
     let brings = matches!(record.answer, KeptAnswer::Brought(_));
     match kept {
@@ -254,7 +254,7 @@ fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &C
 
 fn keep_answer(state: &mut State, writes: &mut Writes, index: usize, changes: &Changes) -> Option<Answer> {
     let record: &IdempotencyRecord = changes.idempotency.as_ref()?;
-    let key = (changes.tenant, record.audience, record.key.as_str().to_owned());
+    let key = record.audience.answer_key(changes.tenant, &record.key);
     let awaited = state.answers.get(&key).is_some_and(|kept| kept.awaited);
     let answer = match &record.answer {
         KeptAnswer::Given(answer) | KeptAnswer::Brought(answer) => Some(answer.clone()),

@@ -148,7 +148,7 @@ impl Contents {
         self.counters.retain(|_, count| *count != 0);
         for kept in writes.answers {
             if let Some(record) = changes.idempotency.clone() {
-                let key = (changes.tenant, record.audience, record.key.as_str().to_owned());
+                let key = record.audience.answer_key(changes.tenant, &record.key);
                 self.kept.insert(key, Kept { record, answer: kept.answer });
             }
         }

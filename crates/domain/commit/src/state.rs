@@ -15,7 +15,7 @@ use crate::{
 /// What an aggregate is found by. The order is the order in which rows are locked.
 pub type AggregateKey = (Aggregate, Tenant, String);
 
-/// What a kept answer is found by.
+/// What a kept answer is found by: the tenant under whom it is kept ([`Audience::keeper`]), whose key, and the key.
 pub type AnswerKey = (Tenant, Audience, String);
 
 /// The keys of everything a batch depends on. The sets are ordered so that rows are locked in one order by everybody.
@@ -42,7 +42,7 @@ impl Wanted {
             self.nonces.insert((tenant.merchant().0, nonce.value.clone()));
         }
         if let Some(record) = &changes.idempotency {
-            self.answers.insert((tenant, record.audience, record.key.as_str().to_owned()));
+            self.answers.insert(record.audience.answer_key(tenant, &record.key));
         }
         // A new one has an identifier that was made for it, and there is nothing to look for.
         for save in changes.saves.iter().filter(|save| save.from.is_some()) {

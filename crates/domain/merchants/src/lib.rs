@@ -25,7 +25,7 @@ pub use bank_identifiers::{judge_iban, judge_swift};
 pub use beneficiary::{Beneficiary, BeneficiaryKind};
 pub use credential::HmacCredential;
 pub use error::{DirectoryError, StoreUnavailable};
-pub use limit::{Budget, BudgetKind, Decision, LimitsNotShared, RateLimiter, Verdict, Window};
+pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
 pub use merchant::{
     ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
@@ -38,5 +38,5 @@ pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
 pub use ports::Directory;
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
-pub use route_list::{MANUAL_RAIL, SIMULATOR_RAIL, parse_routes};
+pub use route_list::{MANUAL_RAIL, PAYOUT_FIELDS, SIMULATOR_RAIL, parse_routes};
 pub use scope::{Scope, Scopes};

@@ -1,7 +1,7 @@
 //! Rate limits as the interface promises them (docs/API.md, "Rate limits").
 //!
 //! A [`Budget`] says how many requests of one kind a subject (a key, a credential, a rail, an address) may make in each of
-//! its [`Window`]s. A [`RateLimiter`] counts them and answers a [`Verdict`], which the response headers repeat.
+//! its [`Window`]s. A [`RateLimiter`] counts them and answers a [`RateVerdict`], which the response headers repeat.
 
 use std::{
     future::Future,
@@ -145,7 +145,7 @@ impl Budget {
 
 /// The answer to one request. Of two windows it speaks of the one with less left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RateVerdict {
     /// Whether the request may proceed. A refused request is not counted.
     pub allowed: bool,
     /// `X-RateLimit-Limit`: the window's limit.
@@ -160,17 +160,17 @@ pub struct Verdict {
 
 /// A verdict that is there at once, or on its way. Awaiting one that is there costs nothing.
 #[must_use = "the request is limited by what this resolves to"]
-pub enum Decision<'a> {
+pub enum RateDecision<'a> {
     /// Decided in memory.
-    Ready(Verdict),
+    Ready(RateVerdict),
     /// Being asked for elsewhere.
-    Waiting(Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>),
+    Waiting(Pin<Box<dyn Future<Output = RateVerdict> + Send + 'a>>),
 }
 
-impl Future for Decision<'_> {
-    type Output = Verdict;
+impl Future for RateDecision<'_> {
+    type Output = RateVerdict;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Verdict> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RateVerdict> {
         match self.get_mut() {
             Self::Ready(verdict) => Poll::Ready(*verdict),
             Self::Waiting(future) => future.as_mut().poll(context),
@@ -178,7 +178,7 @@ impl Future for Decision<'_> {
     }
 }
 
-impl std::fmt::Debug for Decision<'_> {
+impl std::fmt::Debug for RateDecision<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Ready(verdict) => verdict.fmt(f),
@@ -203,7 +203,7 @@ pub struct LimitsNotShared;
 pub trait RateLimiter: Send + Sync {
     /// Counts one request of `subject`, if every window of `budget` has room for it. Subjects are short texts without
     /// secrets, unique within the kind of the budget: a key's identifier, an address.
-    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a>;
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a>;
 
     /// Whether limits hold across all nodes at present, for the readiness check.
     async fn probe(&self) -> Result<(), LimitsNotShared>;

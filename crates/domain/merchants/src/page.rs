@@ -5,7 +5,7 @@ use std::str::FromStr;
 use async_trait::async_trait;
 use quipu_kernel::{MerchantId, PaymentId, Tenant, Unrecognised};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     audit::{Actor, AuditRecord},
@@ -107,11 +107,17 @@ impl Onboarding {
     pub fn audit_of_page(
         &self,
         merchant: MerchantId,
-        (before, after): (Value, Value),
+        (before, after): (Option<&MerchantPage>, Option<&MerchantPage>),
         actor: Actor,
     ) -> AuditRecord {
+        let shown = |page: Option<&MerchantPage>| {
+            page.map_or(
+                Value::Null,
+                |page| json!({ "name": page.name, "accent": page.accent, "logo": page.logo }),
+            )
+        };
         let audit = self.audit(self.clock.now(), actor, "merchant.page", merchant);
-        audit.about(format!("merchant/{merchant}/page")).changing(before, after)
+        audit.about(format!("merchant/{merchant}/page")).changing(shown(before), shown(after))
     }
 }
 

@@ -36,8 +36,9 @@ const MEMBERS: [&str; 15] = [
     "account_check",
     "instructions",
 ];
-/// The members of `payout` that a route may ask for.
-const PAYOUT_FIELDS: [&str; 8] = [
+/// The members of `payout` that a route may ask for: all but the partner destination. The recipient's name is the only one that
+/// goes with one.
+pub const PAYOUT_FIELDS: [&str; 8] = [
     "recipient_name",
     "bank_account",
     "bank_code",

@@ -16,15 +16,25 @@ fn digits<const N: usize>(text: &str) -> Option<[u32; N]> {
 /// applied by position.
 fn ends_in_check_digit(block: &[u32], weight: impl Fn(usize) -> u32, reduce: impl Fn(u32) -> u32) -> bool {
     let Some((check, rest)) = block.split_last() else { return false };
-    let sum: u32 = rest.iter().enumerate().map(|(at, digit)| reduce(digit * weight(at))).sum();
-    (10 - sum % 10) % 10 == *check
+    check_digit(rest, weight, reduce) == *check
 }
 
-/// Mexico's CLABE: 18 digits, the last a check digit over weights 3, 7, 1, each product modulo 10.
-pub(crate) fn is_clabe(text: &str) -> bool {
+fn check_digit(digits: &[u32], weight: impl Fn(usize) -> u32, reduce: impl Fn(u32) -> u32) -> u32 {
+    let sum: u32 = digits.iter().enumerate().map(|(at, digit)| reduce(digit * weight(at))).sum();
+    (10 - sum % 10) % 10
+}
+
+/// The last digit of Mexico's CLABE, which follows from the 17 before it: weights 3, 7, 1, each product modulo 10. Nothing
+/// where those are not 17 digits.
+pub fn clabe_check_digit(first: &str) -> Option<u32> {
     let weights = [3, 7, 1];
-    digits::<18>(text)
-        .is_some_and(|all| ends_in_check_digit(&all, |at| weights[at % 3], |product| product % 10))
+    digits::<17>(first).map(|all| check_digit(&all, |at| weights[at % 3], |product| product % 10))
+}
+
+/// Mexico's CLABE: 18 digits, the last a check digit.
+pub(crate) fn is_clabe(text: &str) -> bool {
+    let parts = text.split_at_checked(17);
+    parts.is_some_and(|(first, last)| clabe_check_digit(first).is_some_and(|check| last == check.to_string()))
 }
 
 /// Argentina's CBU, and the CVU of the same form: 22 digits in two blocks, 8 and 14, each with a check digit of its own.

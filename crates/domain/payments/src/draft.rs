@@ -13,7 +13,7 @@ use crate::{
     kind::{PaymentType, RedirectScheme, TrafficType},
     payment::InRequestWebhook,
     payout::Payout,
-    way::{Way, names_partner},
+    requested_pairing::{RequestedPairing, names_partner},
 };
 
 /// A valid create request (docs/API.md, "Create"): nothing that the request alone can show to be
@@ -49,9 +49,9 @@ impl Draft {
         let kind = fields.required_parsed("type", p);
         let merchant_reference = fields.required_text("merchant_reference", 255, p);
         let customer = NamedCustomer::read(&fields, p);
-        let way = Way { kind, method, currency, partner: names_partner(&fields) };
-        way.judge(p);
-        let payout = Payout::of_request(&fields, way, p);
+        let pairing = RequestedPairing { kind, method, currency, partner: names_partner(&fields) };
+        pairing.judge(p);
+        let payout = Payout::of_request(&fields, pairing, p);
         let webhook = read_webhook(&fields, p);
         let traffic_type = fields.parsed("traffic_type", p);
         let redirect_scheme = read_redirect_scheme(&fields, method, p);

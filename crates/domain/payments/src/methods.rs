@@ -10,7 +10,7 @@ use crate::{
     destination::{Destination, refuse_unknown_beneficiary},
     kind::PaymentType,
     payout::{Payout, always_needed},
-    way::{Way, names_partner},
+    requested_pairing::{RequestedPairing, names_partner},
 };
 
 /// One method as the list of methods shows it.
@@ -164,10 +164,14 @@ impl Asked {
     /// Bank transfers in a currency that has none of its own are payouts to partners, even where the question does not say
     /// where to.
     fn means_partner(self) -> bool {
-        let way =
-            Way { kind: None, method: Some(self.method), currency: Some(self.currency), partner: false };
+        let pairing = RequestedPairing {
+            kind: None,
+            method: Some(self.method),
+            currency: Some(self.currency),
+            partner: false,
+        };
         let mut without = Problems::new();
-        way.judge(&mut without);
+        pairing.judge(&mut without);
         self.method == Method::BankTransfer
             && self.kind.direction() == Direction::Withdrawal
             && !without.is_empty()
@@ -218,9 +222,10 @@ impl MethodQuestion {
         let given = body.has("payout");
         let partner = if given { names_partner(&body) } else { asked.means_partner() };
         let Asked { method, currency, kind } = asked;
-        let way = Way { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
-        way.judge(problems);
-        (partner, given.then(|| Payout::of_request(&body, way, problems)).flatten())
+        let pairing =
+            RequestedPairing { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
+        pairing.judge(problems);
+        (partner, given.then(|| Payout::of_request(&body, pairing, problems)).flatten())
     }
 
     fn judge_terms(

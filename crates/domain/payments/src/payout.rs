@@ -3,10 +3,13 @@
 use std::str::FromStr;
 
 use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
-use quipu_merchants::{AccountCheck, Direction, Method, Route};
+use quipu_merchants::{AccountCheck, Direction, Method, PAYOUT_FIELDS, Route};
 use serde::{Deserialize, Serialize};
 
-use crate::{account_number, address::is_email, destination::Destination, kind::PaymentType, way::Way};
+use crate::{
+    account_number, address::is_email, destination::Destination, kind::PaymentType,
+    requested_pairing::RequestedPairing,
+};
 
 /// What a PayID is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +75,10 @@ const MAX_LENGTH: usize = 140;
 const PARTNER: &str = "partnerDestination";
 
 /// The members that a partner destination excludes.
-const EXCLUDED_BY_PARTNER: [&str; 7] =
-    ["bank_account", "bank_code", "account_type", "beneficiary_tax_id", "payid", "payid_type", "bsb"];
+const EXCLUDED_BY_PARTNER: [&str; 7] = {
+    let [_recipient_name, account, code, kind, tax_id, payid, payid_type, bsb] = PAYOUT_FIELDS;
+    [account, code, kind, tax_id, payid, payid_type, bsb]
+};
 
 /// Which members a withdrawal by this method in this currency always needs, whatever its route asks for beyond.
 pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'static [&'static str] {
@@ -88,13 +93,17 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
 
 impl Payout {
     /// Reads `payout`, which a withdrawal needs, a hosted withdrawal may have and a deposit must not.
-    pub(crate) fn of_request(body: &Fields<'_>, way: Way, problems: &mut Problems) -> Option<Self> {
-        let deposit = way.kind.is_some_and(|kind| kind.direction() == Direction::Deposit);
+    pub(crate) fn of_request(
+        body: &Fields<'_>,
+        pairing: RequestedPairing,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let deposit = pairing.kind.is_some_and(|kind| kind.direction() == Direction::Deposit);
         if deposit && body.has("payout") {
             problems.add("payout", "must not be sent on a deposit");
             return None;
         }
-        let needs_recipient = way.kind == Some(PaymentType::Withdrawal);
+        let needs_recipient = pairing.kind == Some(PaymentType::Withdrawal);
         if !body.has("payout") {
             if needs_recipient {
                 problems.add("payout", "is required for a withdrawal");
@@ -103,7 +112,7 @@ impl Payout {
         }
         let fields = body.object("payout", problems)?;
         let before = problems.messages().len();
-        let payout = Self::read(&fields, way, problems);
+        let payout = Self::read(&fields, pairing, problems);
         if payout.is_none() && needs_recipient && problems.messages().len() == before {
             problems.add("payout", "must name its recipient");
         }
@@ -112,7 +121,7 @@ impl Payout {
 
     /// Reads `payout` of a request that goes this way. A payout without any member is none, which a hosted withdrawal may
     /// have.
-    fn read(fields: &Fields<'_>, way: Way, problems: &mut Problems) -> Option<Self> {
+    fn read(fields: &Fields<'_>, pairing: RequestedPairing, problems: &mut Problems) -> Option<Self> {
         let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
         let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
         fields.refuse_unknown(&known, problems);
@@ -143,10 +152,10 @@ impl Payout {
         if fields.value(payid_type).is_some_and(|value| value.as_str() != Some("")) {
             payout.payid_type = fields.parsed(payid_type, problems);
         }
-        payout.judge_formats(fields, way.method, problems);
+        payout.judge_formats(fields, pairing.method, problems);
         let says_something = payout != Self::default();
-        if says_something || way.kind == Some(PaymentType::Withdrawal) {
-            let needed = way.method.zip(way.currency);
+        if says_something || pairing.kind == Some(PaymentType::Withdrawal) {
+            let needed = pairing.method.zip(pairing.currency);
             let needed = needed.map_or(&[][..], |(method, currency)| always_needed(method, currency));
             for name in needed.iter().filter(|name| !fields.has(name) || is_blank(fields, name)) {
                 problems.add(&fields.path(name), "is required");

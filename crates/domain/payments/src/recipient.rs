@@ -17,8 +17,8 @@ use crate::{
     payout::Payout,
     ports::PaymentReads,
     rails::Rails,
+    requested_pairing::RequestedPairing,
     status::Status,
-    way::Way,
 };
 
 /// Members that say where the money goes. A route that asks for none of them still needs one.
@@ -159,13 +159,13 @@ fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Pro
     let payout: Map<String, Value> = entered.iter().map(text).collect();
     let body = json!({ "payout": payout });
     let mut problems = Problems::new();
-    let way = Way {
+    let pairing = RequestedPairing {
         kind: Some(PaymentType::Withdrawal),
         method: Some(route.method),
         currency: Some(route.currency),
         partner: false,
     };
-    let read = Payout::of_request(&Fields::of_body(&body)?, way, &mut problems);
+    let read = Payout::of_request(&Fields::of_body(&body)?, pairing, &mut problems);
     if let Some(payout) = &read {
         payout.judge_by(route, &mut problems);
     }

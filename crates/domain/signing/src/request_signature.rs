@@ -41,7 +41,7 @@ impl SignatureHeaders<'_> {
 /// Why a signed request is refused, by the error codes of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureProblem {
-    /// `SIGNATURE_MISSING`: the named header is not there.
+    /// `SIGNATURE_MISSING`: the named header is not there, or has nothing in it.
     #[error("header {0} is required")]
     Missing(&'static str),
     /// `SIGNATURE_INVALID`: a header has not the form it must have.
@@ -72,7 +72,9 @@ pub struct SignatureClaim<'a> {
 impl<'a> SignatureClaim<'a> {
     /// Reads the headers of a request that arrived at `now`.
     pub fn parse(headers: &SignatureHeaders<'a>, now: Timestamp) -> Result<Self, SignatureProblem> {
-        let required = |name, value: Option<&'a str>| value.ok_or(SignatureProblem::Missing(name));
+        let required = |name, value: Option<&'a str>| {
+            value.filter(|text| !text.is_empty()).ok_or(SignatureProblem::Missing(name))
+        };
         required("X-Merchant-Id", headers.merchant_id)?;
         let timestamp = required("X-Timestamp", headers.timestamp)?;
         let nonce = required("X-Nonce", headers.nonce)?;
@@ -280,6 +282,16 @@ mod tests {
         for (name, headers) in cases {
             assert_eq!(judge(&headers), Err(SignatureProblem::Missing(name)));
         }
+        let empty = [
+            ("X-Merchant-Id", SignatureHeaders { merchant_id: Some(""), ..all }),
+            ("X-Timestamp", SignatureHeaders { timestamp: Some(""), ..all }),
+            ("X-Nonce", SignatureHeaders { nonce: Some(""), ..all }),
+            ("X-Signature-Version", SignatureHeaders { version: Some(""), ..all }),
+            ("X-Signature", SignatureHeaders { signature: Some(""), ..all }),
+        ];
+        for (name, headers) in empty {
+            assert_eq!(judge(&headers), Err(SignatureProblem::Missing(name)));
+        }
     }
 
     #[test]
@@ -296,7 +308,7 @@ mod tests {
             let signature = signed(&timestamp, "nonce-0001");
             assert_eq!(judge(&headers(&timestamp, "nonce-0001", &signature)), expected, "{offset}");
         }
-        for timestamp in ["", "now", "1763683200.0", "-1", "+1763683200", " 1763683200", "1763683200000"] {
+        for timestamp in ["now", "1763683200.0", "-1", "+1763683200", " 1763683200", "1763683200000"] {
             let signature = signed(timestamp, "nonce-0001");
             let judged = judge(&headers(timestamp, "nonce-0001", &signature));
             assert_eq!(judged, Err(SignatureProblem::TimestampOutOfWindow), "{timestamp:?}");

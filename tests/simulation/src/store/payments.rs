@@ -74,7 +74,7 @@ impl PaymentReads for MemoryStore {
     ) -> Result<Option<KeptRow>, StoreUnavailable> {
         give_way().await;
         let contents = self.contents();
-        let kept = contents.kept(&(tenant, audience, key.as_str().to_owned()), now);
+        let kept = contents.kept(&audience.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptRow {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),

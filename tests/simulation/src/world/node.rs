@@ -9,9 +9,9 @@ use quipu_kernel::{
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls, StoreUnavailable};
 use quipu_payments::{
     AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
-    DecideError, DecidePayment, Draft, HearRail, ManualDecision, MoneyReads as _, Once, Payment, RailEvent,
-    Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm, Resolution,
-    ResolveReceipt, SettlePayment,
+    DecideError, DecidePayment, Draft, HearRail, KeyedRequest, ManualDecision, MoneyReads as _, Payment,
+    RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm,
+    Resolution, ResolveReceipt, SettlePayment,
 };
 use serde_json::{Value, json};
 
@@ -126,8 +126,8 @@ impl Node {
         };
         let outcome = if wish.keyed {
             let key = format!("key-{number}").parse::<IdempotencyKey>().expect("printable");
-            let once = Once { key, body_hash: format!("hash-{number}"), form: Arc::new(Form) };
-            let answered = self.create.run_once(creation, once).await;
+            let asked = KeyedRequest { key, body_hash: format!("hash-{number}"), form: Arc::new(Form) };
+            let answered = self.create.run_keyed(creation, asked).await;
             answered.map(|answered| answered.answer)
         } else {
             let made = self.create.run(creation).await;

@@ -6,9 +6,9 @@ use quipu_merchants::ApiVersion;
 use quipu_signing::{ApiKey, ApiKeyProblem};
 
 use super::{
+    credential_header::CredentialHeader,
     identity::{Authority, Caller},
     permit_lookup,
-    sent::Sent,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
@@ -21,12 +21,12 @@ pub(super) async fn authenticate(
     request: &HttpRequest,
     now: Timestamp,
 ) -> Result<Caller, ApiError> {
-    let key = match Sent::read(request, &X_API_KEY) {
-        Sent::Nothing | Sent::Text("") => {
+    let key = match CredentialHeader::read(request, &X_API_KEY) {
+        CredentialHeader::Nothing | CredentialHeader::Text("") => {
             return Err(ApiError::refused(ErrorCode::ApiKeyMissing, "header X-API-Key is required"));
         }
-        Sent::Text(text) => ApiKey::parse(text)?,
-        Sent::Unusable => return Err(ApiKeyProblem::Malformed.into()),
+        CredentialHeader::Text(text) => ApiKey::parse(text)?,
+        CredentialHeader::Unusable => return Err(ApiKeyProblem::Malformed.into()),
     };
 
     let mut found = None;

@@ -1,7 +1,7 @@
 //! What calls are counted against.
 
 use actix_web::HttpRequest;
-use quipu_merchants::{BudgetKind, Verdict};
+use quipu_merchants::{BudgetKind, RateVerdict};
 
 use super::{Provider, identity::Caller};
 use crate::{
@@ -10,19 +10,19 @@ use crate::{
 };
 
 /// Counts a call of an authenticated merchant.
-pub(crate) async fn charge_call(state: &AppState, caller: &Caller, kind: BudgetKind) -> Verdict {
+pub(crate) async fn charge_call(state: &AppState, caller: &Caller, kind: BudgetKind) -> RateVerdict {
     let budget = state.settings.limits.of_key(kind, caller.rate_limits());
     state.services.limiter.take(budget, caller.subject()).await
 }
 
 /// Counts a verified callback against its rail.
-pub(crate) async fn charge_callback(state: &AppState, provider: &Provider) -> Verdict {
+pub(crate) async fn charge_callback(state: &AppState, provider: &Provider) -> RateVerdict {
     state.services.limiter.take(state.settings.limits.of_callbacks(), provider.rail()).await
 }
 
 /// Counts a call against the client's address. Failures of authentication are counted like this; successes are neither
 /// counted nor refused, so a good key works from an address that others misuse.
-pub(crate) async fn charge_address(state: &AppState, request: &HttpRequest, kind: BudgetKind) -> Verdict {
+pub(crate) async fn charge_address(state: &AppState, request: &HttpRequest, kind: BudgetKind) -> RateVerdict {
     let budget = state.settings.limits.of_address(kind);
     state.services.limiter.take(budget, &address_of(state, request)).await
 }

@@ -2,21 +2,21 @@
 
 mod api_key;
 mod bearer;
+mod credential_header;
 mod identity;
 mod limit;
 mod operator;
 mod provider;
-mod sent;
 mod signature;
 
 use actix_web::{HttpRequest, http::header};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 
+use credential_header::CredentialHeader;
 pub(crate) use identity::Caller;
 pub(crate) use limit::{address_of, charge_address, charge_call, charge_callback};
 pub(crate) use operator::Staff;
 pub(crate) use provider::Provider;
-use sent::Sent;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 
 use crate::{error::ApiError, lookups::Asked, state::AppState};
@@ -89,12 +89,12 @@ pub(crate) async fn tenant_named_by_staff(
 
 /// What follows `Bearer` in `Authorization` (RFC 6750); the word's case does not matter (RFC 9110, section 11.1).
 fn bearer_text(request: &HttpRequest) -> Option<&str> {
-    match Sent::read(request, &header::AUTHORIZATION) {
-        Sent::Nothing => None,
-        Sent::Text(value) => {
+    match CredentialHeader::read(request, &header::AUTHORIZATION) {
+        CredentialHeader::Nothing => None,
+        CredentialHeader::Text(value) => {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim())
         }
-        Sent::Unusable => Some(""),
+        CredentialHeader::Unusable => Some(""),
     }
 }

@@ -9,9 +9,9 @@ use quipu_merchants::{ApiVersion, HmacCredential, KeyEnvelope};
 use quipu_signing::{SignatureClaim, SignatureHeaders, SignatureProblem};
 
 use super::{
+    credential_header::CredentialHeader,
     identity::{Authority, Caller},
     permit_lookup,
-    sent::Sent,
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
@@ -38,7 +38,7 @@ pub(crate) async fn claim<'a>(
     request: &'a HttpRequest,
     now: Timestamp,
 ) -> Result<Claimed<'a>, ApiError> {
-    let header = |name| Sent::read(request, &HeaderName::from_static(name)).or_empty();
+    let header = |name| CredentialHeader::read(request, &HeaderName::from_static(name)).or_malformed();
     let headers = SignatureHeaders {
         merchant_id: header("x-merchant-id"),
         timestamp: header("x-timestamp"),

@@ -6,7 +6,7 @@ use quipu_merchants::AuditRecord;
 use quipu_payments::{AdjustError, Answered};
 use serde_json::{Value, json};
 
-use super::{checked, existing_merchant, once::OperatorOnce, tenant_of};
+use super::{checked, existing_merchant, keyed_call::KeyedCall, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -25,27 +25,27 @@ struct Adjustment {
 
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
 pub(crate) async fn adjust(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let adjustment = parse(merchant, &call.json()?)?;
+    let merchant = existing_merchant(&call).await?.id;
+    let adjustment = parse(merchant, &call.json().await?)?;
     let Some(key) = kept_answer::idempotency_key(&call)? else {
         let (answer, audit) = prepare(&call, &staff, &adjustment)?;
         apply(&call, &adjustment, audit, None).await?;
         return kept_answer::send(Answered { answer, replayed: false });
     };
-    let once = OperatorOnce::new(&call, adjustment.tenant, key);
-    if let Some(repeated) = once.repeat().await? {
+    let keyed = KeyedCall::new(&call, adjustment.tenant, key).await?;
+    if let Some(repeated) = keyed.repeat().await? {
         return kept_answer::send(repeated);
     }
     let (answer, audit) = prepare(&call, &staff, &adjustment)?;
-    let applied = apply(&call, &adjustment, audit, Some(once.record(&answer))).await;
+    let applied = apply(&call, &adjustment, audit, Some(keyed.record(&answer))).await;
     match applied {
         Ok(()) => kept_answer::send(Answered { answer, replayed: false }),
         Err(AdjustError::IdempotencyKeyUsed) => {
-            let repeated = once.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
+            let repeated = keyed.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
             kept_answer::send(repeated)
         }
         Err(error @ AdjustError::Store(_)) => Err(error.into()),
-        Err(error) => kept_answer::send(once.keep(&error.into()).await?),
+        Err(error) => kept_answer::send(keyed.keep(&error.into()).await?),
     }
 }
 

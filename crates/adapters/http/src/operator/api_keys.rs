@@ -16,8 +16,8 @@ use crate::{
 
 /// `POST /operator/v1/merchants/{id}/api-keys`
 pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let new = parse(merchant, &call.json()?, call.now)?;
+    let merchant = existing_merchant(&call).await?.id;
+    let new = parse(merchant, &call.json().await?, call.now)?;
     let issued = call.state.onboarding.issue_api_key(new, staff.actor()).await?;
     let mut shown = shown(&issued.record);
     shown["key"] = json!(issued.secret.expose());
@@ -30,7 +30,7 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
     let page = checked(Some(page), problems)?;
-    let mut keys = call.state.services.directory.api_keys(existing_merchant(&call).await?).await?;
+    let mut keys = call.state.services.directory.api_keys(existing_merchant(&call).await?.id).await?;
     keys.retain(|key| created.contains(key.created_at));
     // A merchant has few keys, so a page is cut from all of them.
     let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);

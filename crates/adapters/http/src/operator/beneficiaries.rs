@@ -12,15 +12,15 @@ use crate::{
 
 /// `POST /operator/v1/merchants/{id}/beneficiaries`
 pub(crate) async fn add(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let mut beneficiary = Beneficiary::parse(merchant, &call.json()?, call.now)?;
+    let merchant = existing_merchant(&call).await?.id;
+    let mut beneficiary = Beneficiary::parse(merchant, &call.json().await?, call.now)?;
     beneficiary.id = call.state.onboarding.add_beneficiary(beneficiary.clone(), staff.actor()).await?;
     envelope::one(beneficiary.shown())
 }
 
 /// `GET /operator/v1/merchants/{id}/beneficiaries`
 pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));

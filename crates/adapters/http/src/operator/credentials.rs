@@ -3,7 +3,7 @@
 use quipu_kernel::{Fields, Problems};
 use serde_json::json;
 
-use super::{checked, merchant_of, of_part, tenant_of};
+use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -13,8 +13,8 @@ use crate::{
 
 /// `POST /operator/v1/merchants/{id}/hmac-credentials`
 pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
-    let merchant = merchant_of(&call)?;
-    let body = call.json()?;
+    let merchant = existing_merchant(&call).await?.id;
+    let body = call.json().await?;
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
     let tenant = checked(tenant, problems)?;

@@ -5,7 +5,7 @@ use quipu_kernel::Tenant;
 use quipu_payments::{Answered, DecideError, Doing};
 use serde_json::{Value, json};
 
-use super::once::OperatorOnce;
+use super::keyed_call::KeyedCall;
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -16,7 +16,7 @@ use crate::{
 /// A decision on its way: who makes it, and under which key.
 pub(super) struct Deciding<'a> {
     pub(super) doing: Doing<'a>,
-    once: Option<OperatorOnce>,
+    keyed: Option<KeyedCall>,
 }
 
 impl<'a> Deciding<'a> {
@@ -29,29 +29,31 @@ impl<'a> Deciding<'a> {
         let entropy = call.state.services.entropy.as_ref();
         let doing = Doing { entropy, at: call.now, actor: staff.actor() };
         let Some(key) = kept_answer::idempotency_key(call)? else {
-            return Ok(Ok(Self { doing, once: None }));
+            return Ok(Ok(Self { doing, keyed: None }));
         };
-        let once = OperatorOnce::new(call, tenant, key);
-        match once.repeat().await? {
+        let keyed = KeyedCall::new(call, tenant, key).await?;
+        match keyed.repeat().await? {
             Some(repeated) => Ok(Err(repeated)),
-            None => Ok(Ok(Self { doing, once: Some(once) })),
+            None => Ok(Ok(Self { doing, keyed: Some(keyed) })),
         }
     }
 
     /// What is kept of the answer with this data, in the commit of the decision.
     pub(super) fn keeps(&self, data: &Value) -> Option<IdempotencyRecord> {
-        self.once.as_ref().map(|once| once.record(&answer(data)))
+        self.keyed.as_ref().map(|keyed| keyed.record(&answer(data)))
     }
 
     /// Sends what came of it. A refusal by the state of things is kept too.
     pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Outcome {
-        match (decided, self.once) {
+        match (decided, self.keyed) {
             (Ok(data), _) => kept_answer::send(Answered { answer: answer(&data), replayed: false }),
-            (Err(DecideError::IdempotencyKeyUsed), Some(once)) => {
-                let repeated = once.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
+            (Err(DecideError::IdempotencyKeyUsed), Some(keyed)) => {
+                let repeated = keyed.repeat().await?.ok_or_else(ApiError::idempotency_key_in_use)?;
                 kept_answer::send(repeated)
             }
-            (Err(error), Some(once)) if is_kept(&error) => kept_answer::send(once.keep(&error.into()).await?),
+            (Err(error), Some(keyed)) if is_kept(&error) => {
+                kept_answer::send(keyed.keep(&error.into()).await?)
+            }
             (Err(error), _) => Err(error.into()),
         }
     }

@@ -36,8 +36,8 @@ pub(crate) async fn give_back(call: Call, staff: Staff) -> Outcome {
 }
 
 async fn decide(call: Call, staff: Staff, decision: ManualDecision) -> Outcome {
-    let (reason, rail_reference) = parse(&call.optional_json()?)?;
     let payment = found(&call).await?;
+    let (reason, rail_reference) = parse(&call.optional_json().await?)?;
     let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {
         Ok(deciding) => deciding,
         Err(repeated) => return kept_answer::send(repeated),

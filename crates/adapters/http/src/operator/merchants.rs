@@ -7,7 +7,7 @@ use quipu_merchants::{
 };
 use serde_json::{Value, json};
 
-use super::{checked, merchant_of, tenant_of};
+use super::{checked, existing_merchant, tenant_of};
 use crate::{
     call::{Call, Outcome},
     caller::Staff,
@@ -20,7 +20,7 @@ const MAX_NAME: usize = 255;
 
 /// `POST /operator/v1/merchants`
 pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
-    let new = parse_new(&call.json()?)?;
+    let new = parse_new(&call.json().await?)?;
     let (merchant, _) = call.state.onboarding.create_merchant(new, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
@@ -43,28 +43,24 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 
 /// `GET /operator/v1/merchants/{id}`
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
-    let merchant = call.state.services.directory.merchant(merchant_of(&call)?).await?;
-    envelope::one(shown(&call.state, &merchant.ok_or_else(ApiError::merchant_not_found)?)?)
+    envelope::one(shown(&call.state, &existing_merchant(&call).await?)?)
 }
 
 /// `PATCH /operator/v1/merchants/{id}`. The version is changed by `switch`, which issues credentials.
 pub(crate) async fn change(call: Call, staff: Staff) -> Outcome {
-    let id = merchant_of(&call)?;
-    let (patch, version) = parse_patch(&call.json()?)?;
-    if let Some(version) = version {
-        let merchant = call.state.services.directory.merchant(id).await?;
-        if merchant.ok_or_else(ApiError::merchant_not_found)?.api_version != version {
-            return Err(ApiError::validation("api_version", "is changed by the operation switch"));
-        }
+    let merchant = existing_merchant(&call).await?;
+    let (patch, version) = parse_patch(&call.json().await?)?;
+    if version.is_some_and(|version| version != merchant.api_version) {
+        return Err(ApiError::validation("api_version", "is changed by the operation switch"));
     }
-    let merchant = call.state.onboarding.change_merchant(id, patch, staff.actor()).await?;
+    let merchant = call.state.onboarding.change_merchant(merchant.id, patch, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
 
 /// `POST /operator/v1/merchants/{id}/rotate-webhook-secret`
 pub(crate) async fn rotate_webhook_secret(call: Call, staff: Staff) -> Outcome {
-    let merchant = merchant_of(&call)?;
-    let body = call.json()?;
+    let merchant = existing_merchant(&call).await?.id;
+    let body = call.json().await?;
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
     let tenant = checked(tenant, problems)?;
@@ -74,8 +70,8 @@ pub(crate) async fn rotate_webhook_secret(call: Call, staff: Staff) -> Outcome {
 
 /// `POST /operator/v1/merchants/{id}/switch`
 pub(crate) async fn switch(call: Call, staff: Staff) -> Outcome {
-    let merchant = merchant_of(&call)?;
-    let body = call.json()?;
+    let merchant = existing_merchant(&call).await?.id;
+    let body = call.json().await?;
     let mut problems = Problems::new();
     let version = Fields::of_body(&body)?.required_parsed::<ApiVersion>("api_version", &mut problems);
     let version = checked(version, problems)?;

@@ -8,9 +8,9 @@ pub(crate) mod beneficiaries;
 pub(crate) mod credentials;
 mod decided;
 pub(crate) mod decisions;
+mod keyed_call;
 pub(crate) mod ledger;
 pub(crate) mod merchants;
-mod once;
 pub(crate) mod operators;
 pub(crate) mod page;
 pub(crate) mod payments;
@@ -21,7 +21,7 @@ pub(crate) mod tickets;
 pub(crate) mod webhooks;
 
 use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp};
-use quipu_merchants::DirectoryError;
+use quipu_merchants::{DirectoryError, Merchant};
 
 use crate::{call::Call, code::ErrorCode, error::ApiError};
 
@@ -30,11 +30,11 @@ fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {
     call.merchant_id().ok_or_else(ApiError::merchant_not_found)
 }
 
-/// The merchant that the path names, which must exist.
-async fn existing_merchant(call: &Call) -> Result<MerchantId, ApiError> {
-    let id = merchant_of(call)?;
-    let found = call.state.services.directory.merchant(id).await?;
-    found.map(|merchant| merchant.id).ok_or_else(ApiError::merchant_not_found)
+/// The merchant that the path names, which must exist. Whoever takes a body asks for it after this, so that nobody sends one
+/// about a merchant who does not exist.
+async fn existing_merchant(call: &Call) -> Result<Merchant, ApiError> {
+    let found = call.state.services.directory.merchant(merchant_of(call)?).await?;
+    found.ok_or_else(ApiError::merchant_not_found)
 }
 
 /// The merchant of the path in the environment of the body.

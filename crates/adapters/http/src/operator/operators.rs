@@ -14,7 +14,7 @@ use crate::{
 
 /// `POST /operator/v1/operators`; the token is in this answer and nowhere else.
 pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
-    let body = call.json()?;
+    let body = call.json().await?;
     let fields = Fields::of_body(&body)?;
     let mut problems = Problems::new();
     let name = fields.required_text("name", 255, &mut problems).map(str::to_owned);

@@ -21,14 +21,14 @@ const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
 
 /// `GET /operator/v1/merchants/{id}/page`
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     shown(&call, merchant).await
 }
 
 /// `PUT /operator/v1/merchants/{id}/page`: sets all of it; what is left out is the gateway's own again.
 pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let (page, file) = parse(&call.json()?)?;
+    let merchant = existing_merchant(&call).await?.id;
+    let (page, file) = parse(&call.json().await?)?;
     // Pictures are drawn where nobody waits for the thread.
     let drawn = match file {
         Some(file) => {
@@ -44,7 +44,7 @@ pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
 
 /// `DELETE /operator/v1/merchants/{id}/page`
 pub(crate) async fn delete(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     set(&call, &staff, merchant, None).await
 }
 
@@ -56,17 +56,10 @@ async fn set(
 ) -> Outcome {
     let store = &call.state.services.pages.store;
     let before = store.merchant_page(merchant).await?;
-    let audit = call.state.onboarding.audit_of_page(
-        merchant,
-        (audited(before.as_ref()), audited(page.as_ref().map(|(page, _)| page))),
-        staff.actor(),
-    );
+    let after = page.as_ref().map(|(page, _)| page);
+    let audit = call.state.onboarding.audit_of_page(merchant, (before.as_ref(), after), staff.actor());
     store.set_merchant_page(merchant, page, audit).await?;
     shown(call, merchant).await
-}
-
-fn audited(page: Option<&MerchantPage>) -> Value {
-    page.map_or(Value::Null, |page| json!({ "name": page.name, "accent": page.accent, "logo": page.logo }))
 }
 
 async fn shown(call: &Call, merchant: MerchantId) -> Outcome {

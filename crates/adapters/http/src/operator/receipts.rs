@@ -42,13 +42,13 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 
 /// `POST /operator/v1/receipts/{receipt_id}/resolve`
 pub(crate) async fn resolve(call: Call, staff: Staff) -> Outcome {
-    let body = call.json()?;
-    let mut problems = Problems::new();
-    let action = Fields::of_body(&body)?.required_parsed::<Resolution>("action", &mut problems);
-    let action = checked(action, problems)?;
     let receipt = call.state.services.money.receipt(call.segment("receipt_id")).await?;
     let missing = || ApiError::refused(ErrorCode::ReceiptNotFound, "there is no such receipt");
     let receipt = receipt.ok_or_else(missing)?;
+    let body = call.json().await?;
+    let mut problems = Problems::new();
+    let action = Fields::of_body(&body)?.required_parsed::<Resolution>("action", &mut problems);
+    let action = checked(action, problems)?;
     let tenant = receipt.tenant.unwrap_or(UNKNOWN_TENANT);
     let deciding = match Deciding::begin(&call, &staff, tenant).await? {
         Ok(deciding) => deciding,

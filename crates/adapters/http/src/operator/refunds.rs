@@ -18,8 +18,8 @@ const MAX_TICKET: usize = 64;
 
 /// `POST /operator/v1/payments/{payment_id}/refunds`
 pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
-    let order = parse(&call.json()?)?;
     let payment = found(&call).await?;
+    let order = parse(&call.json().await?)?;
     let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {
         Ok(deciding) => deciding,
         Err(repeated) => return kept_answer::send(repeated),

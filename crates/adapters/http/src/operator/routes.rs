@@ -12,16 +12,16 @@ use crate::{
 
 /// `GET /operator/v1/merchants/{id}/routes`
 pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     let routes = call.state.services.directory.routes(merchant).await?;
     envelope::one(json!({ "routes": &routes[..] }))
 }
 
 /// `PUT /operator/v1/merchants/{id}/routes`
 pub(crate) async fn replace(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     let rails = &call.state.services.rails;
-    let routes = parse_routes(&call.json()?, |rail| rails.knows(rail))?;
+    let routes = parse_routes(&call.json().await?, |rail| rails.knows(rail))?;
     let shown = json!({ "routes": routes });
     call.state.onboarding.put_routes(merchant, routes, staff.actor()).await?;
     envelope::one(shown)

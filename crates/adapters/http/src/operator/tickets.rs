@@ -103,23 +103,33 @@ pub(crate) async fn comments(call: Call, _staff: Staff) -> Outcome {
 
 /// `POST /operator/v1/tickets/{id}/assign`
 pub(crate) async fn assign(call: Call, staff: Staff) -> Outcome {
-    let assignee = parse_assignment(&call.json()?)?;
-    let ticket = call.state.services.tickets.assign(&ticket_id(&call)?, assignee, &staff.actor()).await?;
+    let id = existing_ticket(&call).await?;
+    let assignee = parse_assignment(&call.json().await?)?;
+    let ticket = call.state.services.tickets.assign(&id, assignee, &staff.actor()).await?;
     envelope::one(SupportTicket::of(&ticket))
 }
 
 /// `POST /operator/v1/tickets/{id}/status`
 pub(crate) async fn set_status(call: Call, staff: Staff) -> Outcome {
-    let draft = MoveDraft::parse(&call.json()?)?;
-    let ticket = call.state.services.tickets.set_status(&ticket_id(&call)?, &draft, &staff.actor()).await?;
+    let id = existing_ticket(&call).await?;
+    let draft = MoveDraft::parse(&call.json().await?)?;
+    let ticket = call.state.services.tickets.set_status(&id, &draft, &staff.actor()).await?;
     envelope::one(SupportTicket::of(&ticket))
 }
 
 /// `POST /operator/v1/tickets/{id}/comments`
 pub(crate) async fn say(call: Call, staff: Staff) -> Outcome {
-    let draft = ReplyDraft::parse(&call.json()?)?;
-    let entry = call.state.services.tickets.say(&ticket_id(&call)?, draft, &staff.actor()).await?;
+    let id = existing_ticket(&call).await?;
+    let draft = ReplyDraft::parse(&call.json().await?)?;
+    let entry = call.state.services.tickets.say(&id, draft, &staff.actor()).await?;
     envelope::one(EntryRecord::of(&entry))
+}
+
+/// The same, which must exist before anybody sends what is to be done with it.
+async fn existing_ticket(call: &Call) -> Result<TicketId, ApiError> {
+    let id = ticket_id(call)?;
+    call.state.services.tickets.any_ticket(&id).await?;
+    Ok(id)
 }
 
 /// The ticket that the path names; what is no identifier names none.

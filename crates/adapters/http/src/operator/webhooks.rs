@@ -11,8 +11,8 @@ use crate::{
 
 /// `POST /operator/v1/merchants/{id}/webhooks`
 pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
-    let body = call.json()?;
+    let merchant = existing_merchant(&call).await?.id;
+    let body = call.json().await?;
     let mut problems = Problems::new();
     let tenant = tenant_of(merchant, &Fields::of_body(&body)?, &mut problems);
     let judged_for = tenant.unwrap_or(Tenant::new(merchant, Environment::Test));
@@ -25,7 +25,7 @@ pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
 
 /// `GET /operator/v1/merchants/{id}/webhooks`
 pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
-    let merchant = existing_merchant(&call).await?;
+    let merchant = existing_merchant(&call).await?.id;
     let (query, mut problems) = (call.query()?, Problems::new());
     let environment = query.parsed("environment", &mut problems).unwrap_or(Environment::Live);
     endpoints::list_for(&call, Tenant::new(merchant, environment), &query, problems).await

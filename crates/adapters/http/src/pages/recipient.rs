@@ -28,7 +28,7 @@ pub(crate) async fn handle(call: Call) -> Outcome {
 
 async fn fill(call: &Call) -> Outcome {
     let visit = Visit::of(call).await?;
-    let values: BTreeMap<String, String> = call.form()?.into_members();
+    let values: BTreeMap<String, String> = call.form().await?.into_members();
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     match call.state.services.pages.recipients.run(tenant, &id, &values).await {
         Ok(()) => Ok(see_page(&visit.place())),

@@ -30,7 +30,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
         Err(error) => return instead(&call, error),
     };
     let mut problems = Problems::new();
-    let form = call.form()?;
+    let form = call.form().await?;
     let answer = form.text("decision", &mut problems).and_then(SchemeAnswer::parse);
     let Some(answer) = answer else {
         return Err(ApiError::validation("decision", "must be one of approve, decline, leave"));

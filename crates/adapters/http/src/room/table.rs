@@ -12,7 +12,7 @@ use crate::{
     caller::Provider,
     code::ErrorCode,
     deprecation::Deprecation,
-    door::{Door, Needs},
+    door::{Door, Judge, Needs},
     envelope,
     error::ApiError,
     openapi::op,
@@ -47,7 +47,7 @@ fn asked_for(call: &Call) -> Result<(), ApiError> {
 
 async fn ticket(call: Call) -> Outcome {
     asked_for(&call)?;
-    envelope::json(StatusCode::CREATED, &json!({ "success": true, "data": call.optional_json()? }))
+    envelope::json(StatusCode::CREATED, &json!({ "success": true, "data": call.optional_json().await? }))
 }
 
 async fn page(call: Call) -> Outcome {
@@ -77,9 +77,11 @@ async fn upload(mut call: Call) -> Outcome {
 /// Repeats a form.
 async fn form(call: Call) -> Outcome {
     let mut problems = quipu_kernel::Problems::new();
-    let name = call.form()?.text("recipient_name", &mut problems).map(str::to_owned);
+    let name = call.form().await?.text("recipient_name", &mut problems).map(str::to_owned);
     envelope::one(json!({ "recipient_name": name }))
 }
+
+const JUDGE: Judge = Judge { head: |call| judge(call).map(|_| ()), whole: |call, _| judge(call) };
 
 fn judge(call: &Call) -> Result<Provider, ApiError> {
     match call.request.headers().get("x-secret") {
@@ -96,7 +98,7 @@ macro_rules! doors {
         [
             Door::Public(run!($handler, call)),
             Door::Visitor(run!($handler, call)),
-            Door::Callback(judge, |call, _| -> Running { Box::pin($handler(call)) }),
+            Door::Callback(JUDGE, |call, _| -> Running { Box::pin($handler(call)) }),
             Door::ApiKey(needs, |call, _| -> Running { Box::pin($handler(call)) }),
             Door::KeyOrToken(needs, |call, _| -> Running { Box::pin($handler(call)) }),
             Door::Scoped(needs, |call, _| -> Running { Box::pin($handler(call)) }),
@@ -130,8 +132,8 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
     rows.push(row("POST", "/form", Door::Visitor(run!(form, call))).reads(Intake::Form));
     let upload = row("PUT", "/upload", Door::Visitor(run!(upload, call))).family_of(Family::Ticket);
     rows.push(upload.reads(Intake::Stream(100_000)));
-    let whole = Door::Callback(judge, |call, _| -> Running {
-        Box::pin(async move { Ok(HttpResponse::Ok().body(call.body)) })
+    let whole = Door::Callback(JUDGE, |call, _| -> Running {
+        Box::pin(async move { Ok(HttpResponse::Ok().body(call.body().await?)) })
     });
     rows.push(row("POST", "/raw", whole).reads(Intake::Whole(1000)));
     rows.into_iter().map(|row| &*Box::leak(Box::new(row))).collect()

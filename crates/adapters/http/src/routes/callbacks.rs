@@ -12,7 +12,7 @@ use crate::{
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[RouteRow] = &[
-    row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::judge, run!(callbacks::handle, call, provider)))
+    row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::JUDGE, run!(callbacks::handle, call, provider)))
         .reads(Intake::Whole(callbacks::MOST_BYTES))
         .doc(op("tellOfPayment", "What a payment provider tells, by the page RAIL-PROTOCOL").takes("Callback").shows(Data("CallbackHeard")).refuses(&[ErrorCode::RouteNotFound])),
 ];

@@ -92,7 +92,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::get, call, staff)))
         .doc(op("getRoutes", "All routes of a merchant").shows(Data("Routes")).refuses(NOT_FOUND)),
     row("PUT", "/operator/v1/merchants/{id}/routes", Door::Staff(Role::Admin, run!(operator::routes::replace, call, staff)))
-        .doc(op("replaceRoutes", "Replace all routes of a merchant").takes("Routes").shows(Data("Routes")).refuses(NOT_FOUND)),
+        .doc(op("replaceRoutes", "Replace all routes of a merchant").takes("RoutesDraft").shows(Data("Routes")).refuses(NOT_FOUND)),
     row("PUT", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::put, call, staff)))
         .doc(op("setMerchantPage", "Set what a merchant's hosted pages show; what is left out is unset").takes("MerchantPageChange").shows(Data("MerchantPage")).refuses(NOT_FOUND)),
     row("GET", "/operator/v1/merchants/{id}/page", Door::Staff(Role::Admin, run!(operator::page::get, call, staff)))

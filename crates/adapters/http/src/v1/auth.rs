@@ -19,7 +19,7 @@ const MAX_SECONDS: u64 = 3600;
 
 /// `POST …/auth/token`, for an API key or a signed request alike.
 pub(crate) async fn token(call: Call, caller: Caller) -> Outcome {
-    let (scopes, lifetime) = parse(&call.optional_json()?)?;
+    let (scopes, lifetime) = parse(&call.optional_json().await?)?;
     let granted = caller.scopes();
     let scopes = scopes.unwrap_or_else(|| granted.clone());
     if let Some(missing) = scopes.iter().find(|scope| !granted.grants(*scope)) {

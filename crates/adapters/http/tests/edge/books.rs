@@ -64,7 +64,7 @@ impl PaymentReads for FakeBooks {
         now: Timestamp,
     ) -> Result<Option<KeptRow>, StoreUnavailable> {
         let contents = self.memory.contents();
-        let kept = contents.kept(&(tenant, audience, key.as_str().to_owned()), now);
+        let kept = contents.kept(&audience.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptRow {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),

@@ -10,7 +10,7 @@ use std::{
 
 use actix_web::{dev::ServerHandle, rt::System};
 use quipu_http::serve;
-use quipu_merchants::ApiVersion;
+use quipu_merchants::{ApiVersion, Role, Scopes};
 use quipu_signing::sign_request;
 use socket2::{Domain, Socket, Type};
 
@@ -240,13 +240,33 @@ async fn what_the_server_refuses_by_itself_has_our_shape() {
 #[actix_web::test]
 async fn nobody_is_told_to_continue_before_a_refusal() {
     let world = World::new();
-    let (_, key) = world.merchant_with_key().await;
+    let (merchant, key) = world.merchant_with_key().await;
+    let admin = world.operator(Role::Admin).await;
     let server = Running::start(&world);
     let expecting = |key: &str, length: usize| {
         post(key, length).replace("Host: x\r\n", "Host: x\r\nExpect: 100-continue\r\n")
     };
+    let (_, powerless) = world.key(merchant, Scopes::default()).await;
+    let staff = world.operator(Role::Viewer).await;
+    let to = |path: &str| expecting(&key, 100).replace("/api/v1/payments", path);
+    let by_staff = |path: &str, token: &str| {
+        let authorization = format!("Authorization: {token}");
+        to(path).replace(&format!("X-API-Key: {key}"), &authorization)
+    };
+    let payment = "pay_1763683200000_abcdefghjkmn";
+    let ticket = "00000000-0000-4000-8000-000000000000";
     for (head, expected) in [
         (expecting("nonsense", 100), 401),
+        (expecting(&powerless, 100), 403),
+        (expecting(&key, 100).replacen("POST", "DELETE", 1), 405),
+        (to(&format!("/api/v1/payments/{payment}/cancel")), 404),
+        (to(&format!("/api/v1/tickets/{ticket}/comments")), 404),
+        (to(&format!("/api/v1/tickets/{ticket}/close")), 404),
+        (to(&format!("/api/v1/webhooks/{ticket}/retry")), 404),
+        (to("/api/v1/providers/nobody/callbacks"), 404),
+        (by_staff("/operator/v1/merchants/999/adjustments", &staff), 403),
+        (by_staff("/operator/v1/merchants/999/adjustments", &admin), 404),
+        (by_staff(&format!("/operator/v1/payments/{payment}/refunds"), &admin), 404),
         (expecting(&key, 10 * 1024 * 1024), 413),
         (expecting(&key, 100).replace("/payments", "/nothing"), 404),
         (expecting(&key, 100).replace("application/json", "text/plain"), 415),
@@ -254,7 +274,7 @@ async fn nobody_is_told_to_continue_before_a_refusal() {
     ] {
         let mut stream = server.connect();
         stream.write_all(head.as_bytes()).expect("written");
-        assert_eq!(read_answer(&mut stream).0, expected);
+        assert_eq!(read_answer(&mut stream).0, expected, "{head}");
     }
     let body = deposit("r-1").to_string();
     let mut stream = server.connect();

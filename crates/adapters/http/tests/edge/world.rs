@@ -20,8 +20,9 @@ use quipu_http::{
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, Decision, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    NewOperator, Onboarding, RateLimiter, RateLimits, ReturnUrls, Role, Scope, Scopes, Verdict, Window,
+    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
+    NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls, Role, Scope,
+    Scopes, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
@@ -63,14 +64,14 @@ struct CountingLimiter(Mutex<HashMap<(BudgetKind, String), u32>>);
 
 #[async_trait]
 impl RateLimiter for CountingLimiter {
-    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> Decision<'a> {
+    fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a> {
         let limit = budget.windows().map(Window::limit).min().unwrap_or(0);
         let mut counts = self.0.lock().expect("no test panics with the lock");
         let count = counts.entry((budget.kind(), subject.to_owned())).or_default();
         let allowed = *count < limit;
         *count += u32::from(allowed);
         let (remaining, reset_epoch_seconds) = (limit - *count, NOW + 60);
-        Decision::Ready(Verdict {
+        RateDecision::Ready(RateVerdict {
             allowed,
             limit,
             remaining,
@@ -134,81 +135,62 @@ pub(crate) fn deposit(reference: &str) -> Value {
     })
 }
 
-impl World {
-    pub(crate) fn new() -> Self {
-        let directory = Arc::new(FakeDirectory::default());
-        let books = Arc::new(FakeBooks::default());
-        let clock = Arc::new(FakeClock(AtomicI64::new(NOW)));
-        let entropy = Arc::new(SystemEntropy);
-        let master = generate_master_key(&SystemEntropy);
-        let keyring = Arc::new(Keyring::from_base64(&master).expect("a master key"));
-        let minter = Arc::new(KeyringMinter::new(keyring.clone(), entropy.clone()));
-        let onboarding = Onboarding::new(directory.clone(), minter, clock.clone(), entropy.clone());
+/// What everything in the world is made of.
+struct Parts {
+    directory: Arc<FakeDirectory>,
+    books: Arc<FakeBooks>,
+    clock: Arc<FakeClock>,
+    entropy: Arc<SystemEntropy>,
+    keyring: Arc<Keyring>,
+}
+
+impl Parts {
+    fn services(&self) -> Services {
+        let Self { directory, books, clock, entropy, keyring } = self;
+        let (desk, money) = (Arc::new(EmptyDesk), Arc::new(NoMoney));
         let rails = Arc::new(Rails::new(vec![Arc::new(PatientRail)]));
-        let create = CreatePayment::new(
-            books.clone(),
-            books.clone(),
-            directory.clone(),
-            rails.clone(),
-            clock.clone(),
-            entropy.clone(),
-        );
-        let cancel = CancelPayment::new(books.clone(), books.clone(), clock.clone(), entropy.clone());
-        let desk = Arc::new(EmptyDesk);
-        let ports = TicketPorts {
-            commit: books.clone(),
-            reads: desk.clone(),
-            support: desk.clone(),
-            files: desk.clone(),
-            thumbnails: desk.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-        };
-        let money = Arc::new(NoMoney);
-        let decide = DecidePayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
-        let refund = RefundPayment::new(books.clone(), money.clone(), clock.clone(), entropy.clone());
         let hear = Arc::new(HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone()));
-        let resolve = ResolveReceipt::new(
-            books.clone(),
-            money.clone(),
-            directory.clone(),
-            clock.clone(),
-            entropy.clone(),
-        );
-        let pages = PageServices {
-            store: Arc::new(FakePages::default()),
-            links: Arc::new(PageLinks::new(PageKey::generate(&SystemEntropy), "https://gateway.example")),
-            recipients: Arc::new(FillRecipient::new(
+        Services {
+            webhooks: self.webhooks(),
+            decide: Arc::new(DecidePayment::new(
+                books.clone(),
+                money.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
+            refund: Arc::new(RefundPayment::new(
+                books.clone(),
+                money.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
+            resolve: Arc::new(ResolveReceipt::new(
+                books.clone(),
+                money.clone(),
+                directory.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
+            pages: self.pages(&rails, &hear),
+            hear,
+            money,
+            tickets: Arc::new(self.tickets(&desk)),
+            ticket_reads: desk.clone(),
+            support_reads: desk,
+            create: Arc::new(CreatePayment::new(
                 books.clone(),
                 books.clone(),
                 directory.clone(),
                 rails.clone(),
                 clock.clone(),
+                entropy.clone(),
             )),
-            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), hear.clone(), clock.clone())),
-            viewers: Arc::new(Viewers::default()),
-        };
-        let hooks = Arc::new(FakeHooks::default());
-        let endpoints = CreateEndpoint::new(hooks.clone(), keyring.clone(), clock.clone(), entropy.clone());
-        let webhooks = Webhooks {
-            create: Arc::new(endpoints),
-            endpoints: hooks.clone(),
-            log: hooks.clone(),
-            courier: hooks.clone(),
-            wake: hooks,
-        };
-        let services = Services {
-            webhooks,
-            decide: Arc::new(decide),
-            refund: Arc::new(refund),
-            resolve: Arc::new(resolve),
-            hear,
-            money,
-            tickets: Arc::new(TicketOffice::new(ports, TicketPeriods::default())),
-            ticket_reads: desk.clone(),
-            support_reads: desk,
-            create: Arc::new(create),
-            cancel: Arc::new(cancel),
+            cancel: Arc::new(CancelPayment::new(
+                books.clone(),
+                books.clone(),
+                clock.clone(),
+                entropy.clone(),
+            )),
             adjust: Arc::new(AdjustBalance::new(books.clone(), clock.clone())),
             payments: books.clone(),
             ledger: books.clone(),
@@ -216,16 +198,68 @@ impl World {
             directory: directory.clone(),
             commit: books.clone(),
             limiter: Arc::new(CountingLimiter::default()),
-            keyring,
-            entropy,
+            keyring: keyring.clone(),
+            entropy: entropy.clone(),
             clock: clock.clone(),
             rails,
             readiness: Arc::new(Ready),
             key_uses: Arc::new(KeyUses::new(directory.clone())),
-            pages,
             stop: Stop::never(),
+        }
+    }
+
+    fn tickets(&self, desk: &Arc<EmptyDesk>) -> TicketOffice {
+        let ports = TicketPorts {
+            commit: self.books.clone(),
+            reads: desk.clone(),
+            support: desk.clone(),
+            files: desk.clone(),
+            thumbnails: desk.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
         };
+        TicketOffice::new(ports, TicketPeriods::default())
+    }
+
+    fn pages(&self, rails: &Arc<Rails>, hear: &Arc<HearRail>) -> PageServices {
+        let Self { directory, books, clock, .. } = self;
+        let (commit, reads, directory) = (books.clone(), books.clone(), directory.clone());
+        let recipients = FillRecipient::new(commit, reads, directory, rails.clone(), clock.clone());
+        PageServices {
+            store: Arc::new(FakePages::default()),
+            links: Arc::new(PageLinks::new(PageKey::generate(&SystemEntropy), "https://gateway.example")),
+            recipients: Arc::new(recipients),
+            scheme: Arc::new(PlayScheme::new(books.clone(), books.clone(), hear.clone(), clock.clone())),
+            viewers: Arc::new(Viewers::default()),
+        }
+    }
+
+    fn webhooks(&self) -> Webhooks {
+        let hooks = Arc::new(FakeHooks::default());
+        let (keyring, clock, entropy) = (self.keyring.clone(), self.clock.clone(), self.entropy.clone());
+        Webhooks {
+            create: Arc::new(CreateEndpoint::new(hooks.clone(), keyring, clock, entropy)),
+            endpoints: hooks.clone(),
+            log: hooks.clone(),
+            courier: hooks.clone(),
+            wake: hooks,
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let directory = Arc::new(FakeDirectory::default());
+        let entropy = Arc::new(SystemEntropy);
+        let master = generate_master_key(&SystemEntropy);
+        let keyring = Arc::new(Keyring::from_base64(&master).expect("a master key"));
+        let clock = Arc::new(FakeClock(AtomicI64::new(NOW)));
+        let minter = Arc::new(KeyringMinter::new(keyring.clone(), entropy.clone()));
+        let onboarding = Onboarding::new(directory.clone(), minter, clock.clone(), entropy.clone());
+        let parts = Parts { directory, books: Arc::new(FakeBooks::default()), clock, entropy, keyring };
+        let services = parts.services();
         let settings = HttpSettings::new("https://gateway.example");
+        let Parts { directory, books, clock, .. } = parts;
         Self { directory, books, clock, onboarding, settings, services }
     }
 

@@ -57,7 +57,7 @@ impl PaymentReads for Store {
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<KeptRow>, StoreUnavailable> {
-        let key = key.as_str().to_owned();
+        let (tenant, _, key) = audience.answer_key(tenant, key);
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let found = kept_answers::table

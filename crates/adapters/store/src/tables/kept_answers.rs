@@ -18,8 +18,8 @@ pub(crate) struct AnswerLine<'a> {
 
 columns! {
     in "kept_answers" from (line: AnswerLine<'a>) {
-        merchant_id: i64 as BigInt = line.tenant.merchant().0;
-        environment: &'a str as Text = line.tenant.environment().as_str();
+        merchant_id: i64 as BigInt = line.record.audience.keeper(line.tenant).merchant().0;
+        environment: &'a str as Text = line.record.audience.keeper(line.tenant).environment().as_str();
         audience: &'a str as Text = line.record.audience.as_str();
         key: &'a str as Text = line.record.key.as_str();
         body_hash: &'a str as Text = &line.record.body_hash;

@@ -17,6 +17,7 @@ on_every_store! {
     a_refusal_is_kept_as_it_was_given,
     a_key_is_free_again_once_its_answer_expired,
     keys_of_merchant_and_operator_are_apart,
+    a_key_of_staff_is_the_same_for_every_merchant,
     what_expired_is_pruned,
 }
 
@@ -141,6 +142,19 @@ async fn keys_of_merchant_and_operator_are_apart(fixture: Fixture) {
         let change = Changes { idempotency: Some(record), ..Changes::new(tenant(1), START) };
         store.commit(change).await.expect("each has its own");
     }
+}
+
+async fn a_key_of_staff_is_the_same_for_every_merchant(fixture: Fixture) {
+    let store = fixture.any().await;
+    let mut record = record("one", given(200, ""));
+    record.audience = Audience::Operator;
+    let change =
+        |merchant| Changes { idempotency: Some(record.clone()), ..Changes::new(tenant(merchant), START) };
+    store.commit(change(1)).await.expect("kept");
+    assert_eq!(refusal(store.commit(change(2)).await), Refusal::IdempotencyKeyUsed);
+    let key = "one".parse().expect("a key");
+    let kept = store.kept_answer(tenant(3), Audience::Operator, &key, START).await.expect("read");
+    assert!(kept.is_some());
 }
 
 async fn what_expired_is_pruned(fixture: Fixture) {

@@ -135,7 +135,7 @@ impl FakeStore {
         let mut rows = self.rows();
         rows.nonces.extend(nonce.map(|nonce| nonce.value).filter(|value| contents.used(tenant, value)));
         if let Some((audience, key)) = key
-            && let Some(kept) = contents.kept(&(tenant, audience, key.as_str().to_owned()), START)
+            && let Some(kept) = contents.kept(&audience.answer_key(tenant, &key), START)
         {
             rows.kept.insert(key.as_str().to_owned(), kept.clone());
         }
@@ -209,7 +209,7 @@ impl PaymentReads for FakeStore {
         self.check()?;
         assert_eq!(audience, Audience::Merchant);
         let contents = self.memory.contents();
-        let kept = contents.kept(&(tenant, audience, key.as_str().to_owned()), now);
+        let kept = contents.kept(&audience.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptRow {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),

@@ -16,7 +16,10 @@ const MAX_REASON: usize = 500;
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let id = call.segment("id").parse().map_err(|_| ApiError::payment_not_found())?;
-    let reason = parse_reason(&call.optional_json()?)?;
+    // Whether it exists comes before the body, so that nobody sends one about a payment that is not theirs.
+    let found = call.state.services.payments.payment(caller.tenant(), &id).await?;
+    found.ok_or_else(ApiError::payment_not_found)?;
+    let reason = parse_reason(&call.optional_json().await?)?;
     let payment = call.state.services.cancel.run(caller.tenant(), &id, reason).await?;
     envelope::one(ShownPayment::of(&payment, &call.state.services.pages.links))
 }

@@ -22,7 +22,7 @@ struct Judgement {
 }
 
 pub(crate) async fn validate(call: Call, caller: Caller) -> Outcome {
-    let question = MethodQuestion::parse(&call.json()?)?;
+    let question = MethodQuestion::parse(&call.json().await?)?;
     let errors = judge_method(&question, caller.tenant(), &*call.state.services.directory).await?;
     envelope::one(Judgement { valid: errors.is_empty(), errors })
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
-    let draft = TicketDraft::parse(&call.json()?)?;
+    let draft = TicketDraft::parse(&call.json().await?)?;
     let ticket = call.state.services.tickets.open(caller.tenant(), draft).await?;
     envelope::created(TicketRecord::of(&ticket))
 }

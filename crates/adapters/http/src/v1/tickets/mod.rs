@@ -10,9 +10,16 @@ pub(crate) mod upload_url;
 
 use quipu_tickets::TicketId;
 
-use crate::{call::Call, error::ApiError};
+use crate::{call::Call, caller::Caller, error::ApiError};
 
 /// The ticket that the path names; what is no identifier names none.
 fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {
     call.segment("id").parse().map_err(|_| ApiError::ticket_not_found())
+}
+
+/// The same, which must be the caller's before anybody sends what is to be done with it.
+async fn existing_ticket(call: &Call, caller: &Caller) -> Result<TicketId, ApiError> {
+    let id = ticket_id(call)?;
+    let found = call.state.services.ticket_reads.ticket(caller.tenant(), &id).await?;
+    found.map(|_| id).ok_or_else(ApiError::ticket_not_found)
 }

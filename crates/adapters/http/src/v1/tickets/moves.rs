@@ -2,7 +2,7 @@
 
 use quipu_tickets::{TicketRecord, parse_closing_comment};
 
-use super::ticket_id;
+use super::existing_ticket;
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
@@ -10,13 +10,15 @@ use crate::{
 };
 
 pub(crate) async fn close(call: Call, caller: Caller) -> Outcome {
-    let comment = parse_closing_comment(&call.optional_json()?)?;
-    let ticket = call.state.services.tickets.close(caller.tenant(), &ticket_id(&call)?, comment).await?;
+    let id = existing_ticket(&call, &caller).await?;
+    let comment = parse_closing_comment(&call.optional_json().await?)?;
+    let ticket = call.state.services.tickets.close(caller.tenant(), &id, comment).await?;
     envelope::one(TicketRecord::of(&ticket))
 }
 
 pub(crate) async fn reopen(call: Call, caller: Caller) -> Outcome {
-    let comment = parse_closing_comment(&call.optional_json()?)?;
-    let ticket = call.state.services.tickets.reopen(caller.tenant(), &ticket_id(&call)?, comment).await?;
+    let id = existing_ticket(&call, &caller).await?;
+    let comment = parse_closing_comment(&call.optional_json().await?)?;
+    let ticket = call.state.services.tickets.reopen(caller.tenant(), &id, comment).await?;
     envelope::one(TicketRecord::of(&ticket))
 }

@@ -3,7 +3,7 @@
 use quipu_tickets::{IssuedUpload, UploadDraft};
 use serde_json::json;
 
-use super::ticket_id;
+use super::existing_ticket;
 use crate::{
     call::{Call, Outcome},
     caller::Caller,
@@ -11,8 +11,9 @@ use crate::{
 };
 
 pub(crate) async fn issue(call: Call, caller: Caller) -> Outcome {
-    let draft = UploadDraft::parse(&call.json()?)?;
-    let issued = call.state.services.tickets.announce(caller.tenant(), &ticket_id(&call)?, draft).await?;
+    let id = existing_ticket(&call, &caller).await?;
+    let draft = UploadDraft::parse(&call.json().await?)?;
+    let issued = call.state.services.tickets.announce(caller.tenant(), &id, draft).await?;
     let IssuedUpload { upload, elsewhere } = issued;
     let url = elsewhere.unwrap_or_else(|| files::upload_url(&call.state, &upload));
     let expires_in = upload.expires_at.since(upload.issued_at).as_secs();

@@ -15,7 +15,7 @@ use crate::{
 
 /// `POST /api/v1/webhooks`
 pub(crate) async fn create(call: Call, caller: Caller) -> Outcome {
-    let body = call.json()?;
+    let body = call.json().await?;
     create_for(&call, caller.tenant(), &body, None).await
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn get(call: Call, caller: Caller) -> Outcome {
 pub(crate) async fn update(call: Call, caller: Caller) -> Outcome {
     // Whether it exists comes before what is wrong with the body, so that no foreign identifier answers anything else.
     endpoint_of(&call, &caller).await?;
-    let patch = EndpointPatch::parse(&call.json()?, caller.tenant().environment())?;
+    let patch = EndpointPatch::parse(&call.json().await?, caller.tenant().environment())?;
     change(call, caller, EndpointChange::Update(patch)).await
 }
 

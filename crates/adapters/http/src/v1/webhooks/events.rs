@@ -34,7 +34,7 @@ pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
 /// `POST /api/v1/webhooks/{id}/retry`
 pub(crate) async fn retry(call: Call, caller: Caller) -> Outcome {
     let endpoint = endpoint_of(&call, &caller).await?;
-    let selection = selection(&call)?;
+    let selection = selection(&call).await?;
     if !endpoint.is_enabled() {
         return Err(quipu_webhooks::EndpointError::Disabled.into());
     }
@@ -44,8 +44,8 @@ pub(crate) async fn retry(call: Call, caller: Caller) -> Outcome {
     envelope::one(json!({ "retried": retried }))
 }
 
-fn selection(call: &Call) -> Result<RetrySelection, ApiError> {
-    let body = call.optional_json()?;
+async fn selection(call: &Call) -> Result<RetrySelection, ApiError> {
+    let body = call.optional_json().await?;
     let fields = Fields::of_body(&body)?;
     let mut problems = Problems::new();
     let events = fields.texts("event_ids", MOST_NAMED, &mut problems);

@@ -24,7 +24,7 @@ struct Tested {
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let endpoint = endpoint_of(&call, &caller).await?;
-    let name = event_type(&call)?;
+    let name = event_type(&call).await?;
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
     let payload = sample_payload(name, &id, call.now, caller.tenant());
@@ -41,8 +41,8 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     })
 }
 
-fn event_type(call: &Call) -> Result<EventName, ApiError> {
-    let body = call.json()?;
+async fn event_type(call: &Call) -> Result<EventName, ApiError> {
+    let body = call.json().await?;
     let fields = Fields::of_body(&body)?;
     let mut problems = Problems::new();
     let name = fields.required_parsed("event_type", &mut problems);

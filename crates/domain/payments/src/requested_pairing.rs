@@ -7,7 +7,7 @@ use crate::kind::PaymentType;
 
 /// Which way the money is to go, as far as the request could be read: the members whose pairings have rules.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct RequestedPairing {
     pub(crate) kind: Option<PaymentType>,
     pub(crate) method: Option<Method>,
     pub(crate) currency: Option<Currency>,
@@ -15,7 +15,7 @@ pub(crate) struct Way {
     pub(crate) partner: bool,
 }
 
-impl Way {
+impl RequestedPairing {
     /// Notes pairings of method, currency and type that no merchant has.
     pub(crate) fn judge(self, problems: &mut Problems) {
         let Some(method) = self.method else { return };

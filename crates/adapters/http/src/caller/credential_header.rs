@@ -4,14 +4,14 @@ use actix_web::{HttpRequest, http::header::HeaderName};
 
 /// A header as it was sent. One that stands there twice is not read at all: whoever looked at the request before us may
 /// have gone by the other value.
-pub(super) enum Sent<'a> {
+pub(super) enum CredentialHeader<'a> {
     Nothing,
     Text(&'a str),
     /// Sent twice, or in bytes that are no text.
     Unusable,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> CredentialHeader<'a> {
     pub(super) fn read(request: &'a HttpRequest, name: &HeaderName) -> Self {
         let mut values = request.headers().get_all(name);
         match (values.next(), values.next()) {
@@ -21,12 +21,12 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The text, empty for what is unusable, which is then refused for its form.
-    pub(super) const fn or_empty(self) -> Option<&'a str> {
+    /// The text; for what is unusable one that no header may have, so that it is refused for its form.
+    pub(super) const fn or_malformed(self) -> Option<&'a str> {
         match self {
             Self::Nothing => None,
             Self::Text(text) => Some(text),
-            Self::Unusable => Some(""),
+            Self::Unusable => Some("\0"),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{call::Call, error::ApiError, state::AppState};
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
 /// One attempt of a member of staff, by its key.
-pub(super) struct OperatorOnce {
+pub(super) struct KeyedCall {
     state: Arc<AppState>,
     tenant: Tenant,
     key: IdempotencyKey,
@@ -23,12 +23,12 @@ pub(super) struct OperatorOnce {
     now: Timestamp,
 }
 
-impl OperatorOnce {
-    pub(super) fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Self {
+impl KeyedCall {
+    pub(super) async fn new(call: &Call, tenant: Tenant, key: IdempotencyKey) -> Result<Self, ApiError> {
         let (method, path) = (call.request.method(), call.request.path());
-        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body].concat();
+        let asked = [method.as_str().as_bytes(), b" ", path.as_bytes(), b"\n", &call.body().await?].concat();
         let body_hash = sha256_hex(&asked);
-        Self { state: Arc::clone(&call.state), tenant, key, body_hash, now: call.now }
+        Ok(Self { state: Arc::clone(&call.state), tenant, key, body_hash, now: call.now })
     }
 
     /// The answer that was given before, if there was one.

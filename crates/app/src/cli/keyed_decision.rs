@@ -26,7 +26,7 @@ pub(super) struct Key {
 }
 
 /// One decision of the shell.
-pub(super) struct Once<'a> {
+pub(super) struct KeyedDecision<'a> {
     foundation: &'a Foundation,
     tenant: Tenant,
     key: IdempotencyKey,
@@ -34,7 +34,7 @@ pub(super) struct Once<'a> {
     pub(super) doing: Doing<'a>,
 }
 
-impl<'a> Once<'a> {
+impl<'a> KeyedDecision<'a> {
     /// Begins what `asked` says, in words that are the same for a repeat.
     pub(super) fn begin(foundation: &'a Foundation, tenant: Tenant, key: &Key, asked: &str) -> Result<Self> {
         let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22));

@@ -26,7 +26,7 @@ pub trait RefusalForm: Send + Sync {
 
 /// That a creation is to happen only once, under the merchant's name for it.
 #[derive(Clone)]
-pub struct Once {
+pub struct KeyedRequest {
     /// The merchant's `Idempotency-Key`.
     pub key: IdempotencyKey,
     /// Hex of SHA-256 over the request's raw body.
@@ -51,23 +51,23 @@ impl CreatePayment {
     /// Creates a payment once: a repeat under the same key gets the first answer again, refusals for business reasons
     /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`
     /// `OutcomeUnknown` and `Store`.
-    pub async fn run_once(&self, creation: Creation, once: Once) -> Result<Answered, CreateError> {
-        let subject = Subject::of(&creation, Some(&once.key));
+    pub async fn run_keyed(&self, creation: Creation, asked: KeyedRequest) -> Result<Answered, CreateError> {
+        let subject = Subject::of(&creation, Some(&asked.key));
         let earlier = self.unknown.earlier(&subject);
-        let outcome = self.attempt_once(creation, once, earlier.clone()).await;
+        let outcome = self.attempt_keyed(creation, asked, earlier.clone()).await;
         self.unknown.told(&subject, earlier.as_ref(), outcome)
     }
 
-    async fn attempt_once(
+    async fn attempt_keyed(
         &self,
         creation: Creation,
-        once: Once,
+        asked: KeyedRequest,
         earlier: Option<PaymentId>,
     ) -> Result<Answered, CreateError> {
         let tenant = creation.tenant;
-        let running = self.running.enter(tenant, &once.key, creation.nonce.as_ref());
+        let running = self.running.enter(tenant, &asked.key, creation.nonce.as_ref());
         let settled = match &running {
-            Ok(_) => self.repeat(tenant, &once).await.transpose(),
+            Ok(_) => self.repeat(tenant, &asked).await.transpose(),
             Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
             Err(error) => Some(Err(error.clone())),
         };
@@ -79,44 +79,49 @@ impl CreatePayment {
             Some(Err(error)) => return self.burn_after(tenant, creation.nonce, error).await,
             None => {}
         }
-        let record = self.record(&once, KeptAnswer::OfSaved);
+        let record = self.record(&asked, KeptAnswer::OfSaved);
         match self.attempt(creation, Some(record), earlier).await {
             Attempt::Created(payment, kept) => {
                 let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: false })
             }
-            Attempt::KeyUsed => self.repeat_used(tenant, &once).await,
+            Attempt::KeyUsed => self.repeat_used(tenant, &asked).await,
             Attempt::Refused(error, nonce) if error.is_kept() => {
-                self.keep(tenant, &once, &error, nonce).await
+                self.keep(tenant, &asked, &error, nonce).await
             }
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
         }
     }
 
     /// The answer given before under this key, if there is one.
-    async fn repeat(&self, tenant: Tenant, once: &Once) -> Result<Option<Answered>, CreateError> {
+    async fn repeat(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Option<Answered>, CreateError> {
         let now = self.clock.now();
-        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &once.key, now).await?;
+        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
         let Some(kept) = kept else { return Ok(None) };
-        if kept.body_hash != once.body_hash {
+        if kept.body_hash != asked.body_hash {
             return Err(CreateError::IdempotencyKeyMismatch);
         }
         match (kept.answer, kept.payment_id) {
             (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
-            (None, Some(id)) => self.repeat_open(tenant, once, id).await.map(Some),
+            (None, Some(id)) => self.repeat_open(tenant, asked, id).await.map(Some),
             (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
         }
     }
 
     /// The answer to a creation whose outcome was unknown: the payment if it is known by now, else that it still is not.
-    async fn repeat_open(&self, tenant: Tenant, once: &Once, id: PaymentId) -> Result<Answered, CreateError> {
+    async fn repeat_open(
+        &self,
+        tenant: Tenant,
+        asked: &KeyedRequest,
+        id: PaymentId,
+    ) -> Result<Answered, CreateError> {
         let payment = self.reads.payment(tenant, &id).await?;
         let payment = payment.ok_or_else(|| broken("a kept answer names no payment"))?;
         if payment.awaits_instructions() {
-            let answer = once.form.refused(&CreateError::OutcomeUnknown { id });
+            let answer = asked.form.refused(&CreateError::OutcomeUnknown { id });
             return Ok(Answered { answer, replayed: true });
         }
-        let mut record = self.record(once, KeptAnswer::Later);
+        let mut record = self.record(asked, KeptAnswer::Later);
         record.payment_id = Some(id);
         match self.known(Box::new(payment), Some(record), tenant).await {
             Attempt::Created(_, Some(answer)) => Ok(Answered { answer, replayed: true }),
@@ -126,8 +131,8 @@ impl CreatePayment {
     }
 
     /// The answer under a key that a commit found used.
-    async fn repeat_used(&self, tenant: Tenant, once: &Once) -> Result<Answered, CreateError> {
-        let kept = self.repeat(tenant, once).await?;
+    async fn repeat_used(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Answered, CreateError> {
+        let kept = self.repeat(tenant, asked).await?;
         kept.ok_or_else(|| broken("a used key has no kept answer"))
     }
 
@@ -135,28 +140,28 @@ impl CreatePayment {
     async fn keep(
         &self,
         tenant: Tenant,
-        once: &Once,
+        asked: &KeyedRequest,
         error: &CreateError,
         nonce: Option<Nonce>,
     ) -> Result<Answered, CreateError> {
-        let answer = once.form.refused(error);
+        let answer = asked.form.refused(error);
         let mut changes = Changes::new(tenant, self.clock.now());
-        changes.idempotency = Some(self.record(once, KeptAnswer::Given(answer.clone())));
+        changes.idempotency = Some(self.record(asked, KeptAnswer::Given(answer.clone())));
         changes.nonce = nonce;
         match self.commit.commit(changes).await {
             Ok(_) => Ok(Answered { answer, replayed: false }),
-            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => self.repeat_used(tenant, once).await,
+            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => self.repeat_used(tenant, asked).await,
             Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
             Err(CommitError::Refused(_)) => Err(broken("a kept answer was refused for something else")),
             Err(CommitError::Store(error)) => Err(error.into()),
         }
     }
 
-    fn record(&self, once: &Once, answer: KeptAnswer) -> IdempotencyRecord {
+    fn record(&self, asked: &KeyedRequest, answer: KeptAnswer) -> IdempotencyRecord {
         IdempotencyRecord {
             audience: Audience::Merchant,
-            key: once.key.clone(),
-            body_hash: once.body_hash.clone(),
+            key: asked.key.clone(),
+            body_hash: asked.body_hash.clone(),
             payment_id: None,
             answer,
             expires_at: self.clock.now().plus(KEPT_FOR),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
 use crate::{
     CreateError, Creation,
-    once::{Answered, Once, RefusalForm},
+    keyed_creation::{Answered, KeyedRequest, RefusalForm},
 };
 
 /// Refusals are told by their codes.
@@ -26,12 +26,12 @@ impl RefusalForm for PlainForm {
     }
 }
 
-fn once(key: &str, body: &Value) -> Once {
-    Once { key: key.parse().expect("a key"), body_hash: body.to_string(), form: Arc::new(PlainForm) }
+fn keyed(key: &str, body: &Value) -> KeyedRequest {
+    KeyedRequest { key: key.parse().expect("a key"), body_hash: body.to_string(), form: Arc::new(PlainForm) }
 }
 
 fn ask(world: &World, key: &str, body: &Value, nonce: Option<&str>) -> Result<Answered, CreateError> {
-    ready(world.create.run_once(signed(body, nonce), once(key, body)))
+    ready(world.create.run_keyed(signed(body, nonce), keyed(key, body)))
 }
 
 fn signed(body: &Value, nonce: Option<&str>) -> Creation {
@@ -115,7 +115,7 @@ fn a_first_request_still_running_keeps_others_away() {
     world.store.holds.store(true, Ordering::Relaxed);
     let body = deposit();
     {
-        let mut first = pin!(world.create.run_once(creation(&body), once("k", &body)));
+        let mut first = pin!(world.create.run_keyed(creation(&body), keyed("k", &body)));
         let mut context = Context::from_waker(Waker::noop());
         assert!(first.as_mut().poll(&mut context).is_pending());
         assert!(matches!(ask(&world, "k", &body, None), Err(CreateError::IdempotencyKeyInUse)));
@@ -131,7 +131,7 @@ fn a_copy_of_a_running_request_burns_nothing_of_it() {
     let world = World::new();
     world.store.holds.store(true, Ordering::Relaxed);
     let body = deposit();
-    let mut first = pin!(world.create.run_once(signed(&body, Some("the-same")), once("k", &body)));
+    let mut first = pin!(world.create.run_keyed(signed(&body, Some("the-same")), keyed("k", &body)));
     let mut context = Context::from_waker(Waker::noop());
     assert!(first.as_mut().poll(&mut context).is_pending());
     world.store.holds.store(false, Ordering::Relaxed);
@@ -153,7 +153,7 @@ fn a_request_that_was_dropped_leaves_its_key_free() {
     world.store.holds.store(true, Ordering::Relaxed);
     let body = deposit();
     {
-        let mut first = pin!(world.create.run_once(creation(&body), once("k", &body)));
+        let mut first = pin!(world.create.run_keyed(creation(&body), keyed("k", &body)));
         assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     world.store.holds.store(false, Ordering::Relaxed);

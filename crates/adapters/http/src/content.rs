@@ -1,0 +1,128 @@
+//! The body of one request, on its way from the entrance to the handler.
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
+
+use actix_web::{HttpRequest, dev::Payload, http::header, web::Bytes};
+
+use crate::{
+    body::{self, Intake, SharedPayload, Upload},
+    connection::Conversation,
+    error::ApiError,
+    state::AppState,
+};
+
+/// A body that is read when somebody first asks for it. A client that waits for `100 Continue` is not told to send it
+/// before, so that whatever is refused by then is refused without it (RFC 9110, section 10.1.1).
+pub(crate) struct Content {
+    intake: Intake,
+    payload: SharedPayload,
+    /// What is shared with the socket; nothing where there is none, as in tests.
+    conversation: Option<Rc<Conversation>>,
+    patience: Duration,
+    /// Whether its sender is not known. Only so many bytes are held for all such senders together.
+    is_of_stranger: Cell<bool>,
+    /// Whether nothing of it is still to come.
+    is_over: Cell<bool>,
+    whole: OnceCell<Bytes>,
+}
+
+impl Content {
+    /// The body of a request, read as its route says. `patience` is how long it may take.
+    pub(crate) fn new(intake: Intake, request: &HttpRequest, payload: Payload, patience: Duration) -> Self {
+        let whole = OnceCell::new();
+        if !body::has_body(request.method()) || intake == Intake::Nothing {
+            // Nobody reads it, whatever is sent.
+            whole.get_or_init(Bytes::new);
+        }
+        Self {
+            intake,
+            payload: Rc::new(RefCell::new(payload)),
+            conversation: request.conn_data::<Rc<Conversation>>().cloned(),
+            patience,
+            is_of_stranger: Cell::new(true),
+            is_over: Cell::new(!body::is_announced(request)),
+            whole,
+        }
+    }
+
+    /// Its sender is known from now on.
+    pub(crate) fn is_of_known_caller(&self) {
+        self.is_of_stranger.set(false);
+    }
+
+    /// Refuses what its head shows to be wrong: that it is too large, or of another type.
+    pub(crate) fn judge_head(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        if self.whole.get().is_some() {
+            return Ok(());
+        }
+        self.judge_length(request)?;
+        self.intake.judge_announced(request)
+    }
+
+    fn judge_length(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let at_most = self.intake.at_most();
+        let is_too_large = body::declared_length(request).is_some_and(|length| length > at_most);
+        if is_too_large { Err(body::too_large(at_most)) } else { Ok(()) }
+    }
+
+    /// All of it.
+    pub(crate) async fn whole(&self, state: &AppState, request: &HttpRequest) -> Result<Bytes, ApiError> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole.clone());
+        }
+        let whole = self.untyped(state, request).await?;
+        self.intake.judge_type(request, &whole)?;
+        Ok(whole)
+    }
+
+    /// The same, of whatever type: for those who must know first who has sent it.
+    pub(crate) async fn untyped(&self, state: &AppState, request: &HttpRequest) -> Result<Bytes, ApiError> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole.clone());
+        }
+        self.judge_length(request)?;
+        let at_most = self.intake.at_most();
+        let expected = body::declared_length(request).unwrap_or(at_most).min(at_most);
+        let room = self.is_of_stranger.get().then(|| state.strangers.room_for(expected));
+        let _room = match room {
+            Some(None) => return Err(ApiError::Overloaded),
+            room => room.flatten(),
+        };
+        let announced = self.conversation.as_ref().and_then(|conversation| {
+            conversation.want_body();
+            conversation.announced()
+        });
+        let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
+        let mut payload = self.payload.borrow_mut().take();
+        let read = body::read(&mut payload, at_most, self.patience, announced.as_deref()).await;
+        match &read {
+            Ok(whole) => {
+                self.is_over.set(true);
+                self.whole.get_or_init(|| whole.clone());
+            }
+            Err(_) => *self.payload.borrow_mut() = payload,
+        }
+        read
+    }
+
+    /// It, for a handler that reads it piece by piece; nothing on a route that has it read whole.
+    pub(crate) fn upload(&self) -> Option<Upload> {
+        let Intake::Stream(at_most) = self.intake else { return None };
+        let (payload, conversation) = (Rc::clone(&self.payload), self.conversation.clone());
+        Some(Upload::new(payload, conversation, at_most, self.patience))
+    }
+
+    /// What is still to come that nobody wanted; nothing if it was short and here, so that the connection can go on.
+    pub(crate) async fn leave(&self, request: &HttpRequest, has_patience: bool) -> Option<Payload> {
+        if self.is_over.get() {
+            return None;
+        }
+        let mut rest = self.payload.borrow_mut().take();
+        let expects = request.headers().contains_key(header::EXPECT);
+        if has_patience && !expects && body::is_soon_over(&mut rest).await { None } else { Some(rest) }
+    }
+}

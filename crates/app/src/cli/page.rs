@@ -1,0 +1,99 @@
+//! `quipu page`: what hosted pages show of a merchant, from the shell.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Subcommand};
+use quipu_kernel::MerchantId;
+use quipu_merchants::{Accent, Actor, MerchantPage, PageStore};
+use quipu_pages::redraw;
+use quipu_signing::sha256_hex;
+use serde_json::json;
+
+use super::{session, values};
+use crate::{config::Settings, wire::Foundation};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Show what was set
+    Show {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+    },
+    /// Set all of it; what is left out is the gateway's own again
+    Set {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+        #[command(flatten)]
+        look: Look,
+    },
+    /// Unset all of it
+    Unset {
+        /// The merchant's number
+        #[arg(value_parser = values::merchant)]
+        merchant: MerchantId,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Look {
+    /// The name that payers know, instead of the merchant's own
+    #[arg(long, value_parser = values::name)]
+    name: Option<String>,
+    /// Its colour, #rrggbb
+    #[arg(long)]
+    accent: Option<Accent>,
+    /// A PNG or WebP picture of at most 64 KiB
+    #[arg(long, value_name = "FILE")]
+    logo: Option<PathBuf>,
+}
+
+impl Command {
+    pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
+        session::run(settings, async |foundation| match self {
+            Self::Show { merchant } => {
+                session::existing(foundation, merchant).await?;
+                show(foundation, merchant).await
+            }
+            Self::Set { merchant, look: Look { name, accent, logo } } => {
+                let picture = logo.as_deref().map(draw).transpose()?;
+                let page = MerchantPage { name, accent, logo: picture.as_deref().map(sha256_hex) };
+                set(foundation, merchant, Some((page, picture))).await
+            }
+            Self::Unset { merchant } => set(foundation, merchant, None).await,
+        })
+    }
+}
+
+fn draw(file: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    redraw(&bytes).map_err(|problem| anyhow!("{} {problem}", file.display()))
+}
+
+async fn set(
+    foundation: &Foundation,
+    merchant: MerchantId,
+    page: Option<(MerchantPage, Option<Vec<u8>>)>,
+) -> Result<()> {
+    session::existing(foundation, merchant).await?;
+    let before = foundation.store.merchant_page(merchant).await?;
+    let after = page.as_ref().map(|(page, _)| page);
+    let audit = foundation.onboarding().audit_of_page(merchant, (before.as_ref(), after), Actor::shell());
+    foundation.store.set_merchant_page(merchant, page, audit).await?;
+    show(foundation, merchant).await
+}
+
+async fn show(foundation: &Foundation, merchant: MerchantId) -> Result<()> {
+    let page = foundation.store.merchant_page(merchant).await?.unwrap_or_default();
+    session::print(&json!({
+        "merchant_id": merchant,
+        "name": page.name,
+        "accent": page.accent,
+        "logo": page.logo.map(|hash| format!("/logos/{hash}.png")),
+    }))
+}

@@ -1,0 +1,63 @@
+//! Which part of a list a command shows.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use quipu_kernel::{Page, Timestamp};
+use quipu_merchants::Period;
+use serde::Serialize;
+use serde_json::json;
+
+use super::session;
+
+/// A page of a list.
+#[derive(Debug, Args)]
+pub(super) struct Part {
+    /// How many at most, 1 to 100
+    #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
+    limit: u32,
+    /// After how many others
+    #[arg(long, default_value_t = 0)]
+    offset: u64,
+}
+
+impl Part {
+    pub(super) fn page(&self) -> Result<Page> {
+        Page::new(self.limit, self.offset).context("--limit must be from 1 to 100")
+    }
+}
+
+/// Of which time.
+#[derive(Debug, Args)]
+pub(super) struct Between {
+    /// From this date or instant on, ISO 8601
+    #[arg(long, value_parser = begin)]
+    from: Option<Timestamp>,
+    /// Up to this date or instant, both included
+    #[arg(long, value_parser = end)]
+    to: Option<Timestamp>,
+}
+
+impl Between {
+    pub(super) const fn period(&self) -> Period {
+        Period { from: self.from, to: self.to }
+    }
+}
+
+fn begin(text: &str) -> Result<Timestamp, String> {
+    let instant = Timestamp::parse_date(text).or_else(|| Timestamp::parse(text));
+    instant.ok_or_else(|| "must be an ISO 8601 date or instant".to_owned())
+}
+
+fn end(text: &str) -> Result<Timestamp, String> {
+    match Timestamp::parse_date(text) {
+        Some(date) => Ok(date.plus(Duration::from_millis(86_399_999))),
+        None => begin(text),
+    }
+}
+
+/// Prints a page of a list, and how many there are in all.
+pub(super) fn print(rows: &[impl Serialize], total: u64) -> Result<()> {
+    session::print(&json!({ "data": rows, "total": total }))
+}

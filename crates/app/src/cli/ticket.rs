@@ -1,0 +1,158 @@
+//! `quipu ticket`: what support does with tickets, from the shell.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use quipu_kernel::{Environment, MerchantId, PaymentId};
+use quipu_merchants::Actor;
+use quipu_tickets::{
+    Category, EntryRecord, MoveDraft, Priority, QueueFilter, QueueRecord, ReplyDraft, Status, SupportReads,
+    SupportTicket, Ticket, TicketId, parse_assignment,
+};
+use serde_json::json;
+
+use super::{
+    part::{self, Between, Part},
+    session, values,
+};
+use crate::{
+    config::Settings,
+    wire::{self, Foundation},
+};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List the queue: what is urgent first, then the oldest
+    List(Filter),
+    /// Show one ticket
+    Show {
+        /// The ticket's identifier
+        id: TicketId,
+    },
+    /// List all that was said on a ticket, internal notes included, the oldest first
+    Comments {
+        /// The ticket's identifier
+        id: TicketId,
+        #[command(flatten)]
+        part: Part,
+    },
+    /// Give a ticket into somebody's hands
+    Assign {
+        /// The ticket's identifier
+        id: TicketId,
+        /// Whose; nobody's unless given
+        #[arg(long)]
+        to: Option<String>,
+    },
+    /// Move a ticket to another status
+    Move {
+        /// The ticket's identifier
+        id: TicketId,
+        /// `in_progress`, `waiting_customer`, `on_hold`, resolved, closed or canceled
+        #[arg(long)]
+        to: Status,
+        /// What was found, for a ticket that ends
+        #[arg(long)]
+        resolution_summary: Option<String>,
+    },
+    /// Comment on a ticket
+    Comment {
+        /// The ticket's identifier
+        id: TicketId,
+        /// What to say
+        #[arg(long)]
+        body: String,
+        /// As a note that only support reads
+        #[arg(long)]
+        internal: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Filter {
+    /// Of this merchant
+    #[arg(long, value_parser = values::merchant)]
+    merchant: Option<MerchantId>,
+    /// test or live
+    #[arg(long)]
+    environment: Option<Environment>,
+    /// In this status; several may be given
+    #[arg(long)]
+    status: Vec<Status>,
+    /// Of this category; several may be given
+    #[arg(long)]
+    category: Vec<Category>,
+    /// high or normal
+    #[arg(long)]
+    priority: Option<Priority>,
+    /// In the hands of this member of support
+    #[arg(long, value_parser = values::name)]
+    assignee: Option<String>,
+    /// About this payment
+    #[arg(long)]
+    payment: Option<PaymentId>,
+    #[command(flatten)]
+    between: Between,
+    #[command(flatten)]
+    part: Part,
+}
+
+impl Command {
+    pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
+        session::run(settings, async |foundation| {
+            let office = || wire::ticket_office(foundation, settings);
+            match self {
+                Self::List(filter) => list(foundation, filter).await,
+                Self::Show { id } => show(&found(foundation, &id).await?),
+                Self::Comments { id, part } => comments(foundation, &id, &part).await,
+                Self::Assign { id, to } => {
+                    let to = parse_assignment(&json!({ "assignee": to })).map_err(session::explained)?;
+                    show(&office()?.assign(&id, to, &Actor::shell()).await?)
+                }
+                Self::Move { id, to, resolution_summary } => {
+                    let body = json!({ "status": to.as_str(), "resolution_summary": resolution_summary });
+                    let draft = MoveDraft::parse(&body).map_err(session::explained)?;
+                    show(&office()?.set_status(&id, &draft, &Actor::shell()).await?)
+                }
+                Self::Comment { id, body, internal } => {
+                    let draft = ReplyDraft::parse(&json!({ "body": body, "internal": internal }));
+                    let draft = draft.map_err(session::explained)?;
+                    let entry = office()?.say(&id, draft, &Actor::shell()).await?;
+                    session::print(&EntryRecord::of(&entry))
+                }
+            }
+        })
+    }
+}
+
+async fn found(foundation: &Foundation, id: &TicketId) -> Result<Ticket> {
+    foundation.store.any_ticket(id).await?.context("there is no such ticket")
+}
+
+fn show(ticket: &Ticket) -> Result<()> {
+    session::print(&SupportTicket::of(ticket))
+}
+
+async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
+    let page = filter.part.page()?;
+    let filter = QueueFilter {
+        merchant: filter.merchant,
+        environment: filter.environment,
+        statuses: filter.status,
+        categories: filter.category,
+        priority: filter.priority,
+        assignee: filter.assignee,
+        payment_id: filter.payment,
+        created: filter.between.period(),
+    };
+    let (items, total) = foundation.store.queue(&filter, page).await?;
+    part::print(&items.iter().map(QueueRecord::of).collect::<Vec<_>>(), total)
+}
+
+async fn comments(foundation: &Foundation, id: &TicketId, part: &Part) -> Result<()> {
+    let page = part.page()?;
+    let ticket = found(foundation, id).await?;
+    let (entries, total) = foundation.store.conversation(ticket.terms().tenant, id, page).await?;
+    part::print(&entries.iter().map(EntryRecord::of).collect::<Vec<_>>(), total)
+}

@@ -1,0 +1,49 @@
+//! What pages show of a merchant.
+
+use quipu_tests::{Database, Gateway, on_both_databases};
+use serde_json::json;
+
+use super::{hosted, path_of};
+
+on_both_databases!(a_merchants_page_shows_its_name_colour_and_logo,);
+
+async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, visitor, operator) = (gateway.merchant().await, gateway.anonymous(), gateway.operator());
+    let settings = format!("/operator/v1/merchants/{}/page", merchant.id);
+    let page = json!({ "name": "Café <Aurora>", "accent": "#B4232F", "logo": PIXEL });
+    let set = operator.put(&settings, &page).await.data();
+    assert_eq!((&set["name"], &set["accent"]), (&json!("Café <Aurora>"), &json!("#b4232f")));
+    assert_eq!(operator.get(&settings).await.data(), set);
+    let path = path_of(&merchant.api.create(&hosted("MXN", "spei")).await.ok());
+    let shown = visitor.get(&path).await.text;
+    assert!(shown.contains("Café &#60;Aurora&#62;") && shown.contains("accent-b4232f.css"), "{shown}");
+    let logo = shown.split("src=\"/logos/").nth(1).and_then(|rest| rest.split('"').next()).expect("a logo");
+    let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+    let served = http.get(format!("{}/logos/{logo}", visitor.base_url())).send().await.expect("an answer");
+    assert_eq!(
+        (served.status().as_u16(), &served.headers()["content-type"]),
+        (200, &"image/png".parse().expect("a type"))
+    );
+    let audit = operator.get("/operator/v1/audit-log").await.data();
+    assert_eq!(audit[0]["action"], "merchant.page", "{audit}");
+    for (member, value) in [
+        ("accent", json!("red")),
+        ("accent", json!(7)),
+        ("name", json!(" ")),
+        ("logo", json!("no base64!")),
+        ("logo", json!("R0lGODlhAQABAAAAACw=")),
+        ("logo", json!("A".repeat(90_000))),
+    ] {
+        operator.put(&settings, &json!({ member: value })).await.invalid(member);
+    }
+    operator.delete(&settings).await.data();
+    let plain = visitor.get(&path).await.text;
+    assert!(!plain.contains("Aurora") && !plain.contains("/logos/"), "{plain}");
+    assert_eq!(visitor.get(&format!("/logos/{logo}")).await.status, 404);
+    operator.get("/operator/v1/merchants/999999999/page").await.refused(404, "MERCHANT_NOT_FOUND");
+}
+
+/// A picture of one pixel.
+pub(crate) const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

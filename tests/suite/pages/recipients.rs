@@ -1,0 +1,83 @@
+//! Who fills in where a withdrawal goes.
+
+use quipu_tests::{Database, Gateway, draft::steered, on_both_databases};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{path_of, send_form, unfilled};
+
+on_both_databases!(
+    a_recipient_is_taken_once_and_judged_as_in_a_request,
+    of_two_recipients_at_once_one_is_taken,
+    an_unfilled_withdrawal_expires_after_72_hours,
+);
+
+async fn a_recipient_is_taken_once_and_judged_as_in_a_request(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
+    merchant.fund("AUD", 1_000).await;
+    let created = merchant.api.create(&unfilled("AUD", "bank_transfer")).await.ok();
+    assert_eq!((&created["status"], &created["payout"]), (&json!("pending"), &Value::Null));
+    let (path, id) = (path_of(&created), created["transaction_id"].as_str().expect("an id"));
+    let page = visitor.get(&path).await;
+    for field in ["name=\"bsb\"", "name=\"bank_account\""] {
+        assert!(page.text.contains(field), "{field}");
+    }
+    assert!(!page.text.contains("name=\"payid\""), "only what the route needs");
+    let details = visitor.get(&format!("{path}/details")).await.ok();
+    assert_eq!(details["recipient_required"], true);
+    let form = format!("{path}/recipient");
+    send_form(&visitor, &form, "bsb=12&bank_account=123456789").await.invalid("payout.bsb");
+    send_form(&visitor, &form, "bsb=062000").await.invalid("payout.bank_account");
+    send_form(&visitor, &form, "bsb=062000&bank_account=1&iban=x").await.invalid("payout.iban");
+    let as_browser = [("content-type", "application/x-www-form-urlencoded"), ("accept", "text/html")];
+    let wrong = visitor.send(Method::POST, &form, Some(b"bsb=12".to_vec()), &as_browser).await;
+    assert!(wrong.status == 400 && wrong.text.contains("value=\"12\""), "the form comes back: {wrong}");
+    assert_eq!(merchant.api.payment(id).await["status_version"], 1);
+    let taken = send_form(&visitor, &form, "recipient_name=Ana&bsb=062000&bank_account=123456789").await;
+    assert!(taken.status < 400, "{taken}");
+    send_form(&visitor, &form, "bsb=062000&bank_account=987654321")
+        .await
+        .refused(400, "PAYMENT_ALREADY_PROCESSED");
+    let record = merchant.wait_for(id, "completed").await;
+    assert_eq!(
+        record["payout"],
+        json!({ "recipient_name": "Ana", "bsb": "062000", "bank_account": "123456789" })
+    );
+    let page = visitor.get(&path).await;
+    assert!(page.text.contains("6789") && !page.text.contains("123456789"), "the account is masked");
+    gateway.check();
+}
+
+async fn of_two_recipients_at_once_one_is_taken(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
+    merchant.fund("ARS", 1_000).await;
+    let draft = steered(unfilled("ARS", "bank_transfer"), "hold");
+    let form = format!("{}/recipient", path_of(&merchant.api.create(&draft).await.ok()));
+    let (one, other) = tokio::join!(
+        send_form(&visitor, &form, "recipient_name=One&bank_account=alias.one"),
+        send_form(&visitor, &form, "recipient_name=Other&bank_account=alias.other"),
+    );
+    let taken = [&one, &other].iter().filter(|answer| answer.status < 400).count();
+    assert_eq!(taken, 1, "{one}\n{other}");
+}
+
+async fn an_unfilled_withdrawal_expires_after_72_hours(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("MXN", 2_000).await;
+    let created = merchant.api.create(&unfilled("MXN", "spei")).await.ok();
+    let millis = |member: &str| quipu_kernel::Timestamp::parse(created[member].as_str().expect("an instant"));
+    let (made, end) = (millis("created_at").expect("an instant"), millis("expires_at").expect("an instant"));
+    assert_eq!(end.since(made), std::time::Duration::from_hours(72));
+    let draft = steered(unfilled("MXN", "spei"), "expire");
+    let expiring = merchant.api.create(&draft).await.ok();
+    let id = expiring["transaction_id"].as_str().expect("an id");
+    let record = merchant.wait_for(id, "expired").await;
+    assert_eq!(record["failure"]["code"], "EXPIRED");
+    let form = format!("{}/recipient", path_of(&expiring));
+    let late = send_form(&gateway.anonymous(), &form, "bank_account=032180000118359719").await;
+    late.refused(400, "PAYMENT_ALREADY_PROCESSED");
+    gateway.check();
+}
