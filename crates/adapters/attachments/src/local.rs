@@ -18,12 +18,14 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{gauge::Gauge, pace::Pace};
 
-/// How much is gathered before it is written. A hundred uploads at once hold a hundred times this.
-const PIECE: usize = 128 * 1024;
+/// How much is gathered before it is written. A hundred uploads at once hold a hundred times this while each waits for its turn.
+const PIECE: usize = 32 * 1024;
 /// How much is read at once.
 const READ_PIECE: usize = 64 * 1024;
 /// How many files are made durable at once. The database flushes to the same disk, and must not wait behind all of them.
 const FLUSHES: usize = 2;
+/// How many files are worked on at the same instant, since each takes a thread and its memory.
+static HANDS: Semaphore = Semaphore::const_new(8);
 /// What the name of a small picture ends in.
 pub(crate) const BESIDE: &str = ".thumb";
 
@@ -67,6 +69,8 @@ impl LocalFiles {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, FileRefused> {
+    // It is never closed.
+    let _hand = HANDS.acquire().await;
     match spawn_blocking(work).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(FileRefused::NotArrived),
@@ -131,11 +135,14 @@ impl LocalIncoming {
 impl Incoming for LocalIncoming {
     async fn write(&mut self, bytes: &[u8]) -> Result<(), FileRefused> {
         self.gauge.take(bytes)?;
-        for piece in bytes.chunks(PIECE) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (piece, later) = rest.split_at(rest.len().min(PIECE - self.gathered.len()));
             self.gathered.extend_from_slice(piece);
-            if self.gathered.len() >= PIECE {
+            if self.gathered.len() == PIECE {
                 self.write_gathered().await?;
             }
+            rest = later;
         }
         Ok(())
     }
@@ -215,7 +222,7 @@ impl FileStore for LocalFiles {
         Ok(Box::new(LocalIncoming {
             temporary,
             file: Some(file),
-            gathered: Vec::new(),
+            gathered: Vec::with_capacity(PIECE),
             gauge: Gauge::new(upload.content_type),
             object,
             path: final_path,

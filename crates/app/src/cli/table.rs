@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in their order. A list shows those of them that its rows have.
-const COLUMNS: [&str; 40] = [
+const COLUMNS: [&str; 42] = [
     "merchant_id",
     "operator_id",
     "key_id",
@@ -41,7 +41,9 @@ const COLUMNS: [&str; 40] = [
     "author_type",
     "body",
     "action",
+    "invariant",
     "subject",
+    "detail",
     "reason",
     "merchant_reference",
     "iban",
@@ -188,7 +190,7 @@ mod tests {
     fn lists_inside_a_thing_stand_below_it() {
         let thing =
             json!({ "clean": false, "breaches": [{ "invariant": "sum", "subject": "x", "detail": "y" }] });
-        let expected = "clean  false\n\nbreaches:\nDETAIL  INVARIANT  SUBJECT\ny       sum        x\n";
+        let expected = "clean  false\n\nbreaches:\nINVARIANT  SUBJECT  DETAIL\nsum        x        y\n";
         assert_eq!(laid_out(&thing), expected);
         let clean = json!({ "clean": true, "breaches": [] });
         assert_eq!(laid_out(&clean), "breaches\nclean     true\n");

@@ -26,6 +26,9 @@ use crate::{settings::least_within, state::AppState};
 
 /// What the system may hold of an answer that it cannot send yet.
 const UNSENT: u32 = 128 * 1024;
+/// How much is passed on at a time, so that the web server looks at what it has before it takes more. By itself it gathers several
+/// times as much for each client who sends faster than somebody reads.
+const AT_A_TIME: usize = 32 * 1024;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// How long is read on, and thrown away, after our side was closed.
 const LINGER: Duration = Duration::from_secs(1);
@@ -48,6 +51,8 @@ pub(crate) struct Guarded {
     state: Arc<AppState>,
     ahead: Option<Ahead>,
     incoming: Incoming,
+    /// How much was passed on without a pause.
+    passed_on: usize,
     /// Whether nothing that still arrives is passed on.
     is_deaf: bool,
     /// Since when bytes wait to be taken, and how many were taken since.
@@ -80,6 +85,7 @@ impl Guarded {
             state,
             ahead: None,
             incoming: Incoming::new(),
+            passed_on: 0,
             is_deaf: false,
             blocked: None,
             is_clean: true,
@@ -185,6 +191,11 @@ impl AsyncRead for Guarded {
             // Whoever refuses what came ends the connection.
             return Poll::Pending;
         }
+        let before_this = std::mem::take(&mut this.passed_on);
+        if before_this >= AT_A_TIME {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.socket).poll_read(context, buffer))?;
         let arrived = &buffer.filled()[before..];
@@ -197,6 +208,7 @@ impl AsyncRead for Guarded {
             this.is_deaf = true;
             buffer.set_filled(before + passed);
         }
+        this.passed_on = before_this + passed;
         // Nothing read would mean that the client has ended.
         if passed == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
