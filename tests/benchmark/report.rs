@@ -170,6 +170,10 @@ impl Chapter {
                 latency(row.latency.max()),
             );
         }
+        if self.ready_milliseconds.is_nan() {
+            // The core was left out of this run.
+            return;
+        }
         let _ = writeln!(
             text,
             "\nTo recognise a caller, count the call and show its account takes {:.1} µs more processor time than to answer a \
@@ -212,6 +216,10 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
     for chapter in chapters {
         let (over_http, alone) =
             (chapter.rate(super::WITHDRAW, 128), chapter.rate(super::STORE_WITHDRAW, 128));
+        if over_http.is_nan() {
+            chapter.write_ratios(&mut text);
+            continue;
+        }
         let _ = write!(
             text,
             "- {}: {over_http:.0} withdrawals a second at 128 connections, {:.0} % of what the store does alone",
