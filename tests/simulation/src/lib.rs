@@ -3,9 +3,9 @@
 
 mod chance;
 mod clock;
-mod directory;
 mod history;
 mod rail;
+mod routes;
 mod seeds;
 mod store;
 mod turns;
@@ -13,8 +13,8 @@ mod world;
 
 pub use chance::{Dice, Random};
 pub use clock::HandClock;
-pub use directory::FixedDirectory;
 pub use history::{Ports, run_history};
+pub use routes::FixedRoutes;
 pub use seeds::Seeds;
 pub use store::MemoryStore;
 pub use turns::{finish, give_way, race};

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
 use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
-use quipu_merchants::{Actor, AuditRecord, Direction, Directory, Method, Route, RouteKey};
+use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
 use quipu_payments::{BankExport, BankReads, ExportRoute, Payment};
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use quipu_kernel::{Environment, MerchantId, Page, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus,
-    NewMerchant, Period, ReturnUrls, parse_routes,
+    NewMerchant, Period, ReturnUrls, RouteBook as _, parse_routes,
 };
 use quipu_payments::Rails;
 use serde_json::{Value, json};

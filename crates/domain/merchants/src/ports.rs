@@ -17,13 +17,29 @@ use crate::{
     route::Route,
 };
 
+/// What payments ask: by which routes a merchant's money goes, and where the merchant saved that it may go. Reads see what
+/// those of the [`Directory`] see.
+#[async_trait]
+pub trait RouteBook: Send + Sync {
+    /// All routes of a merchant, in the order of their keys.
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable>;
+
+    /// The saved beneficiary of this tenant, kind and number.
+    async fn beneficiary(
+        &self,
+        tenant: Tenant,
+        kind: BeneficiaryKind,
+        id: i32,
+    ) -> Result<Option<Beneficiary>, StoreUnavailable>;
+}
+
 /// The directory of merchants, their keys and routes, and of the operator's staff.
 ///
 /// Every write takes the [`AuditRecord`] that tells of it and commits both or neither. Reads see every write that
 /// was acknowledged by this node before they began; what another node wrote is seen within two seconds, since the
 /// look-ups that every call needs (keys, credentials, routes, staff) may be answered from memory.
 #[async_trait]
-pub trait Directory: Send + Sync {
+pub trait Directory: RouteBook {
     /// Adds a merchant with its first routes. Refused with `Conflict` if its number is taken.
     async fn add_merchant(
         &self,
@@ -123,9 +139,6 @@ pub trait Directory: Send + Sync {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// All routes of a merchant, in the order of their keys.
-    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable>;
-
     /// Replaces all routes of a merchant. `audit.before` becomes the routes that were really replaced, whoever else
     /// replaces them at the same time. Refused with `NotFound`.
     async fn replace_routes(
@@ -151,14 +164,6 @@ pub trait Directory: Send + Sync {
         created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable>;
-
-    /// The saved beneficiary of this tenant, kind and number.
-    async fn beneficiary(
-        &self,
-        tenant: Tenant,
-        kind: BeneficiaryKind,
-        id: i32,
-    ) -> Result<Option<Beneficiary>, StoreUnavailable>;
 
     /// Adds a member of staff.
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;

@@ -8,7 +8,7 @@ use quipu_commit::{
 };
 use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Problems, Tenant};
 use quipu_ledger::PostingError;
-use quipu_merchants::{Directory, ReturnUrls, StoreUnavailable};
+use quipu_merchants::{ReturnUrls, RouteBook, StoreUnavailable};
 
 use crate::{
     decide::{Bounds, Decider, Decision},
@@ -65,7 +65,7 @@ impl CreatePayment {
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
-        directory: Arc<dyn Directory>,
+        directory: Arc<dyn RouteBook>,
         rails: Arc<Rails>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,

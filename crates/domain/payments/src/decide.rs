@@ -8,7 +8,7 @@ use quipu_kernel::{
     Problems, Tenant, Timestamp, is_https,
 };
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Directory, Method, ReturnUrls, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey, StoreUnavailable};
 use quipu_webhooks::EventName;
 
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) struct Decision {
 /// Decides what new payments are.
 pub(crate) struct Decider {
     pub(crate) reads: Arc<dyn PaymentReads>,
-    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) directory: Arc<dyn RouteBook>,
     pub(crate) rails: Arc<Rails>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,

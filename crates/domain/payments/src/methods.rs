@@ -1,7 +1,7 @@
 //! Which methods a merchant may use, and whether one would do.
 
 use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, Tenant};
-use quipu_merchants::{Direction, Directory, Method, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey, StoreUnavailable};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -123,7 +123,7 @@ const INVALID: &str = "VALIDATION_FAILED";
 pub async fn judge_method(
     question: &MethodQuestion,
     tenant: Tenant,
-    directory: &dyn Directory,
+    directory: &dyn RouteBook,
 ) -> Result<Vec<MethodFinding>, StoreUnavailable> {
     let mut findings = Vec::new();
     let method = question.method.parse::<Method>();
@@ -183,7 +183,7 @@ impl MethodQuestion {
         &self,
         asked: Asked,
         tenant: Tenant,
-        directory: &dyn Directory,
+        directory: &dyn RouteBook,
         findings: &mut Vec<MethodFinding>,
     ) -> Result<(), StoreUnavailable> {
         let mut problems = Problems::new();

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use quipu_commit::{Changes, Commit, CommitError};
 use quipu_kernel::{Clock, Fields, PaymentId, Problems, Tenant, Timestamp};
-use quipu_merchants::{Direction, Directory, Route, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Route, RouteBook, RouteKey, StoreUnavailable};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -89,7 +89,7 @@ fn key_of(payment: &Payment) -> RouteKey {
 pub struct FillRecipient {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
-    directory: Arc<dyn Directory>,
+    directory: Arc<dyn RouteBook>,
     rails: Arc<Rails>,
     clock: Arc<dyn Clock>,
 }
@@ -99,7 +99,7 @@ impl FillRecipient {
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
-        directory: Arc<dyn Directory>,
+        directory: Arc<dyn RouteBook>,
         rails: Arc<Rails>,
         clock: Arc<dyn Clock>,
     ) -> Self {

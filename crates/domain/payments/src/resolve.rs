@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit};
 use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
-use quipu_merchants::{Directory, Route, RouteKey};
+use quipu_merchants::{Route, RouteBook, RouteKey};
 
 use crate::{
     act::{Decided, act},
@@ -22,7 +22,7 @@ use crate::{
 pub struct ResolveReceipt {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
-    directory: Arc<dyn Directory>,
+    directory: Arc<dyn RouteBook>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -32,7 +32,7 @@ impl ResolveReceipt {
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn MoneyReads>,
-        directory: Arc<dyn Directory>,
+        directory: Arc<dyn RouteBook>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {

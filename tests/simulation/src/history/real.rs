@@ -18,7 +18,7 @@ use super::{
     model::Model,
     step::{Step, name_of},
 };
-use crate::{chance::Random, clock::HandClock, directory::FixedDirectory, rail::SilentRail};
+use crate::{chance::Random, clock::HandClock, rail::SilentRail, routes::FixedRoutes};
 
 /// What the use cases need of a store.
 #[derive(Clone)]
@@ -69,7 +69,7 @@ impl Real {
     pub(super) fn new(ports: Ports, tenant: Tenant, seed: u64) -> Self {
         let clock = Arc::new(HandClock::default());
         let entropy = Arc::new(Random::new(seed));
-        let directory = Arc::new(FixedDirectory::with_fee(minor(FEE)));
+        let directory = Arc::new(FixedRoutes::with_fee(minor(FEE)));
         let rails = Arc::new(Rails::new(vec![Arc::new(SilentRail)]));
         let Ports { commit, payments, money, .. } = ports.clone();
         let (c, e) = (|| clock.clone(), || entropy.clone());

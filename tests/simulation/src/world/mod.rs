@@ -38,8 +38,8 @@ pub use self::{fault::Fault, plan::Plan, shrink::shrunk};
 use crate::{
     chance::{Dice, Random},
     clock::{HandClock, START},
-    directory::FixedDirectory,
     rail::{BANK, DESK},
+    routes::FixedRoutes,
 };
 
 const NODES: usize = 2;
@@ -115,7 +115,7 @@ impl World {
             book: Arc::new(Book::default()),
             alarm: alarm.clone(),
             entropy: Arc::new(Random::new(plan.seed)),
-            directory: Arc::new(FixedDirectory::of_world(fee_bps, verify::FEE_FIXED)),
+            directory: Arc::new(FixedRoutes::of_world(fee_bps, verify::FEE_FIXED)),
             fault,
         };
         let mut world = Self {

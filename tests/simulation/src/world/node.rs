@@ -24,7 +24,7 @@ use super::{
     rails::{BankRail, DeskRail},
     sim_store::{Reader, SimStore},
 };
-use crate::{chance::Random, directory::FixedDirectory};
+use crate::{chance::Random, routes::FixedRoutes};
 
 /// Whether an outsider got an answer for good, or has to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) struct Surroundings {
     pub(crate) book: Arc<Book>,
     pub(crate) alarm: Alarm,
     pub(crate) entropy: Arc<Random>,
-    pub(crate) directory: Arc<FixedDirectory>,
+    pub(crate) directory: Arc<FixedRoutes>,
     pub(crate) fault: Option<Fault>,
 }
 

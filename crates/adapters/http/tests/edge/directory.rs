@@ -7,7 +7,7 @@ use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory,
     DirectoryError, HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period,
-    Role, Route, StoreUnavailable,
+    Role, Route, RouteBook, StoreUnavailable,
 };
 
 #[derive(Default)]
@@ -62,6 +62,27 @@ fn cut<T: Clone>(rows: impl DoubleEndedIterator<Item = T> + Clone, page: Page) -
     let skipped = usize::try_from(page.offset()).expect("small");
     let cut = rows.clone().rev().skip(skipped).take(page.limit() as usize).collect();
     (cut, rows.count() as u64)
+}
+
+#[async_trait]
+impl RouteBook for FakeDirectory {
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
+        let rows = self.rows();
+        let own = rows.routes.iter().filter(|(id, _)| *id == merchant);
+        Ok(own.map(|(_, route)| route.clone()).collect())
+    }
+
+    async fn beneficiary(
+        &self,
+        tenant: Tenant,
+        kind: BeneficiaryKind,
+        id: i32,
+    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
+        let rows = self.rows();
+        let found =
+            rows.beneficiaries.iter().find(|it| it.tenant == tenant && it.kind == kind && it.id == id);
+        Ok(found.cloned())
+    }
 }
 
 #[async_trait]
@@ -233,12 +254,6 @@ impl Directory for FakeDirectory {
         Ok(())
     }
 
-    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
-        let rows = self.rows();
-        let own = rows.routes.iter().filter(|(id, _)| *id == merchant);
-        Ok(own.map(|(_, route)| route.clone()).collect())
-    }
-
     async fn replace_routes(
         &self,
         merchant: MerchantId,
@@ -276,18 +291,6 @@ impl Directory for FakeDirectory {
         let saved = rows.beneficiaries.iter();
         let wanted = saved.filter(|it| it.tenant.merchant() == merchant && created.contains(it.created_at));
         Ok(cut(wanted.cloned(), page))
-    }
-
-    async fn beneficiary(
-        &self,
-        tenant: Tenant,
-        kind: BeneficiaryKind,
-        id: i32,
-    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
-        let rows = self.rows();
-        let found =
-            rows.beneficiaries.iter().find(|it| it.tenant == tenant && it.kind == kind && it.id == id);
-        Ok(found.cloned())
     }
 
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {

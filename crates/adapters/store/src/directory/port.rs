@@ -8,7 +8,7 @@ use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
     HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
-    StoreUnavailable,
+    RouteBook, StoreUnavailable,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
@@ -76,6 +76,30 @@ impl Store {
 
     async fn list<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
         Ok(self.inner.engine.read_as(Reading::Page, query).await?)
+    }
+}
+
+#[async_trait]
+impl RouteBook for Store {
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.routes.get(&merchant) {
+            return Ok(known);
+        }
+        let mark = cache.mark();
+        let found = self.ask(query!(|conn| routes::of_merchant(conn, merchant).await)).await?;
+        let found: Arc<[_]> = found.into();
+        cache.keep(&cache.routes, mark, merchant, Arc::clone(&found));
+        Ok(found)
+    }
+
+    async fn beneficiary(
+        &self,
+        tenant: Tenant,
+        kind: BeneficiaryKind,
+        id: i32,
+    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
+        self.ask(query!(|conn| beneficiaries::find(conn, tenant, kind, id).await)).await
     }
 }
 
@@ -256,18 +280,6 @@ impl Directory for Store {
         outcome.await
     }
 
-    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
-        let cache = &self.inner.cache;
-        if let Some(known) = cache.routes.get(&merchant) {
-            return Ok(known);
-        }
-        let mark = cache.mark();
-        let found = self.ask(query!(|conn| routes::of_merchant(conn, merchant).await)).await?;
-        let found: Arc<[_]> = found.into();
-        cache.keep(&cache.routes, mark, merchant, Arc::clone(&found));
-        Ok(found)
-    }
-
     async fn replace_routes(
         &self,
         merchant: MerchantId,
@@ -298,15 +310,6 @@ impl Directory for Store {
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
         self.list(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
-    }
-
-    async fn beneficiary(
-        &self,
-        tenant: Tenant,
-        kind: BeneficiaryKind,
-        id: i32,
-    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
-        self.ask(query!(|conn| beneficiaries::find(conn, tenant, kind, id).await)).await
     }
 
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {

@@ -7,7 +7,7 @@ use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
     Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory as _,
     DirectoryError, HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, Operator,
-    Period, RateLimits, ReturnUrls, Role, Route, Scope,
+    Period, RateLimits, ReturnUrls, Role, Route, RouteBook as _, Scope,
 };
 use serde_json::{Value, json};
 

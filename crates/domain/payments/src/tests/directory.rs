@@ -1,24 +1,17 @@
-//! The directory of merchants as far as payments ask it: routes and saved beneficiaries.
+//! Routes and saved beneficiaries, as far as payments ask for them.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
-use quipu_merchants::{
-    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
-    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
-    StoreUnavailable,
-};
+use quipu_kernel::{MerchantId, Tenant};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, Route, RouteBook, StoreUnavailable};
 
 use super::store::FakeStore;
 
-type Written = Result<(), DirectoryError>;
 type Read<T> = Result<T, StoreUnavailable>;
 
-const NOT_ASKED: &str = "payments do not ask for this";
-
 #[async_trait]
-impl Directory for FakeStore {
+impl RouteBook for FakeStore {
     async fn routes(&self, _: MerchantId) -> Read<Arc<[Route]>> {
         Ok(Arc::clone(&self.rows().routes))
     }
@@ -27,103 +20,5 @@ impl Directory for FakeStore {
         let rows = self.rows();
         let wanted = |saved: &&Beneficiary| saved.tenant == tenant && saved.kind == kind && saved.id == id;
         Ok(rows.beneficiaries.iter().find(wanted).cloned())
-    }
-
-    async fn add_merchant(&self, _: Merchant, _: Vec<Route>, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn update_merchant(&self, _: MerchantChange, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn merchant(&self, _: MerchantId) -> Read<Option<Merchant>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn merchants(&self, _: MerchantFilter, _: Page) -> Read<(Vec<Merchant>, u64)> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn add_api_key(&self, _: ApiKeyRecord, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn api_keys(&self, _: MerchantId) -> Read<Vec<ApiKeyRecord>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn revoke_api_key(&self, _: MerchantId, _: &str, _: Timestamp, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn api_key_by_hash(&self, _: &str) -> Read<Option<Arc<KeyEnvelope<ApiKeyRecord>>>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn api_key_by_id(&self, _: &str) -> Read<Option<Arc<KeyEnvelope<ApiKeyRecord>>>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn note_api_keys_used(&self, _: Vec<(String, Timestamp)>) -> Read<()> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn add_credential(&self, _: HmacCredential, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn credentials(&self, _: MerchantId) -> Read<Arc<[KeyEnvelope<HmacCredential>]>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn credential_by_id(&self, _: &str) -> Read<Option<Arc<KeyEnvelope<HmacCredential>>>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn revoke_credential(&self, _: MerchantId, _: &str, _: Timestamp, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn switch_version(
-        &self,
-        _: MerchantChange,
-        _: Vec<HmacCredential>,
-        _: Timestamp,
-        _: AuditRecord,
-    ) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn replace_routes(&self, _: MerchantId, _: Vec<Route>, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn add_beneficiary(&self, _: Beneficiary, _: AuditRecord) -> Result<i32, DirectoryError> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn beneficiaries(&self, _: MerchantId, _: Period, _: Page) -> Read<(Vec<Beneficiary>, u64)> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn add_operator(&self, _: Operator, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn operators(&self, _: Page) -> Read<(Vec<Operator>, u64)> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn revoke_operator(&self, _: &str, _: Timestamp, _: AuditRecord) -> Written {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn operator_by_hash(&self, _: &str) -> Read<Option<Arc<Operator>>> {
-        unreachable!("{NOT_ASKED}")
-    }
-
-    async fn audit_log(&self, _: AuditFilter, _: Page) -> Read<(Vec<AuditRecord>, u64)> {
-        unreachable!("{NOT_ASKED}")
     }
 }
