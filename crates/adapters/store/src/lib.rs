@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod file;
 mod hub;
+mod keys;
 mod lease;
 mod migrate;
 mod payment_row;

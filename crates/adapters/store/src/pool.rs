@@ -28,19 +28,30 @@ const SESSION: &str = "SET synchronous_commit = on; SET client_min_messages = wa
 const ENGLISH: &str =
     "DO $$ BEGIN SET lc_messages = 'C'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;";
 
-/// Statements that find rows by their keys and by nothing else: an index is always right, and a plan is made once and
-/// not for every call.
-const KEYS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-    SET plan_cache_mode = force_generic_plan; SET jit = off;";
+/// Statements that want few rows: an index is always right, whatever the statistics say. Those of a queue are never up to
+/// date, and a planner that takes an empty queue for a full one, or a full one for an empty one, reads all of it.
+const FEW_ROWS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;";
+
+/// Statements that find rows by their keys and by nothing else: a plan is made once and not for every call.
+const KEYS: &str = "SET plan_cache_mode = force_generic_plan;";
+
+/// No answer here takes so long that its query should be compiled first.
+const UNCOMPILED: &str = "SET jit = off;";
 
 /// Without statistics the planner takes every index that begins with merchant and environment for as good as the right
 /// one, and reads through a merchant's whole history to find one row. The server analyses a table by itself only after
-/// a minute or so; until then this does.
+/// a minute or so; until then this does. Neither the question nor the analysis waits for anybody's lock.
 const ANALYSE_WHILE_YOUNG: &str = "DO $$
+    DECLARE young TEXT;
     BEGIN
-        IF (SELECT reltuples < 10000 FROM pg_class WHERE oid = to_regclass('payments')) THEN
-            ANALYZE (SKIP_LOCKED) payments, customers, kept_answers, nonces;
-        END IF;
+        FOR young IN SELECT oid::regclass FROM pg_class
+            WHERE oid IN (to_regclass('payments'), to_regclass('customers'), to_regclass('kept_answers'),
+                    to_regclass('nonces'), to_regclass('events'), to_regclass('deliveries'), to_regclass('work'),
+                    to_regclass('tickets'))
+                AND reltuples < 10000 AND (reltuples < 1000 OR pg_stat_get_mod_since_analyze(oid) > reltuples)
+        LOOP
+            EXECUTE 'ANALYZE (SKIP_LOCKED) ' || young;
+        END LOOP;
     END $$";
 
 /// How many sessions given up are remembered until a new one can end them.
@@ -225,12 +236,13 @@ fn beginning(purpose: Purpose, times: Times) -> String {
         Purpose::Queries | Purpose::Lists => times.call,
         Purpose::Checks => Duration::ZERO,
     };
-    let keys = match purpose {
-        Purpose::Lanes | Purpose::Asides | Purpose::Points => KEYS,
-        _ => "",
+    let (few_rows, keys) = match purpose {
+        Purpose::Lanes | Purpose::Asides | Purpose::Points => (FEW_ROWS, KEYS),
+        Purpose::Queries => (FEW_ROWS, ""),
+        Purpose::Lists | Purpose::Checks => ("", ""),
     };
     format!(
-        "{SESSION} {ENGLISH} {keys} SET lock_timeout = {}; SET statement_timeout = {};
+        "{SESSION} {ENGLISH} {UNCOMPILED} {few_rows} {keys} SET lock_timeout = {}; SET statement_timeout = {};
             SET idle_in_transaction_session_timeout = {};",
         lock.as_millis(),
         statement.as_millis(),

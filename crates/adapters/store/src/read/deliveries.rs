@@ -10,6 +10,7 @@ use quipu_webhooks::{DeliveryStatus, Source};
 use crate::{
     connection::{Connection, load},
     error::Fault,
+    keys::Keys,
     schema::{deliveries, webhook_endpoints as endpoints},
     stored::from_json,
     tables::deliveries::code,
@@ -35,13 +36,9 @@ pub(crate) async fn of_payment(
         .filter(endpoints::source.eq(Source::Admin.as_str()).or(of_request))
         .select((endpoints::id, endpoints::url));
     let urls: HashMap<String, String> = load!(conn, (String, String), query)?.into_iter().collect();
-    let listening: Vec<&str> = urls.keys().map(String::as_str).collect();
-    let told: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
+    let keys = Keys::of(terms.tenant, "deliveries").with("endpoint_id", urls.keys().map(String::as_str));
     let query = deliveries::table
-        .filter(deliveries::merchant_id.eq(merchant))
-        .filter(deliveries::environment.eq(environment))
-        .filter(deliveries::endpoint_id.eq_any(&listening))
-        .filter(deliveries::event_id.eq_any(&told))
+        .filter(keys.with("event_id", events.iter().map(|event| event.id.as_str())))
         .order((deliveries::event_id.asc(), deliveries::endpoint_id.asc()))
         .select((
             deliveries::endpoint_id,

@@ -20,7 +20,8 @@ use crate::{
 /// Further down, a page is counted from whichever end is nearer, for which the total must be known first.
 const DEEPEST: u64 = 1_000;
 
-/// What stands behind the name narrows the counters and the payments.
+/// What stands behind the name narrows the counters and the payments. The sums that change nothing keep a planner with old
+/// statistics from looking for the rows of a page among all of the tenant's.
 macro_rules! newest {
     ($backend:ty, $name:ident $(, $counted:literal, $narrowed:literal, $first:ident, $second:ident)?) => {
         statement! { $name on $backend => (Nullable<BigInt>, payments::SqlType) {
@@ -37,9 +38,9 @@ macro_rules! newest {
             $( $narrowed => $second: &'a str as Text, )?
             " ORDER BY id DESC LIMIT " => limit: i64 as BigInt,
             " OFFSET " => offset: i64 as BigInt,
-            ") AS page JOIN payments ON payments.id = page.wanted AND payments.merchant_id = "
+            ") AS page JOIN payments ON payments.id = page.wanted AND payments.merchant_id + 0 = "
                 => row_merchant: i64 as BigInt,
-            " AND payments.environment = " => row_environment: &'a str as Text ;
+            " AND payments.environment || '' = " => row_environment: &'a str as Text ;
             " ORDER BY payments.id DESC"
         } }
     };

@@ -8,6 +8,7 @@ use super::{count::count, first_pages, narrow::narrowed, slice::Slice};
 use crate::{
     connection::{Connection, load},
     error::Fault,
+    keys::Keys,
     payment_row::PaymentRow,
     schema::payments,
 };
@@ -56,9 +57,7 @@ async fn rows(
     }
     let keys: Vec<String> = load!(conn, String, keys!())?;
     let query = payments::table
-        .filter(payments::merchant_id.eq(tenant.merchant().0))
-        .filter(payments::environment.eq(tenant.environment().as_str()))
-        .filter(payments::id.eq_any(&keys))
+        .filter(Keys::of(tenant, "payments").with("id", keys.iter().map(String::as_str)))
         .order(payments::id.desc());
     Ok(load!(conn, PaymentRow, query)?)
 }

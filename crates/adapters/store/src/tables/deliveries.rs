@@ -121,8 +121,8 @@ statement! { TellMany on Pg {
     ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text> ;
     ") AS new (merchant_id, environment, endpoint_id, event_id, node, status, due_at, step, attempts)
         WHERE old.merchant_id = new.merchant_id AND old.environment = new.environment
-            AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id AND old.node = new.node
-            AND old.status = 0
+            AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id
+            AND old.node IS NOT DISTINCT FROM new.node AND old.status = 0
         RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status)
      INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count)
         SELECT merchant_id, environment, 'deliveries', endpoint_id,

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    keys::Keys,
     schema::{deliveries, events, webhook_endpoints as endpoints},
     statement::statement,
     stored::from_json,
@@ -35,13 +36,11 @@ statement! { TakeOne on Sqlite {
 } }
 
 statement! { TakeMany on Pg => (Text, BigInt, Integer, Nullable<Text>) {
-    "WITH due AS (SELECT merchant_id, environment, endpoint_id, event_id FROM deliveries WHERE endpoint_id = "
-    => endpoint: &'a str as Text, " AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
-    " ORDER BY due_at LIMIT " => limit: i64 as BigInt,
-    " FOR UPDATE SKIP LOCKED) UPDATE deliveries SET node = " => node: &'a str as Text ;
-    " FROM due WHERE deliveries.merchant_id = due.merchant_id AND deliveries.environment = due.environment
-        AND deliveries.endpoint_id = due.endpoint_id AND deliveries.event_id = due.event_id
-     RETURNING deliveries.event_id, deliveries.due_at, deliveries.step, deliveries.attempts"
+    "UPDATE deliveries SET node = " => node: &'a str as Text,
+    " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
+    " AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
+    " ORDER BY due_at LIMIT " => limit: i64 as BigInt ;
+    " FOR UPDATE SKIP LOCKED)) RETURNING event_id, due_at, step, attempts"
 } }
 
 statement! { GiveBackOne on Sqlite {
@@ -56,7 +55,7 @@ statement! { GiveBackMany on Pg {
     ", " => events: Vec<&'a str> as Array<Text>,
     ") AS back (merchant_id, environment, endpoint_id, event_id) WHERE old.merchant_id = back.merchant_id
         AND old.environment = back.environment AND old.endpoint_id = back.endpoint_id
-        AND old.event_id = back.event_id AND old.node = " => node: &'a str as Text ; ""
+        AND old.event_id = back.event_id AND old.node IS NOT DISTINCT FROM " => node: &'a str as Text ; ""
 } }
 
 /// Takes what is due to one endpoint.
@@ -80,12 +79,8 @@ pub(super) async fn take(
         return Ok(Vec::new());
     }
     let due = take_due(conn, wanted, now, node).await?;
-    let ids: Vec<&str> = due.iter().map(|row| row.0.as_str()).collect();
-    let payloads = events::table
-        .filter(events::merchant_id.eq(wanted.tenant.merchant().0))
-        .filter(events::environment.eq(wanted.tenant.environment().as_str()))
-        .filter(events::id.eq_any(ids))
-        .select((events::id, events::payload));
+    let told = Keys::of(wanted.tenant, "events").with("id", due.iter().map(|row| row.0.as_str()));
+    let payloads = events::table.filter(told).select((events::id, events::payload));
     let mut payloads: HashMap<String, String> =
         load!(conn, (String, String), payloads)?.into_iter().collect();
     let endpoint = Arc::new(endpoint);

@@ -17,6 +17,7 @@ use super::settle::{Whose, count};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    keys::Keys,
     read::slice::Slice,
     schema::{counters, deliveries, events},
     store::Store,
@@ -145,11 +146,11 @@ async fn list(
         }};
     }
     let keys: Vec<String> = load!(conn, String, keys!())?;
+    let keys = || keys.iter().map(String::as_str);
     let of_endpoint = deliveries::table
-        .filter(deliveries::merchant_id.eq(tenant.merchant().0))
-        .filter(deliveries::environment.eq(tenant.environment().as_str()))
-        .filter(deliveries::endpoint_id.eq(endpoint.as_str()))
-        .filter(deliveries::event_id.eq_any(&keys))
+        .filter(
+            Keys::of(tenant, "deliveries").with("endpoint_id", [endpoint.as_str()]).with("event_id", keys()),
+        )
         .order(deliveries::event_id.desc())
         .select((
             deliveries::event_id,
@@ -159,11 +160,11 @@ async fn list(
             deliveries::error,
         ));
     let rows = load!(conn, DeliveryRow, of_endpoint)?;
-    let told_of = events::table
-        .filter(events::merchant_id.eq(tenant.merchant().0))
-        .filter(events::environment.eq(tenant.environment().as_str()))
-        .filter(events::id.eq_any(&keys))
-        .select((events::id, events::kind, events::created_at));
+    let told_of = events::table.filter(Keys::of(tenant, "events").with("id", keys())).select((
+        events::id,
+        events::kind,
+        events::created_at,
+    ));
     let mut told_of: HashMap<String, (String, i64)> = load!(conn, (String, String, i64), told_of)?
         .into_iter()
         .map(|(id, kind, at)| (id, (kind, at)))
@@ -232,7 +233,11 @@ async fn retry_some(
             let all = deliveries::table.select(deliveries::event_id).into_boxed();
             let query = narrowed!(all, whose.tenant, whose.endpoint, failed, selection.created);
             match &ids {
-                Some(ids) => query.filter(deliveries::event_id.eq_any(ids)),
+                Some(ids) => {
+                    let keys = Keys::of(whose.tenant, "deliveries");
+                    let keys = keys.with("endpoint_id", [whose.endpoint.as_str()]);
+                    query.filter(keys.with("event_id", ids.iter().copied()))
+                }
                 None => query,
             }
             .order(deliveries::event_id.asc())
@@ -240,12 +245,10 @@ async fn retry_some(
         }};
     }
     let chosen: Vec<String> = load!(conn, String, chosen!())?;
+    let keys = Keys::of(whose.tenant, "deliveries").with("endpoint_id", [whose.endpoint.as_str()]);
     let rows = deliveries::table
-        .filter(deliveries::merchant_id.eq(whose.merchant().0))
-        .filter(deliveries::environment.eq(whose.tenant.environment().as_str()))
-        .filter(deliveries::endpoint_id.eq(whose.endpoint.as_str()))
-        .filter(deliveries::status.eq(code(DeliveryStatus::Failed)))
-        .filter(deliveries::event_id.eq_any(&chosen));
+        .filter(keys.with("event_id", chosen.iter().map(String::as_str)))
+        .filter(deliveries::status.eq(code(DeliveryStatus::Failed)));
     let again = diesel::update(rows).set((
         deliveries::status.eq(code(DeliveryStatus::Pending)),
         deliveries::due_at.eq(at.millis()),

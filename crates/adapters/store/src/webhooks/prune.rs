@@ -8,6 +8,7 @@ use super::settle::{Whose, count, count_all};
 use crate::{
     connection::{Connection, execute, load},
     error::Fault,
+    keys::Keys,
     schema::{counters, deliveries, webhook_endpoints as endpoints},
     stored::parsed,
     tables::deliveries::COUNTER,
@@ -60,16 +61,12 @@ pub(super) async fn prune(conn: &mut Connection, before: Timestamp, limit: i64) 
             }
             continue;
         }
-        let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
-        let rows = deliveries::table
-            .filter(deliveries::merchant_id.eq(merchant))
-            .filter(deliveries::environment.eq(&environment))
-            .filter(deliveries::endpoint_id.eq(&id))
-            .filter(deliveries::event_id.eq_any(keys));
+        let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+        let keys = Keys::of(tenant, "deliveries").with("endpoint_id", [id.as_str()]);
+        let rows = deliveries::table.filter(keys.with("event_id", found.iter().map(|(key, _)| key.as_str())));
         execute!(conn, diesel::delete(rows))?;
         dropped += i64::try_from(found.len()).unwrap_or(i64::MAX);
         if !removed {
-            let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
             uncount(conn, &Whose { tenant, endpoint: EndpointId::restore(id) }, &found).await?;
         }
     }

@@ -40,15 +40,17 @@ const ENDPOINTS: i64 = 1_000;
 macro_rules! waiting {
     ($backend:ty, $name:ident) => {
         statement! { $name on $backend => (BigInt, Text, Text) {
-            "WITH RECURSIVE found (id) AS (SELECT MIN(endpoint_id) FROM deliveries
+            "WITH RECURSIVE found (id, due_at) AS (SELECT * FROM (SELECT endpoint_id, due_at FROM deliveries
                 WHERE status = 0 AND node IS NULL AND endpoint_id > " => after: &'a str as Text,
-            " UNION ALL SELECT (SELECT MIN(endpoint_id) FROM deliveries
-                WHERE status = 0 AND node IS NULL AND endpoint_id > found.id) FROM found WHERE found.id IS NOT NULL)
+            " ORDER BY endpoint_id, due_at LIMIT 1) AS least UNION ALL
+             SELECT (SELECT endpoint_id FROM deliveries WHERE status = 0 AND node IS NULL AND endpoint_id > found.id
+                    ORDER BY endpoint_id, due_at LIMIT 1),
+                (SELECT due_at FROM deliveries WHERE status = 0 AND node IS NULL AND endpoint_id > found.id
+                    ORDER BY endpoint_id, due_at LIMIT 1) FROM found WHERE found.id IS NOT NULL)
              SELECT merchant_id, environment, webhook_endpoints.id FROM found
              JOIN webhook_endpoints ON webhook_endpoints.id = found.id
-             WHERE EXISTS (SELECT 1 FROM deliveries WHERE deliveries.endpoint_id = found.id
-                AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
-            ") ORDER BY webhook_endpoints.id LIMIT " => limit: &'a i64 as BigInt ; ""
+             WHERE found.due_at <= " => now: i64 as BigInt,
+            " ORDER BY webhook_endpoints.id LIMIT " => limit: &'a i64 as BigInt ; ""
         } }
     };
 }

@@ -1,0 +1,134 @@
+//! Rows of a tenant by their keys, as a condition.
+
+use diesel::{
+    AppearsOnTable, Expression, QueryResult, SelectableExpression,
+    expression::{ValidGrouping, is_aggregate},
+    pg::Pg,
+    query_builder::{AstPass, QueryFragment, QueryId},
+    sql_types::{Array, BigInt, Bool, Text},
+    sqlite::Sqlite,
+};
+use quipu_kernel::Tenant;
+
+/// The rows of a tenant whose key is one of some: each column of the key has one of the values given for it.
+///
+/// On PostgreSQL merchant, environment and the rest of the key are looked up as one, since a planner that believes that the
+/// tenant has hardly any rows would read all of them and compare each. It believes so of every tenant that has grown since
+/// the table was analysed.
+#[derive(Debug, Clone)]
+pub(crate) struct Keys {
+    table: &'static str,
+    merchant: i64,
+    environment: &'static str,
+    columns: Vec<Column>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: &'static str,
+    /// The value of each key, or the one value of all.
+    values: Vec<String>,
+    /// The values to choose from as a JSON array, which is how SQLite takes a list as one value.
+    choice: String,
+}
+
+impl Keys {
+    /// All rows of a tenant, until columns are named.
+    pub(crate) fn of(tenant: Tenant, table: &'static str) -> Self {
+        let (merchant, environment) = (tenant.merchant().0, tenant.environment().as_str());
+        Self { table, merchant, environment, columns: Vec::new() }
+    }
+
+    /// With one of `values` in the column `name`.
+    pub(crate) fn with<'v>(mut self, name: &'static str, values: impl IntoIterator<Item = &'v str>) -> Self {
+        let mut values: Vec<String> = values.into_iter().map(str::to_owned).collect();
+        let choice = serde_json::to_string(&values).unwrap_or_else(|_| unreachable!("texts are always JSON"));
+        if values.len() != 1
+            && let Some(keys) = self.columns.iter().map(|column| column.values.len()).find(|keys| *keys != 1)
+        {
+            // Each key so far with each of the values.
+            for column in self.columns.iter_mut().filter(|column| column.values.len() != 1) {
+                column.values = vec![column.values.clone(); values.len()].concat();
+            }
+            values = values.into_iter().flat_map(|value| std::iter::repeat_n(value, keys)).collect();
+        }
+        self.columns.push(Column { name, values, choice });
+        self
+    }
+
+    fn push_column<'b, B>(&self, out: &mut AstPass<'_, 'b, B>, name: &str) -> QueryResult<()>
+    where
+        B: diesel::backend::Backend,
+    {
+        out.push_identifier(self.table)?;
+        out.push_sql(".");
+        out.push_identifier(name)
+    }
+}
+
+impl QueryFragment<Sqlite> for Keys {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        self.push_column(&mut out, "merchant_id")?;
+        out.push_sql(" = ");
+        out.push_bind_param::<BigInt, _>(&self.merchant)?;
+        out.push_sql(" AND ");
+        self.push_column(&mut out, "environment")?;
+        out.push_sql(" = ");
+        out.push_bind_param::<Text, _>(self.environment)?;
+        for column in &self.columns {
+            out.push_sql(" AND ");
+            self.push_column(&mut out, column.name)?;
+            out.push_sql(" IN (SELECT value FROM json_each(");
+            out.push_bind_param::<Text, _>(&column.choice)?;
+            out.push_sql("))");
+        }
+        Ok(())
+    }
+}
+
+impl QueryFragment<Pg> for Keys {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("(");
+        self.push_column(&mut out, "merchant_id")?;
+        out.push_sql(", ");
+        self.push_column(&mut out, "environment")?;
+        for column in &self.columns {
+            out.push_sql(", ");
+            self.push_column(&mut out, column.name)?;
+        }
+        out.push_sql(") IN (SELECT ");
+        out.push_bind_param::<BigInt, _>(&self.merchant)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Text, _>(self.environment)?;
+        for column in &self.columns {
+            out.push_sql(", ");
+            if let [value] = column.values.as_slice() {
+                out.push_bind_param::<Text, _>(value)?;
+            } else {
+                // Sets that are made in a list of columns keep the planner from moving what it is told here outside.
+                out.push_sql("UNNEST(");
+                out.push_bind_param::<Array<Text>, _>(&column.values)?;
+                out.push_sql(")");
+            }
+        }
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+impl Expression for Keys {
+    type SqlType = Bool;
+}
+
+impl<T> AppearsOnTable<T> for Keys {}
+
+impl<T> SelectableExpression<T> for Keys {}
+
+impl<G> ValidGrouping<G> for Keys {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl QueryId for Keys {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
