@@ -1,7 +1,7 @@
 //! A page of a list.
 
 /// Which part of a list is wanted (docs/API.md, "Lists").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Page {
     limit: u32,
     offset: u64,

@@ -119,7 +119,7 @@ impl FromStr for SortKey {
 }
 
 /// In which direction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SortOrder {
     /// The greatest first.
     #[default]

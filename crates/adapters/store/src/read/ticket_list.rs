@@ -19,6 +19,7 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    keys::Keys,
     schema::{counters, tickets},
 };
 
@@ -42,8 +43,8 @@ pub(super) async fn list(
 ) -> Result<(Vec<TicketSummary>, u64), Fault> {
     conn.begin_snapshot().await?;
     let (ids, total) = keys(conn, tenant, filter, sort, page, tallies).await?;
-    let query =
-        of_tenant!(tickets::table, tenant).filter(tickets::id.eq_any(&ids)).select(selection::<SummaryRow>());
+    let keys = Keys::of(tenant, "tickets").with("id", ids.iter().map(String::as_str));
+    let query = tickets::table.filter(keys).select(selection::<SummaryRow>());
     let rows = load!(conn, SummaryRow, query)?;
     conn.commit().await?;
     let mut by_id: HashMap<String, SummaryRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
@@ -61,11 +62,34 @@ async fn keys(
     tallies: &Tallies,
 ) -> Result<(Vec<String>, u64), Fault> {
     let known = tallies.recall(conn, tenant, filter).await?;
+    if let Some(total) = known
+        && let Some(ids) = tallies.page(tenant, filter, sort, page, total)
+    {
+        return Ok((ids, total));
+    }
+    let (ids, total) = find(conn, tenant, filter, sort, page, known, tallies).await?;
+    tallies.keep_page(tenant, filter, sort, page, (total, &ids));
+    Ok((ids, total))
+}
+
+/// The same without what is remembered of pages; `known` is the number of all that match, if that is remembered.
+async fn find(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &TicketFilter,
+    sort: TicketSort,
+    page: Page,
+    known: Option<u64>,
+    tallies: &Tallies,
+) -> Result<(Vec<String>, u64), Fault> {
     // What is known to be many is not looked for among the few.
     if known.is_none_or(|total| total <= FEW as u64)
-        && let Some(found) = few(conn, tenant, filter, sort, page)?
+        && let Some((ids, total)) = few(conn, tenant, filter, sort, page)?
     {
-        return Ok(found);
+        if known.is_none() {
+            tallies.keep(conn, tenant, filter, total).await?;
+        }
+        return Ok((ids, total));
     }
     let total = if let Some(total) = known {
         total

@@ -4,8 +4,11 @@
 //! time of a ticket never change, and no ticket is ever removed. So a count stays right for the tickets that it counted, those
 //! made before some instant, and only those made since are looked at. Whether the two together are all tickets is checked
 //! each time by the exact number of them that commits keep; if not, because one was committed late, all are counted again.
+//!
+//! For the same reason a page in the order of creation is the same as long as as many tickets are found. It is remembered too: of
+//! a word that only old tickets have, it is the page that takes long to find.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use diesel::{
     ExpressionMethods as _, QueryDsl as _,
@@ -13,8 +16,8 @@ use diesel::{
     sql_types::{Bool, Text},
 };
 use moka::sync::Cache as Memory;
-use quipu_kernel::{Tenant, Timestamp};
-use quipu_tickets::{Category, TicketFilter};
+use quipu_kernel::{Page, Tenant, Timestamp};
+use quipu_tickets::{Category, SortKey, SortOrder, TicketFilter, TicketSort};
 
 use super::{
     ticket_list::{narrowed, of_tenant, sum_of_counters},
@@ -29,6 +32,8 @@ use crate::{
 
 /// How many counts are remembered, the least used of which give way.
 const REMEMBERED: u64 = 10_000;
+/// How many pages are remembered.
+const REMEMBERED_PAGES: u64 = 2_000;
 /// For how long one is remembered that nobody asks for.
 const UNUSED: Duration = Duration::from_hours(1);
 /// How long before the newest ticket the remembered part ends, since of tickets made at once the later one may be committed
@@ -48,13 +53,48 @@ struct Tally {
     found: u64,
 }
 
-/// The counts that this process remembers.
-pub(crate) struct Tallies(Memory<Key, Tally>);
+/// The keys of a page, and how many tickets were found in all.
+type FoundPage = (u64, Arc<[String]>);
+
+/// The counts and pages that this process remembers.
+pub(crate) struct Tallies {
+    counts: Memory<Key, Tally>,
+    pages: Memory<(Key, SortOrder, Page), FoundPage>,
+}
 
 impl Tallies {
     /// None yet.
     pub(crate) fn new() -> Self {
-        Self(Memory::builder().max_capacity(REMEMBERED).time_to_idle(UNUSED).build())
+        let counts = Memory::builder().max_capacity(REMEMBERED).time_to_idle(UNUSED).build();
+        let pages = Memory::builder().max_capacity(REMEMBERED_PAGES).time_to_idle(UNUSED).build();
+        Self { counts, pages }
+    }
+
+    /// The keys of a page of `total` tickets, if it is remembered.
+    pub(super) fn page(
+        &self,
+        tenant: Tenant,
+        filter: &TicketFilter,
+        sort: TicketSort,
+        page: Page,
+        total: u64,
+    ) -> Option<Vec<String>> {
+        let (of_total, ids) = self.pages.get(&page_key(tenant, filter, sort, page)?)?;
+        (of_total == total).then(|| ids.to_vec())
+    }
+
+    /// Remembers the keys of a page of `total` tickets.
+    pub(super) fn keep_page(
+        &self,
+        tenant: Tenant,
+        filter: &TicketFilter,
+        sort: TicketSort,
+        page: Page,
+        found: (u64, &[String]),
+    ) {
+        if let Some(key) = page_key(tenant, filter, sort, page) {
+            self.pages.insert(key, (found.0, found.1.into()));
+        }
     }
 
     /// The exact number of tickets that match, if it follows from what is remembered. Within a snapshot.
@@ -65,7 +105,7 @@ impl Tallies {
         filter: &TicketFilter,
     ) -> Result<Option<u64>, Fault> {
         let Some(key) = key(tenant, filter) else { return Ok(None) };
-        let Some(tally) = self.0.get(&key) else { return Ok(None) };
+        let Some(tally) = self.counts.get(&key) else { return Ok(None) };
         let all = sum_of_counters(conn, tenant, &[], &filter.categories).await?;
         let (tickets, found) = since(conn, tenant, filter, tally.before).await?;
         if tally.tickets + tickets != all {
@@ -99,7 +139,7 @@ impl Tallies {
         let all = sum_of_counters(conn, tenant, &[], &filter.categories).await?;
         // The counters are right, or the books are not; a number that cannot be is not remembered.
         if let (Some(tickets), Some(found)) = (all.checked_sub(tickets), total.checked_sub(found)) {
-            self.0.insert(key, Tally { before, tickets, found });
+            self.counts.insert(key, Tally { before, tickets, found });
         }
         Ok(())
     }
@@ -113,6 +153,16 @@ fn key(tenant: Tenant, filter: &TicketFilter) -> Option<Key> {
     categories.sort_unstable();
     let search = search.as_ref().filter(|_| only)?;
     Some((tenant, categories, search.folded().to_owned()))
+}
+
+/// Only the order of creation never changes.
+fn page_key(
+    tenant: Tenant,
+    filter: &TicketFilter,
+    sort: TicketSort,
+    page: Page,
+) -> Option<(Key, SortOrder, Page)> {
+    if sort.key == SortKey::CreatedAt { Some((key(tenant, filter)?, sort.order, page)) } else { None }
 }
 
 /// How many tickets were made since, and in how many of them the text is found.
