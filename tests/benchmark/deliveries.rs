@@ -51,7 +51,7 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let (quiet, hearing) = (caller_of(&quiet).await, caller_of(&told).await);
     let mut rows = vec![creations(&gateway, &quiet, PLAIN, plan), creations(&gateway, &hearing, HEARD, plan)];
     rows.push(receiver.catch_up(BACKLOG, total(&told).await).await);
-    rows.push(arrivals(&receiver, &told).await);
+    rows.push(arrivals(ARRIVAL, &receiver, &told).await);
     rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);
     let peak = process::memory_mebibytes(gateway.pid()).1;
     let _all_of_them = drain(&receiver, &mut gateway, &told, plan.payments).await;
@@ -74,7 +74,7 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
 }
 
 /// Every payment tells of its creation.
-async fn total(merchant: &Merchant) -> u64 {
+pub(crate) async fn total(merchant: &Merchant) -> u64 {
     merchant.api.get("/api/v1/payments?limit=1").await.ok()["total"].as_u64().expect("a total")
 }
 
@@ -88,7 +88,8 @@ async fn drain(ear: &Ear, gateway: &mut Gateway, merchant: &Merchant, count: usi
     ear.catch_up(DRAIN, total(&merchant.moved_to(gateway)).await).await
 }
 
-async fn arrivals(ear: &Ear, merchant: &Merchant) -> Row {
+/// From the answer to a creation until its event arrives, at 20 payments a second.
+pub(crate) async fn arrivals(operation: &'static str, ear: &Ear, merchant: &Merchant) -> Row {
     ear.times.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let mut answered = HashMap::new();
     let mut beat = tokio::time::interval(Duration::from_millis(50));
@@ -106,22 +107,22 @@ async fn arrivals(ear: &Ear, merchant: &Merchant) -> Row {
         latency.saturating_record(micros.max(1));
     }
     eprintln!(
-        "{ARRIVAL}: p50 {} µs, p99 {} µs",
+        "{operation}: p50 {} µs, p99 {} µs",
         latency.value_at_quantile(0.5),
         latency.value_at_quantile(0.99)
     );
-    Row { operation: ARRIVAL, callers: 1, per_second: 20.0, latency, cost: None }
+    Row { operation, callers: 1, per_second: 20.0, latency, cost: None }
 }
 
 /// A receiver on a thread of its own that counts, and keeps when each reference came.
-struct Ear {
-    port: u16,
+pub(crate) struct Ear {
+    pub(crate) port: u16,
     heard: Arc<AtomicU64>,
     times: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
 impl Ear {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let port = listener.local_addr().expect("bound").port();
@@ -141,7 +142,7 @@ impl Ear {
     }
 
     /// Waits until so many have come, and tells how fast the rest of them came.
-    async fn catch_up(&self, operation: &'static str, total: u64) -> Row {
+    pub(crate) async fn catch_up(&self, operation: &'static str, total: u64) -> Row {
         let (begun, before) = (Instant::now(), self.heard.load(Ordering::Relaxed));
         let end = begun + Duration::from_mins(10);
         while self.heard.load(Ordering::Relaxed) < total {

@@ -1,14 +1,17 @@
 //! Measures the release binary over HTTP on both databases, and what they can do without it. `make bench` runs it.
 //!
 //! `quipu-bench FILE` writes the report to FILE. `QUIPU_BENCH_SECONDS` (5) is the time for each measurement,
-//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (all of [`PARTS`]) what is measured.
+//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (all of [`PARTS`]) what is measured,
+//! `QUIPU_BENCH_DATABASES` (`sqlite,postgres`) where.
 //! `QUIPU_BENCH_BESIDE` names another build's binary, and then the same calls go to both in turns.
 
 mod beside;
 mod ceiling;
 mod deliveries;
 mod due;
+mod fairness;
 mod load;
+mod locked;
 mod pgbench;
 mod process;
 mod report;
@@ -44,7 +47,10 @@ pub(crate) const PGBENCH_ONE: &str = "pgbench TPC-B, 1 branch";
 pub(crate) const PGBENCH_MANY: &str = "pgbench TPC-B, 128 branches";
 
 /// What is measured unless `QUIPU_BENCH_PARTS` names fewer.
-const PARTS: &str = "core,due,webhooks,tickets,uploads,viewers";
+const PARTS: &str = "core,due,locked,webhooks,fairness,tickets,uploads,viewers";
+
+/// Where it is measured unless `QUIPU_BENCH_DATABASES` names fewer.
+const DATABASES: &str = "sqlite,postgres";
 
 const CALLERS: [usize; 3] = [1, 32, 128];
 
@@ -67,17 +73,29 @@ async fn main() {
     };
     let parts = std::env::var("QUIPU_BENCH_PARTS").unwrap_or_else(|_| PARTS.to_owned());
     let is_wanted = |part: &str| parts.split(',').any(|wanted| wanted == part);
+    let databases = std::env::var("QUIPU_BENCH_DATABASES").unwrap_or_else(|_| DATABASES.to_owned());
+    let databases = databases.split(',').map(|name| match name {
+        "sqlite" => Database::Sqlite,
+        "postgres" => Database::Postgres,
+        other => panic!("QUIPU_BENCH_DATABASES: {other}"),
+    });
     let mut chapters = Vec::new();
-    for database in [Database::Sqlite, Database::Postgres] {
+    for database in databases {
         let mut chapter =
             if is_wanted("core") { measure(database, plan).await } else { Chapter::without_core(database) };
         if is_wanted("due") {
             chapter.rows.extend(due::rates(database, plan).await);
         }
+        if is_wanted("locked") && database == Database::Postgres {
+            chapter.rows.extend(locked::rates(plan).await);
+        }
         if is_wanted("webhooks") {
             let (rows, peak) = deliveries::rates(database, plan).await;
             chapter.rows.extend(rows);
             chapter.peak_delivering = peak;
+        }
+        if is_wanted("fairness") {
+            chapter.rows.extend(fairness::rates(database, plan).await);
         }
         if is_wanted("tickets") {
             chapter.rows.extend(support::rates(database, plan).await);

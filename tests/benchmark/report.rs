@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 use quipu_tests::Database;
 
-use crate::{beside::Ratio, deliveries, support, uploads, viewers, viewers::Watching};
+use crate::{beside::Ratio, deliveries, fairness, locked, support, uploads, viewers, viewers::Watching};
 
 /// One measurement.
 pub(crate) struct Row {
@@ -72,6 +72,27 @@ impl Chapter {
                 self.peak_delivering,
             );
         }
+        let usual = self.quantile_milliseconds(locked::USUAL, locked::OTHERS, 0.99);
+        if usual.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: 99 of 100 withdrawals of {} merchants are answered within {usual:.1} ms, and within {:.1} ms while the \
+                 balance of another merchant is locked.",
+                self.database,
+                locked::OTHERS,
+                self.quantile_milliseconds(locked::BESIDE, locked::OTHERS, 0.99),
+            );
+        }
+        let alone = self.quantile_milliseconds(fairness::ALONE, 1, 0.99);
+        if alone.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: 99 of 100 deliveries to a healthy endpoint arrive within {alone:.1} ms of the answer when it is alone, and \
+                 within {:.1} ms beside three endpoints that hang, refuse and drip.",
+                self.database,
+                self.quantile_milliseconds(fairness::BESIDE, 1, 0.99),
+            );
+        }
         let calm = self.rate(uploads::CALM, 128);
         if calm.is_finite() {
             let _ = writeln!(
@@ -98,9 +119,10 @@ impl Chapter {
             let _ = writeln!(
                 text,
                 "- {}: a first page of tickets takes {unfiltered:.2} ms; with a word that all of them have {:.1} times as \
-                 long, with a word that one of them has {:.1} times.",
+                 long, with a word that only the oldest have {:.1} times, with a word that one of them has {:.1} times.",
                 self.database,
                 self.median_milliseconds(support::SEARCH_COMMON) / unfiltered,
+                self.median_milliseconds(support::SEARCH_OLD) / unfiltered,
                 self.median_milliseconds(support::SEARCH_RARE) / unfiltered,
             );
         }
@@ -139,8 +161,12 @@ impl Chapter {
     }
 
     fn median_milliseconds(&self, operation: &str) -> f64 {
-        let row = self.rows.iter().find(|row| row.operation == operation && row.callers == 1);
-        row.map_or(f64::NAN, |row| milliseconds(row.latency.value_at_quantile(0.5)))
+        self.quantile_milliseconds(operation, 1, 0.5)
+    }
+
+    fn quantile_milliseconds(&self, operation: &str, callers: usize, quantile: f64) -> f64 {
+        let row = self.rows.iter().find(|row| row.operation == operation && row.callers == callers);
+        row.map_or(f64::NAN, |row| milliseconds(row.latency.value_at_quantile(quantile)))
     }
 
     fn write(&self, text: &mut String) {
