@@ -30,29 +30,29 @@ former_release() {
     git worktree prune
     git worktree add --quiet --detach "$room/tree" "$commit"
     trap "git worktree remove --force '$room/tree'" EXIT
-    (cd "$room/tree" && CARGO_TARGET_DIR=$room/target cargo build --release --locked -p quipu)
+    (cd "$room/tree" && CARGO_TARGET_DIR=$room/target CARGO_PROFILE_RELEASE_LTO=off cargo build --release --locked -p quipu)
     former=$room/target/release/quipu
 }
 
 seed=${SEED:-$RANDOM$RANDOM}
 echo "seeds from $seed"
-step cargo build --workspace --all-targets --release --locked
-export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/release/quipu"
+step cargo build --workspace --all-targets --profile soak --locked
+export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/soak/quipu"
 export QUIPU_EFFORT=${EFFORT:-20}
 # One after the other: each of them uses both cores.
-step cargo test --workspace --release --locked --test suite -- --test-threads 1 \
+step cargo test --workspace --profile soak --locked --test suite -- --test-threads 1 \
     crash:: webhooks::kills:: money::chaos:: cluster::
 step former_release
 if [ -n "$former" ]; then
-    QUIPU_FORMER_BIN=$former step cargo test --workspace --release --locked --test suite -- --ignored rolling::
+    QUIPU_FORMER_BIN=$former step cargo test --workspace --profile soak --locked --test suite -- --ignored rolling::
 else
     bed_say "rolling upgrades are left out, because this history does not reach an earlier release (git fetch --unshallow)"
 fi
 QUIPU_FAULT_RUNS=${FAULTS:-5000} QUIPU_FAULT_SEED=$seed \
-    step cargo test --workspace --release --locked --test contract -- --nocapture --test-threads 1 outages:: failover::
-QUIPU_SEED=$seed step cargo test --workspace --release --locked --test contract -- histories::
+    step cargo test --workspace --profile soak --locked --test contract -- --nocapture --test-threads 1 outages:: failover::
+QUIPU_SEED=$seed step cargo test --workspace --profile soak --locked --test contract -- histories::
 QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
-    step cargo test --workspace --release --locked --lib random_histories
+    step cargo test --workspace --profile soak --locked --lib random_histories
 # Worlds, and every planted fault in ten thousand of them.
-QUIPU_SEED=$seed step cargo test --workspace --release --locked --test worlds
+QUIPU_SEED=$seed step cargo test --workspace --profile soak --locked --test worlds
 bed_say "all of it passed in $SECONDS s"

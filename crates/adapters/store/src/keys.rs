@@ -56,7 +56,7 @@ impl Keys {
         self
     }
 
-    fn push_column<'b, B>(&self, out: &mut AstPass<'_, 'b, B>, name: &str) -> QueryResult<()>
+    fn push_column<B>(&self, out: &mut AstPass<'_, '_, B>, name: &str) -> QueryResult<()>
     where
         B: diesel::backend::Backend,
     {
