@@ -18,6 +18,7 @@ use crate::{
     commit::{
         aside::Asides,
         lane::{self, Work},
+        small::{Small, Tried},
         standing::Standing,
     },
     connection::{Connection, execute},
@@ -28,7 +29,6 @@ use crate::{
     lease::Origin,
     server::Server,
     settings::{StoreSettings, Times},
-    transaction::in_transaction,
 };
 
 /// How much may wait in the queue of a lane.
@@ -197,8 +197,8 @@ impl Engine {
         answer.await
     }
 
-    /// Runs a query that writes, in a transaction of its own, which an error undoes. If its turn does not come in time,
-    /// nothing of it happens.
+    /// Runs a query that writes, whole or not at all: an error undoes it. On a server it has a transaction of its own, in a file it
+    /// shares one with others that wait. If its turn does not come in time, nothing of it happens.
     pub(crate) async fn write<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
     where
         T: Send + 'static,
@@ -209,14 +209,27 @@ impl Engine {
         let begun = Arc::clone(&standing);
         match &self.kind {
             Kind::Sqlite { writer, .. } => {
-                let task: lane::Task = Box::new(move |lease, origin| {
+                let write: Small = Box::new(move |conn| {
                     Box::pin(async move {
-                        if begun.begin() {
-                            let _gone = reply.send(in_transaction(lease, origin, query).await);
+                        if !begun.begin() {
+                            return Tried::Undone;
+                        }
+                        let outcome = match conn {
+                            Ok(conn) => query(conn).await,
+                            Err(fault) => Err(fault.into()),
+                        };
+                        match outcome {
+                            Ok(value) => Tried::Done(Box::new(move |committed: Result<(), Fault>| {
+                                let _gone = reply.send(committed.map(|()| value).map_err(E::from));
+                            })),
+                            Err(error) => {
+                                let _gone = reply.send(Err(error));
+                                Tried::Undone
+                            }
                         }
                     })
                 });
-                writer.try_send(Work::Task(task)).map_err(|_| Fault::Overloaded)?;
+                writer.try_send(Work::Small(write)).map_err(|_| Fault::Overloaded)?;
             }
             Kind::Postgres { server, .. } => server.write(query, begun, reply)?,
         }

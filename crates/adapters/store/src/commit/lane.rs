@@ -2,10 +2,15 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
-use futures_util::{FutureExt as _, future::BoxFuture};
+use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{aside::Asides, batch, job::Job};
+use super::{
+    aside::Asides,
+    batch,
+    job::Job,
+    small::{self, Small},
+};
 use crate::{
     hub::Hub,
     lease::{Lease, Origin},
@@ -14,15 +19,12 @@ use crate::{
 /// How many changes are committed together at most.
 const BATCH: usize = 512;
 
-/// Work that needs the lane's connection for itself.
-pub(crate) type Task = Box<dyn for<'l> FnOnce(&'l mut Lease, &'l Origin) -> BoxFuture<'l, ()> + Send>;
-
 /// What a lane is asked to do.
 pub(crate) enum Work {
     /// A change, to be committed together with others that wait.
     Change(Box<Job>),
-    /// Anything else, in a transaction of its own.
-    Task(Task),
+    /// Anything else, to be written together with others of its kind, behind the changes that wait.
+    Small(Small),
     /// To stop, once everything before has been done.
     Close(oneshot::Sender<()>),
 }
@@ -42,24 +44,27 @@ pub(crate) async fn serve(
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
         metrics::gauge!("quipu_commit_waiting").set(queue.len() as f64);
-        let mut jobs = Vec::with_capacity(waiting.len());
+        let (mut jobs, mut writes, mut closing) = (Vec::with_capacity(waiting.len()), Vec::new(), None);
         for work in waiting.drain(..) {
             match work {
                 Work::Change(job) => jobs.extend(asides.take(*job)),
-                Work::Task(task) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &hub).await;
-                    guarded(task(&mut lease, &origin)).await;
-                }
+                Work::Small(write) => writes.push(write),
                 Work::Close(done) => {
-                    commit(&mut lease, &origin, std::mem::take(&mut jobs), &mut asides, &hub).await;
-                    drop(lease);
-                    asides.close().await;
-                    let _gone = done.send(());
-                    return;
+                    closing = Some(done);
+                    break;
                 }
             }
         }
         commit(&mut lease, &origin, jobs, &mut asides, &hub).await;
+        if !writes.is_empty() {
+            guarded(small::settle(&mut lease, &origin, writes)).await;
+        }
+        if let Some(done) = closing {
+            drop(lease);
+            asides.close().await;
+            let _gone = done.send(());
+            return;
+        }
         after_turn();
     }
 }

@@ -4,7 +4,8 @@
 //! waits and hands it to [`batch`], which loads what the changes depend on ([`load`]), has each judged against it and
 //! against those before it (`quipu_commit::judge`), writes what was accepted ([`write`]) and the deliveries that its events owe
 //! ([`fan_out`]), commits once, and only then answers everybody and tells the hub. Whoever waits for a lock waits in an
-//! [`aside`]; what became of a commit that was not answered is asked for by its [`mark`].
+//! [`aside`]; what became of a commit that was not answered is asked for by its [`mark`]. Writes that change no books share a
+//! transaction behind the batch ([`small`]).
 
 pub(crate) mod aside;
 pub(crate) mod batch;
@@ -13,6 +14,7 @@ pub(crate) mod job;
 pub(crate) mod lane;
 mod load;
 pub(crate) mod mark;
+pub(crate) mod small;
 pub(crate) mod standing;
 mod witness;
 mod write;

@@ -20,3 +20,4 @@ mod outages;
 mod owed;
 mod proxy;
 mod sample;
+mod together;
