@@ -2,10 +2,12 @@
 
 mod entry;
 mod minor_units;
+mod problem;
 mod statement;
 mod transfers;
 mod walk;
 
 pub use entry::Entry;
-pub use statement::{StatementProblem, read_statement};
+pub use problem::StatementProblem;
+pub use statement::read_statement;
 pub use transfers::{BankAccount, Debtor, Transfer, Transfers, write_transfers};

@@ -7,7 +7,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use crate::statement::StatementProblem;
+use crate::problem::StatementProblem;
 
 /// How deep elements may lie in each other. ISO 20022 needs less than twenty.
 const DEEPEST: usize = 64;

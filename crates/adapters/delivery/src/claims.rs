@@ -10,7 +10,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Wanted;
 use tokio::time::{Instant, timeout};
 
-use crate::dispatcher::{Inner, lock};
+use crate::inner::{Inner, lock};
 
 /// How long to rest if nothing happens here: what other nodes do makes no sound.
 const LONGEST_REST: Duration = Duration::from_secs(5);

@@ -8,12 +8,14 @@ mod dispatcher;
 mod guard;
 #[cfg(test)]
 mod hostile;
+mod inner;
 mod lane;
 mod recorder;
 mod sender;
 
 pub use connect::{Resolve, SystemResolver};
 pub use courier::{HttpCourier, NoTls};
-pub use dispatcher::{Dispatcher, Parts};
+pub use dispatcher::Dispatcher;
 pub use guard::is_public;
+pub use inner::Parts;
 pub use sender::SenderSettings;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_webhooks::{Next, Outcome};
 use tokio::{sync::mpsc, time::sleep};
 
-use crate::dispatcher::Inner;
+use crate::inner::Inner;
 
 /// Outcomes in one commit.
 const AT_ONCE: usize = 512;

@@ -1,6 +1,6 @@
 //! The documents, and the interactive reference over the merchants' one. Everything is served by the gateway itself.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use actix_web::{
     HttpResponse,
@@ -15,7 +15,6 @@ use crate::{
     call::{Call, Outcome},
     code::ErrorCode,
     error::ApiError,
-    openapi::openapi,
     reply,
 };
 
@@ -32,17 +31,14 @@ const FILES: [(&str, &str); 2] = [
     ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
 ];
 
-static MERCHANTS: LazyLock<String> = LazyLock::new(|| openapi(false));
-static OPERATORS: LazyLock<String> = LazyLock::new(|| openapi(true));
-
 /// `GET /api/v1/openapi.json`
-pub(crate) async fn merchants_document(_call: Call) -> Outcome {
-    Ok(reply::raw(StatusCode::OK, MERCHANTS.clone().into_bytes()))
+pub(crate) async fn merchants_document(call: Call) -> Outcome {
+    Ok(reply::raw(StatusCode::OK, call.state.documents.of_merchants.clone().into_bytes()))
 }
 
 /// `GET /operator/v1/openapi.json`
-pub(crate) async fn operators_document(_call: Call) -> Outcome {
-    Ok(reply::raw(StatusCode::OK, OPERATORS.clone().into_bytes()))
+pub(crate) async fn operators_document(call: Call) -> Outcome {
+    Ok(reply::raw(StatusCode::OK, call.state.documents.of_operators.clone().into_bytes()))
 }
 
 /// `GET /api/v1/docs`

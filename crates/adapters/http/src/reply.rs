@@ -10,7 +10,7 @@ use actix_web::{
 };
 use futures_util::{Stream, StreamExt};
 
-use crate::call::Call;
+use crate::stop::Stop;
 
 /// A body that is JSON already.
 pub(crate) fn raw(status: StatusCode, body: Vec<u8>) -> HttpResponse {
@@ -35,12 +35,11 @@ pub(crate) fn page(status: StatusCode, policy: &'static str, html: String) -> Ht
 
 /// An answer that comes in pieces, as they arise. It ends with the pieces, or when the process is told to stop.
 pub(crate) fn stream(
-    call: &Call,
+    stop: &Stop,
     content_type: &'static str,
     pieces: impl Stream<Item = Bytes> + 'static,
 ) -> HttpResponse {
-    let stop = call.state.services.stop.clone();
-    let pieces = pieces.take_until(stop.given());
+    let pieces = pieces.take_until(stop.clone().given());
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
         .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))

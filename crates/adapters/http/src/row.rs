@@ -6,7 +6,7 @@ use crate::{
     body::Intake,
     deprecation::Deprecation,
     door::{Credentials, Door},
-    openapi::Operation,
+    openapi::operation::Operation,
     shape::Family,
 };
 

@@ -1,7 +1,13 @@
 //! The server: the router built from the table, and the listener it stands on.
 
 use std::{
-    collections::HashSet, future::ready, io::ErrorKind, net::TcpListener, rc::Rc, sync::Arc, time::Duration,
+    collections::HashSet,
+    future::ready,
+    io::ErrorKind,
+    net::TcpListener,
+    rc::Rc,
+    sync::{Arc, LazyLock},
+    time::Duration,
 };
 
 use actix_http::{HttpService, Protocol, Request, error::DispatchError};
@@ -19,21 +25,25 @@ use crate::{
     connection::{Conversation, Crowd, Guarded, descriptors},
     dispatch::{dispatch, options, refuse},
     error::ApiError,
+    openapi::openapi,
     routes::route_table,
     row::RouteRow,
     settings::HttpSettings,
     shape::Family,
-    state::{AppState, Services},
+    state::{AppState, Documents, Services},
 };
 
 /// How many connections a worker accepts that have no place, to end an idle one for them. Few, since each takes a descriptor
 /// of the reserve.
 const BEYOND: usize = 8;
 
+static DOCUMENTS: LazyLock<Documents> =
+    LazyLock::new(|| Documents { of_merchants: openapi(false), of_operators: openapi(true) });
+
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
 /// accepted. Signals are the application's to handle.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
-    let state = Arc::new(AppState::new(services, settings));
+    let state = Arc::new(AppState::new(services, settings, &DOCUMENTS));
     let settings = &state.settings;
     let workers = if settings.workers == 0 { cores() } else { settings.workers };
     let connections = if settings.max_connections == 0 { descriptors() } else { settings.max_connections };
@@ -98,7 +108,7 @@ pub(crate) fn configure_with(
     settings: HttpSettings,
     rows: Vec<&'static RouteRow>,
 ) -> impl FnOnce(&mut ServiceConfig) {
-    let state = Arc::new(AppState::new(services, settings));
+    let state = Arc::new(AppState::new(services, settings, &DOCUMENTS));
     move |config| add_routes(config, &rows, &state)
 }
 

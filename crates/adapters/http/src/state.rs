@@ -1,8 +1,7 @@
 //! What the edge calls.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::{Arc, LazyLock};
 
-use async_trait::async_trait;
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::{Chains, LedgerReads};
@@ -16,19 +15,16 @@ use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
 use quipu_webhooks::{Courier, CreateEndpoint, DeliveryLog, Endpoints, Handover};
 
 use crate::{
-    health::LastLook, key_uses::KeyUses, lookups::Lookups, minter::KeyringMinter, pages::PageServices,
-    settings::HttpSettings, stop::Stop, strangers::Strangers, tokens::Tokens,
+    key_uses::KeyUses,
+    lookups::Lookups,
+    minter::KeyringMinter,
+    pages::PageServices,
+    readiness::{LastLook, Readiness},
+    settings::HttpSettings,
+    stop::Stop,
+    strangers::Strangers,
+    tokens::Tokens,
 };
-
-/// Whether a dependency is in order, or what is wrong with it, in words that anybody may read.
-pub type Part = Result<(), Cow<'static, str>>;
-
-/// Whether what the process depends on is there.
-#[async_trait]
-pub trait Readiness: Send + Sync {
-    /// Each dependency by name, and whether it is there.
-    async fn probe(&self) -> Vec<(&'static str, Part)>;
-}
 
 /// What handlers of webhooks call.
 #[derive(Clone)]
@@ -102,6 +98,12 @@ pub struct Services {
     pub stop: Stop,
 }
 
+/// The descriptions of the interface for machines, as text.
+pub(crate) struct Documents {
+    pub(crate) of_merchants: String,
+    pub(crate) of_operators: String,
+}
+
 /// Everything a request may need, made once.
 pub(crate) struct AppState {
     pub(crate) services: Services,
@@ -112,10 +114,16 @@ pub(crate) struct AppState {
     pub(crate) strangers: Strangers,
     /// What was found when readiness was last looked at.
     pub(crate) looked: LastLook,
+    /// Made when the first of them is asked for.
+    pub(crate) documents: &'static LazyLock<Documents>,
 }
 
 impl AppState {
-    pub(crate) fn new(services: Services, settings: HttpSettings) -> Self {
+    pub(crate) fn new(
+        services: Services,
+        settings: HttpSettings,
+        documents: &'static LazyLock<Documents>,
+    ) -> Self {
         let minter = KeyringMinter::new(services.keyring.clone(), services.entropy.clone());
         let onboarding = Onboarding::new(
             services.directory.clone(),
@@ -132,6 +140,7 @@ impl AppState {
             lookups: Lookups::default(),
             strangers: Strangers::default(),
             looked: LastLook::default(),
+            documents,
         }
     }
 }

@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     connection::ready,
-    engine::{Query, Reading},
     error::{Fault, Trouble},
     lease::{Lease, Origin},
+    query::{Query, Reading},
     settings::StoreSettings,
     transaction::on_lease,
 };

@@ -4,7 +4,6 @@
 
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use quipu_kernel::MerchantId;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
@@ -24,39 +23,17 @@ use crate::{
     connection::{Connection, execute},
     embedded::Readers,
     error::{Fault, OpenError, Trouble},
-    file::{DatabaseFile, FileTrouble},
+    file::DatabaseFile,
+    file_trouble::FileTrouble,
     hub::Hub,
     lease::Origin,
+    query::{Query, Reading},
     server::Server,
     settings::{StoreSettings, Times},
 };
 
 /// How much may wait in the queue of a lane.
 const QUEUE: usize = 4096;
-
-/// A query, as a function of a connection.
-pub(crate) trait Query<T, E>:
-    for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, E>> + Send + 'static
-{
-}
-
-impl<F, T, E> Query<T, E> for F where
-    F: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, E>> + Send + 'static
-{
-}
-
-/// What a query is, and so whom it may hold up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// A few rows by their keys.
-    Short,
-    /// A page of a list, with its total.
-    Page,
-    /// Whole tables. It takes as long as it takes, while the database answers others.
-    Whole,
-    /// What is to be sealed next, behind everything else.
-    Seals,
-}
 
 /// How often it is asked whether the database still answers while it works on something long.
 const LOOK: Duration = Duration::from_secs(2);

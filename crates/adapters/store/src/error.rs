@@ -4,7 +4,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use quipu_ledger::LedgerUnavailable;
 use quipu_merchants::{DirectoryError, StoreUnavailable};
 
-use crate::file::FileTrouble;
+use crate::file_trouble::FileTrouble;
 
 /// Why a store could not be opened or migrated.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@
 //! acknowledged. A look is two calls of the system and reads nothing.
 
 use std::{
-    fmt, io,
+    io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{
@@ -17,36 +17,7 @@ use std::{
 
 use diesel::{QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
 
-use crate::{connection::Connection, error::Fault};
-
-/// What is wrong with the file, in words for whoever runs the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileTrouble {
-    Gone,
-    Replaced,
-    Truncated,
-    ReadOnly,
-    LogGone,
-    LogReplaced,
-    LogTruncated,
-    Hidden(io::ErrorKind),
-}
-
-impl fmt::Display for FileTrouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = match self {
-            Self::Gone => "the database file is gone; put it back, or stop and restore a backup",
-            Self::Replaced => "the database file was replaced by another one; restart to serve from that",
-            Self::Truncated => "the database file was truncated; stop and restore a backup",
-            Self::ReadOnly => "the database file is read-only",
-            Self::LogGone => "the database's write-ahead log is gone; stop and restore a backup",
-            Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
-            Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",
-            Self::Hidden(kind) => return write!(f, "the database file cannot be looked at: {kind}"),
-        };
-        f.write_str(said)
-    }
-}
+use crate::{connection::Connection, error::Fault, file_trouble::FileTrouble};
 
 /// What tells a file from every other one.
 type Identity = (u64, u64);

@@ -16,7 +16,7 @@ use diesel::{
 };
 use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
-use quipu_commit::{Aggregate, Heard, Listener, News, NewsDesk, Queue};
+use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
 use quipu_kernel::{MerchantId, Tenant};
 use quipu_webhooks::{Handover, Owed};
 use tokio::{
@@ -31,7 +31,6 @@ use crate::{
     lease::{Lease, Origin},
     session::{Address, Session},
     statement::statement,
-    store::Store,
     webhooks::unlearnt::{Taken, Unlearnt},
 };
 
@@ -64,6 +63,11 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
+    /// Hears of every batch from now on.
+    pub(crate) fn subscribe(&self) -> Box<dyn Listener> {
+        Box::new(Subscription(self.batches.subscribe()))
+    }
+
     /// `look` is the time after which deliveries are looked for whose commit could not be learnt about.
     pub(crate) fn new(node: String, look: Duration) -> Self {
         let (hints, unsent) = mpsc::channel(HINTS);
@@ -265,11 +269,5 @@ impl Listener for Subscription {
             Err(broadcast::error::RecvError::Lagged(_)) => Heard::Missed,
             Err(broadcast::error::RecvError::Closed) => Heard::Ended,
         }
-    }
-}
-
-impl NewsDesk for Store {
-    fn listen(&self) -> Box<dyn Listener> {
-        Box::new(Subscription(self.inner.hub.batches.subscribe()))
     }
 }

@@ -94,7 +94,7 @@ impl Lease {
     pub(crate) fn give_up(&mut self) {
         self.in_use = false;
         if let Some(Connection::Postgres(session)) = self.conn.take() {
-            Pool::give_up(*session);
+            session.give_up();
         }
     }
 
@@ -104,7 +104,7 @@ impl Lease {
         if matches!(self.conn, Some(Connection::Postgres(_)))
             && let Some(Connection::Postgres(session)) = self.conn.take()
         {
-            Pool::put_back(*session);
+            session.put_back();
         }
     }
 
@@ -127,7 +127,7 @@ impl Lease {
     pub(crate) fn discard(&mut self, fault: &Fault) {
         self.in_use = false;
         match self.conn.take() {
-            Some(Connection::Postgres(session)) => Pool::abandon(*session, fault),
+            Some(Connection::Postgres(session)) => session.abandon(fault),
             other => drop(other),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     error::{Fault, OpenError},
-    session::{self, Address, Process, Session},
+    session::{self, Address, Home, Process, Session},
     settings::{StoreSettings, Times},
 };
 
@@ -146,40 +146,6 @@ impl Pool {
         self.connect(place).await
     }
 
-    /// Keeps a session that is in order.
-    pub(crate) fn put_back(mut session: Session) {
-        let Some(pool) = session.home.upgrade() else { return };
-        // The place is free once the session can be found.
-        let _place = session.place.take();
-        if session.age == pool.health.age.load(Ordering::Relaxed) {
-            locked(&pool.idle).push(session);
-        }
-    }
-
-    /// Closes a session that failed. If it fell silent or broke, the others are not trusted either, and a new one
-    /// ends on the server what this one may have left there.
-    pub(crate) fn abandon(session: Session, fault: &Fault) {
-        let Some(pool) = session.home.upgrade() else { return };
-        if fault.is_about_the_connection() {
-            pool.grow_older();
-        }
-        if let Some(process) = session.process {
-            let mut abandoned = locked(&pool.health.abandoned);
-            if abandoned.len() < ABANDONED {
-                abandoned.push(process);
-            }
-        }
-        drop(session);
-    }
-
-    /// Closes a session that fell silent, and trusts the others no more. What it began may still end by itself.
-    pub(crate) fn give_up(session: Session) {
-        if let Some(pool) = session.home.upgrade() {
-            pool.grow_older();
-        }
-        drop(session);
-    }
-
     fn idle(&self) -> Option<Session> {
         locked(&self.idle).pop()
     }
@@ -210,7 +176,8 @@ impl Pool {
             Ok::<_, Fault>(session)
         });
         let mut session = begun.await.map_err(slow)??;
-        (session.age, session.place, session.home) = (age, Some(place), Arc::downgrade(self));
+        (session.age, session.place, session.home) =
+            (age, Some(place), Some(Arc::downgrade(self) as Weak<dyn Home>));
         Ok(session)
     }
 
@@ -222,6 +189,32 @@ impl Pool {
         }
         let analysed = timeout(self.times.connect, session.batch_execute(ANALYSE_WHILE_YOUNG)).await;
         matches!(analysed, Ok(Ok(())))
+    }
+}
+
+impl Home for Pool {
+    fn put_back(&self, mut session: Session) {
+        // The place is free once the session can be found.
+        let _place = session.place.take();
+        if session.age == self.health.age.load(Ordering::Relaxed) {
+            locked(&self.idle).push(session);
+        }
+    }
+
+    fn abandon(&self, session: Session, fault: &Fault) {
+        if fault.is_about_the_connection() {
+            self.grow_older();
+        }
+        if let Some(process) = session.process {
+            let mut abandoned = locked(&self.health.abandoned);
+            if abandoned.len() < ABANDONED {
+                abandoned.push(process);
+            }
+        }
+    }
+
+    fn give_up(&self, _session: Session) {
+        self.grow_older();
     }
 }
 

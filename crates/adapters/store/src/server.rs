@@ -11,10 +11,10 @@ use tokio::{
 use crate::{
     commit::standing::Standing,
     connection::Connection,
-    engine::{Query, Reading},
     error::{Fault, OpenError, Trouble},
     lease::{Lease, Origin},
     pool::{Health, Pool, Purpose},
+    query::{Query, Reading},
     session::{self, Address},
     settings::StoreSettings,
     transaction::{in_transaction, on_lease},

@@ -3,7 +3,7 @@
 use std::{
     error::Error,
     ops::{Deref, DerefMut},
-    sync::Weak,
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use tokio_postgres::{Config, config::TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{error::Fault, pool::Pool, tls::Transport};
+use crate::{error::Fault, tls::Transport};
 
 /// How long a server may take to stop what nobody waits for any more.
 const CANCEL: Duration = Duration::from_secs(2);
@@ -43,7 +43,20 @@ pub(crate) struct Process {
     pub(crate) since: i64,
 }
 
-/// A session. Dropped, it is closed; [`Pool::put_back`] keeps it for the next who needs one.
+/// Where sessions come from, and go when they are not used any more.
+pub(crate) trait Home: Send + Sync {
+    /// Keeps a session that is in order.
+    fn put_back(&self, session: Session);
+
+    /// Closes a session that failed. If it fell silent or broke, the others are not trusted either, and a new one
+    /// ends on the server what this one may have left there.
+    fn abandon(&self, session: Session, fault: &Fault);
+
+    /// Closes a session that fell silent, and trusts the others no more. What it began may still end by itself.
+    fn give_up(&self, session: Session);
+}
+
+/// A session. Dropped, it is closed; [`Session::put_back`] keeps it for the next who needs one.
 pub(crate) struct Session {
     conn: AsyncPgConnection,
     tls: MakeRustlsConnect,
@@ -54,8 +67,8 @@ pub(crate) struct Session {
     pub(crate) uses: u32,
     /// The age of the pool in which it was made.
     pub(crate) age: u64,
-    /// The pool it belongs to.
-    pub(crate) home: Weak<Pool>,
+    /// Where it belongs.
+    pub(crate) home: Option<Weak<dyn Home>>,
     /// The place it takes while it is handed out.
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }
@@ -149,7 +162,32 @@ impl Session {
         let server = server_of(&mut conn).await.ok();
         let process = process_of(&mut conn).await.ok();
         let tls = address.transport.tls.clone();
-        Ok(Self { conn, tls, server, process, uses: 0, age: 0, home: Weak::new(), place: None })
+        Ok(Self { conn, tls, server, process, uses: 0, age: 0, home: None, place: None })
+    }
+
+    fn home(&self) -> Option<Arc<dyn Home>> {
+        self.home.as_ref()?.upgrade()
+    }
+
+    /// Keeps it for the next who needs one.
+    pub(crate) fn put_back(self) {
+        if let Some(home) = self.home() {
+            home.put_back(self);
+        }
+    }
+
+    /// Closes it after a failure.
+    pub(crate) fn abandon(self, fault: &Fault) {
+        if let Some(home) = self.home() {
+            home.abandon(self, fault);
+        }
+    }
+
+    /// Closes it without ending what it began.
+    pub(crate) fn give_up(self) {
+        if let Some(home) = self.home() {
+            home.give_up(self);
+        }
     }
 
     /// What stops the query that runs here.

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
-use quipu_commit::{Changes, Commit, CommitError, Committed, WorkQueue as _};
+use quipu_commit::{Changes, Commit, CommitError, Committed, Listener, NewsDesk, WorkQueue as _};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
@@ -154,4 +154,10 @@ fn check_release() -> Result<(), OpenError> {
         diesel::RunQueryDsl::get_result(version, &mut conn).map_err(|error| unreachable(&error))?;
     let numbers: Vec<u32> = found.split('.').filter_map(|part| part.parse().ok()).collect();
     if numbers.as_slice() < OLDEST_SQLITE { Err(OpenError::OldSqlite { found }) } else { Ok(()) }
+}
+
+impl NewsDesk for Store {
+    fn listen(&self) -> Box<dyn Listener> {
+        self.inner.hub.subscribe()
+    }
 }

@@ -6,9 +6,9 @@ use tokio::time::timeout;
 use crate::{
     commit::mark::{self, Mark},
     connection::Connection,
-    engine::Query,
     error::{Fault, Trouble, says_undone},
     lease::{Lease, Origin},
+    query::Query,
 };
 
 /// Runs a query that reads.

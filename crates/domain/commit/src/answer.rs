@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised};
 
-use crate::state::AnswerKey;
+/// What a kept answer is found by: the tenant under whom it is kept ([`Audience::keeper`]), whose key, and the key.
+pub type AnswerKey = (Tenant, Audience, String);
 
 /// A caller's name for one attempt: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

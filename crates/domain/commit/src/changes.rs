@@ -7,7 +7,8 @@ use quipu_ledger::Transaction;
 
 use crate::{
     answer::{Answer, IdempotencyRecord},
-    name::{Join, NameChange},
+    join::Join,
+    name::NameChange,
     record::{Expect, Record, Save},
     tally::Tally,
     work::WorkChange,

@@ -8,7 +8,8 @@ use quipu_ledger::{Balance, PostingError};
 use crate::{
     answer::{Answer, IdempotencyRecord, KeptAnswer},
     changes::Changes,
-    name::{Holder, Join, Name, NameChange},
+    join::Join,
+    name::{Holder, Name, NameChange},
     ports::Refusal,
     record::Expect,
     state::{AggregateKey, KnownAnswer, KnownBalance, State},

@@ -2,6 +2,7 @@
 
 mod answer;
 mod changes;
+mod join;
 mod judge;
 mod memory;
 mod name;
@@ -12,14 +13,15 @@ mod state;
 mod tally;
 mod work;
 
-pub use answer::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
+pub use answer::{Answer, AnswerKey, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use changes::{Changes, Committed, Nonce};
+pub use join::Join;
 pub use judge::{Judged, KeptRow, Put, Verdict, Writes, judge};
 pub use memory::{Contents, Kept, Memory, Posted};
-pub use name::{Holder, Index, Join, Name, NameChange};
+pub use name::{Holder, Index, Name, NameChange};
 pub use news::{Heard, Listener, News, NewsDesk};
 pub use ports::{Commit, CommitError, Refusal, WorkQueue};
 pub use record::{Aggregate, Duplicate, Expect, Record, Save};
-pub use state::{AggregateKey, AnswerKey, KnownAnswer, KnownBalance, State, Wanted};
+pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, Wanted};
 pub use tally::Tally;
 pub use work::{Claimed, Queue, QueueState, Work, WorkChange};

@@ -15,13 +15,13 @@ use quipu_ledger::{Balance, Entry, Reason, Transaction};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
-    answer::{Answer, IdempotencyRecord},
+    answer::{Answer, AnswerKey, IdempotencyRecord},
     changes::{Changes, Committed},
     judge::judge,
     name::{Holder, Name},
     ports::{Commit, CommitError, WorkQueue},
     record::{Aggregate, Record},
-    state::{AggregateKey, AnswerKey, State},
+    state::{AggregateKey, State},
     work::{Claimed, Queue, QueueState, Work, WorkChange},
 };
 

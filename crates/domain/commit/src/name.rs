@@ -1,7 +1,5 @@
 //! Names that are unique within a tenant, and who holds them.
 
-use crate::record::Record;
-
 /// A kind of unique name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Index(pub &'static str);
@@ -55,30 +53,4 @@ pub enum NameChange {
     Take(Name, Holder),
     /// The holder gives it up; nothing happens if another holds it.
     Release(Name, Holder),
-}
-
-/// A thing that is found by a name or else made: a customer by an e-mail address, an endpoint by its URL.
-///
-/// Every record of the same change is told who it was ([`Record::settle`]).
-#[derive(Debug)]
-pub struct Join {
-    /// The name it is looked for by; none where nothing can find it.
-    pub by: Option<Name>,
-    /// The index under which the records are told.
-    pub index: Index,
-    /// What it is called if it has to be made.
-    pub fresh: Holder,
-    /// Further names that a new one takes, unless somebody holds them.
-    pub also: Vec<Name>,
-    /// The row of a new one.
-    pub make: Box<dyn Record>,
-}
-
-impl Join {
-    /// Takes another number, since another node may have taken the first. Identifiers do not collide.
-    pub const fn renumber(&mut self) {
-        if let Holder::Number(number) = &mut self.fresh {
-            *number += 1;
-        }
-    }
 }

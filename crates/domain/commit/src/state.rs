@@ -6,7 +6,7 @@ use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
 use quipu_ledger::Balance;
 
 use crate::{
-    answer::Audience,
+    answer::AnswerKey,
     changes::Changes,
     name::{Holder, Name, NameChange},
     record::Aggregate,
@@ -14,9 +14,6 @@ use crate::{
 
 /// What an aggregate is found by. The order is the order in which rows are locked.
 pub type AggregateKey = (Aggregate, Tenant, String);
-
-/// What a kept answer is found by: the tenant under whom it is kept ([`Audience::keeper`]), whose key, and the key.
-pub type AnswerKey = (Tenant, Audience, String);
 
 /// The keys of everything a batch depends on. The sets are ordered so that rows are locked in one order by everybody.
 #[derive(Debug, Default)]

@@ -2,57 +2,17 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, Holder, Index, Name, NameChange, Record, Refusal};
-use quipu_kernel::{Clock, Currency, Entropy, PaymentId, Tenant, Timestamp, base32};
-use quipu_merchants::{AuditRecord, Method, StoreUnavailable};
+use quipu_commit::{Changes, Commit, Holder, Index, Name, NameChange, Refusal};
+use quipu_kernel::{Clock, Entropy, base32};
+use quipu_merchants::{AuditRecord, StoreUnavailable};
 
 use crate::{
     act::{Decided, act_unless_overtaken},
+    bank_file::{BankExport, ExportRoute, ExportedPayment},
     changes::as_it_stands,
     payment::Payment,
     ports::BankReads,
 };
-
-/// Which withdrawals a file is of: those of one route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExportRoute {
-    /// Whose.
-    pub tenant: Tenant,
-    /// In which currency.
-    pub currency: Currency,
-    /// By which method.
-    pub method: Method,
-    /// Whether they go to partner destinations.
-    pub partner: bool,
-}
-
-/// A file for the bank.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BankExport {
-    /// Its identifier, which the file carries: at most 35 characters.
-    pub export_id: String,
-    /// Its payments' currency.
-    pub currency: Currency,
-    /// Their method.
-    pub method: Method,
-    /// Whether they go to partner destinations.
-    pub partner: bool,
-    /// When it was made.
-    pub created_at: Timestamp,
-}
-
-impl Record for BankExport {}
-
-/// That a withdrawal is in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExportedPayment {
-    /// The withdrawal.
-    pub payment_id: PaymentId,
-    /// The file.
-    pub export_id: String,
-}
-
-impl Record for ExportedPayment {}
 
 /// Payments in one file, at most. A second call writes the next.
 const MOST: u32 = 5_000;

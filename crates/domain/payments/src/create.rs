@@ -6,13 +6,13 @@ use quipu_commit::{
     Aggregate, Answer, Changes, Commit, CommitError, Expect, Holder, IdempotencyRecord, KeptAnswer, Nonce,
     Refusal,
 };
-use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Problems, Tenant};
+use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Tenant};
 use quipu_ledger::PostingError;
-use quipu_merchants::{ReturnUrls, RouteBook, StoreUnavailable};
+use quipu_merchants::{RouteBook, StoreUnavailable};
 
 use crate::{
+    creation::Creation,
     decide::{Bounds, Decider, Decision},
-    draft::Draft,
     error::CreateError,
     page_links::PageLinks,
     payment::Payment,
@@ -21,20 +21,6 @@ use crate::{
     running_keys::RunningKeys,
     unknown::{Subject, UnknownOutcomes},
 };
-
-/// A request to create a payment, from whom it comes, and what its signature used up.
-#[derive(Debug, Clone)]
-pub struct Creation {
-    /// Whose payment.
-    pub tenant: Tenant,
-    /// The request, or all that is wrong with it: an invalid one must burn its nonce too, and must not slip past an
-    /// idempotency key that stands for another.
-    pub draft: Result<Draft, Problems>,
-    /// The merchant's return URLs, for members the request does not give.
-    pub default_return_urls: ReturnUrls,
-    /// The nonce of a verified v2 signature.
-    pub nonce: Option<Nonce>,
-}
 
 /// Creates payments. One for all callers, since it knows which idempotency keys are being worked on.
 ///

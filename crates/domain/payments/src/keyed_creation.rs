@@ -12,7 +12,8 @@ use quipu_commit::{
 use quipu_kernel::{PaymentId, Tenant};
 
 use crate::{
-    create::{Attempt, CreatePayment, Creation, broken},
+    create::{Attempt, CreatePayment, broken},
+    creation::Creation,
     error::CreateError,
     unknown::Subject,
     view,

@@ -6,7 +6,7 @@ use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Page, PaymentI
 use quipu_merchants::{Method, StoreUnavailable};
 
 use crate::{
-    bank_export::{BankExport, ExportRoute},
+    bank_file::{BankExport, ExportRoute},
     customer::Customer,
     kind::PaymentType,
     payment::Payment,

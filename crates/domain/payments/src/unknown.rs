@@ -14,7 +14,7 @@ use quipu_commit::IdempotencyKey;
 use quipu_kernel::{PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
-use crate::{create::Creation, error::CreateError};
+use crate::{creation::Creation, error::CreateError};
 
 /// How many are remembered. There is one for each answer that says so.
 const MOST: usize = 10_000;

@@ -9,9 +9,6 @@ use crate::{
     ids::{AttachmentId, CommentId, TicketId},
 };
 
-/// The most bytes a file may have: 10 MiB.
-pub const MAX_FILE_BYTES: u64 = 10_485_760;
-
 /// A file that a merchant has announced, and may have sent, and that no comment has named yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {

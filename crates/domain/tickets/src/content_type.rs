@@ -5,6 +5,9 @@ use std::str::FromStr;
 use quipu_kernel::Unrecognised;
 use serde::Serialize;
 
+/// The most bytes a file may have: 10 MiB.
+pub const MAX_FILE_BYTES: u64 = 10_485_760;
+
 /// A type of file that may be attached (docs/API.md, "Attachments").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum ContentType {

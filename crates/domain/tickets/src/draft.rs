@@ -6,7 +6,11 @@
 use quipu_kernel::{Fields, PaymentId, Problems};
 use serde_json::Value;
 
-use crate::{attachment::MAX_FILE_BYTES, category::Category, content_type::ContentType, ids::AttachmentId};
+use crate::{
+    category::Category,
+    content_type::{ContentType, MAX_FILE_BYTES},
+    ids::AttachmentId,
+};
 
 /// The most characters of a title.
 const MAX_TITLE: usize = 200;

@@ -26,13 +26,11 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use attachment::{
-    Arrival, Attachment, MAX_FILE_BYTES, StoredAttachment, Thumbnail, ThumbnailMade, Upload,
-};
+pub use attachment::{Arrival, Attachment, StoredAttachment, Thumbnail, ThumbnailMade, Upload};
 pub use category::{Category, Priority};
 pub use changes::{CommentOn, NoteOn};
 pub use comment::{Author, Comment, Note};
-pub use content_type::ContentType;
+pub use content_type::{ContentType, MAX_FILE_BYTES};
 pub use decide::{Desk, SettledUpload, TicketChange};
 pub use draft::{CommentDraft, NamedUpload, TicketDraft, UploadDraft, parse_closing_comment};
 pub use error::{TicketError, UploadError};

@@ -6,7 +6,7 @@ use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised};
 use serde::Serialize;
 use uuid::{Builder, Uuid};
 
-use crate::{error::EndpointError, name::EventName, ports::EndpointChange, target::TargetUrl};
+use crate::{draft::EndpointPatch, error::EndpointError, name::EventName, target::TargetUrl};
 
 /// An endpoint's identifier: a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -114,6 +114,17 @@ pub struct Endpoint {
     pub created_at: Timestamp,
     /// When it was last changed, by a person or by the gateway.
     pub updated_at: Timestamp,
+}
+
+/// A change of an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndpointChange {
+    /// Other members.
+    Update(EndpointPatch),
+    /// Deliveries go out again.
+    Enable,
+    /// They stop.
+    Disable,
 }
 
 impl Endpoint {

@@ -19,14 +19,13 @@ mod target;
 pub use attempt::{Answer, Attempt, Attempted, SendProblem};
 pub use delivery::{DeliveryStatus, ENDPOINT_DISABLED, Next, Outcome, Owed};
 pub use draft::{EndpointDraft, EndpointPatch};
-pub use endpoint::{Endpoint, EndpointId, EndpointView, Source, Standing};
+pub use endpoint::{Endpoint, EndpointChange, EndpointId, EndpointView, Source, Standing};
 pub use error::EndpointError;
 pub use event::{Event, EventStatus, NamedTarget};
 pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
 pub use ports::{
-    Courier, DeliveryLog, DeliveryQueue, EndpointChange, Endpoints, Handover, LogFilter, LoggedEvent,
-    RetrySelection, Wanted,
+    Courier, DeliveryLog, DeliveryQueue, Endpoints, Handover, LogFilter, LoggedEvent, RetrySelection, Wanted,
 };
 pub use sample::sample_payload;
 pub use schedule::{RetryPolicy, Spread};

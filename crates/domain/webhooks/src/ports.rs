@@ -8,8 +8,7 @@ use serde::Serialize;
 use crate::{
     attempt::{Attempt, Attempted},
     delivery::{DeliveryStatus, Outcome, Owed},
-    draft::EndpointPatch,
-    endpoint::{Endpoint, EndpointId, Source},
+    endpoint::{Endpoint, EndpointChange, EndpointId, Source},
     error::EndpointError,
     name::EventName,
     schedule::RetryPolicy,
@@ -45,17 +44,6 @@ pub trait Endpoints: Send + Sync {
 
     /// Removes an endpoint; its deliveries are gone with it. Refused with `NotFound`.
     async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError>;
-}
-
-/// A change of an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EndpointChange {
-    /// Other members.
-    Update(EndpointPatch),
-    /// Deliveries go out again.
-    Enable,
-    /// They stop.
-    Disable,
 }
 
 /// An event in the log of an endpoint.

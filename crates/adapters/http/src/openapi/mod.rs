@@ -5,13 +5,12 @@
 
 mod components;
 mod document;
-mod operation;
+pub(crate) mod operation;
 mod responses;
 
 #[cfg(test)]
 pub(crate) use document::described;
 pub(crate) use document::{Audience, document};
-pub(crate) use operation::{Operation, Shows, op};
 
 /// The document of the merchants' interface, or of the operator's, as text.
 pub fn openapi(for_operators: bool) -> String {

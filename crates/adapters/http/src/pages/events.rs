@@ -34,7 +34,7 @@ pub(crate) async fn handle(call: Call) -> Outcome {
     // Read again from the seat, so that no change falls between.
     visit.payment = payment_of(&call.state, tenant, &id).await?;
     let watching = Watching::new(seat, &visit, Arc::clone(&call.state.services.clock));
-    Ok(reply::stream(&call, "text/event-stream", watching.pieces()))
+    Ok(reply::stream(&call.state.services.stop, "text/event-stream", watching.pieces()))
 }
 
 /// One who watches. There are many of them, so that each holds little of its own.

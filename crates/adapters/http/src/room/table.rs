@@ -15,7 +15,7 @@ use crate::{
     door::{Door, Judge, Needs},
     envelope,
     error::ApiError,
-    openapi::op,
+    openapi::operation::op,
     reply,
     routes::{row, run, scope},
     row::RouteRow,
@@ -60,7 +60,7 @@ async fn events(call: Call) -> Outcome {
     use futures_util::StreamExt;
     asked_for(&call)?;
     let hello = stream::iter([Bytes::from_static(HELLO.as_bytes())]);
-    Ok(reply::stream(&call, "text/event-stream", hello.chain(stream::pending())))
+    Ok(reply::stream(&call.state.services.stop, "text/event-stream", hello.chain(stream::pending())))
 }
 
 /// Counts the bytes of an upload.

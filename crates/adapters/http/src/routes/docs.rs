@@ -5,7 +5,7 @@ use crate::{
     code::ErrorCode,
     docs,
     door::Door,
-    openapi::{Shows::Media, op},
+    openapi::operation::{Shows::Media, op},
     row::RouteRow,
 };
 

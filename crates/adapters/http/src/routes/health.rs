@@ -4,7 +4,7 @@ use super::row;
 use crate::{
     door::Door,
     health,
-    openapi::{Shows::Plain, op},
+    openapi::operation::{Shows::Plain, op},
     row::RouteRow,
 };
 

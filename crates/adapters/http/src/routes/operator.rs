@@ -6,7 +6,7 @@ use super::row;
 use crate::{
     code::ErrorCode,
     door::Door,
-    openapi::{
+    openapi::operation::{
         Operation,
         Shows::{Data, List},
         op,

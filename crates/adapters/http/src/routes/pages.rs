@@ -5,7 +5,7 @@ use crate::{
     body::Intake,
     code::ErrorCode,
     door::Door,
-    openapi::{
+    openapi::operation::{
         Shows::{Media, Members, Nothing},
         op,
     },

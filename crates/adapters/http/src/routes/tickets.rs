@@ -9,7 +9,7 @@ use crate::{
     code::ErrorCode,
     door::{Door, Needs},
     files,
-    openapi::{
+    openapi::operation::{
         Shows::{Data, List, Media},
         op,
     },

@@ -7,7 +7,7 @@ use diesel::{
 use quipu_kernel::{MerchantId, Timestamp};
 use quipu_ledger::{Book, Chain, ChainHash};
 
-use super::rows::{Place, first_id_of};
+use super::place::{Place, first_id_of};
 use crate::{
     connection::{Connection, load},
     error::Fault,

@@ -1,10 +1,11 @@
 //! The chains of hashes over entries and audit log: read and hashed on a connection of their own, behind the commits.
 //!
-//! A [`Place`](rows::Place) in a chain is old enough to be sealed when nothing can be committed before it any more.
+//! A [`Place`](place::Place) in a chain is old enough to be sealed when nothing can be committed before it any more.
 //! [`behind`] finds chains with such rows, [`rows`] reads them, and one small commit writes their seals. One node holds the
 //! lease and does it; should two do so at once, the second finds the chain longer than it was and writes nothing.
 
 pub(crate) mod behind;
+pub(crate) mod place;
 pub(crate) mod rows;
 
 use std::sync::atomic::Ordering;
@@ -16,12 +17,13 @@ use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, LedgerUnavailable, Seal
 
 use self::{
     behind::Behind,
-    rows::{Place, environment_key, merchant_key},
+    place::Place,
+    rows::{environment_key, merchant_key},
 };
 use crate::{
     connection::{Connection, execute, first, load},
-    engine::Reading,
     error::Fault,
+    query::Reading,
     schema::{chains, sealing, seals},
     store::Store,
     stored::parsed,

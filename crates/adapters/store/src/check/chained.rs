@@ -12,7 +12,8 @@ use super::LISTED;
 use crate::{
     chain::{
         behind,
-        rows::{self, Place, environment_key, merchant_key},
+        place::Place,
+        rows::{self, environment_key, merchant_key},
     },
     connection::{Connection, load},
     error::Fault,

@@ -14,8 +14,8 @@ use quipu_merchants::{
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
 use crate::{
     connection::Connection,
-    engine::{Query, Reading},
     error::Fault,
+    query::{Query, Reading},
     store::Store,
     stored::to_value,
 };

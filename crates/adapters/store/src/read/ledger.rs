@@ -8,8 +8,8 @@ use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
 use crate::{
     check,
     connection::{Connection, load},
-    engine::Reading,
     error::Fault,
+    query::Reading,
     schema::balances,
     store::Store,
     stored::{Totals, balance_from, parsed, totals},

@@ -12,6 +12,7 @@ mod payments;
 mod receipts;
 mod search;
 pub(crate) mod slice;
+mod ticket_filter;
 mod ticket_list;
 mod ticket_queue;
 mod ticket_rows;

@@ -10,8 +10,8 @@ use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
 use super::payment_list;
 use crate::{
     connection::{Connection, first},
-    engine::Reading,
     error::Fault,
+    query::Reading,
     schema::{customers, kept_answers},
     store::Store,
     stored::parsed,

@@ -5,32 +5,23 @@ use std::collections::HashMap;
 use diesel::{
     ExpressionMethods as _, QueryDsl as _,
     dsl::count_star,
-    sql_types::{BigInt, Bool, Nullable, Text},
+    sql_types::{Bool, Text},
 };
 use quipu_kernel::{Page, Tenant};
-use quipu_tickets::{Category, SortKey, SortOrder, Status, TicketFilter, TicketSort, TicketSummary};
+use quipu_tickets::{SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary};
 
 use super::{
+    ticket_filter::{narrowed, of_tenant, sum_of_counters, whole},
     ticket_rows::{SummaryRow, selection},
     ticket_search::{FEW, Found, few},
     ticket_tally::Tallies,
-    tickets::whole,
 };
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
-    schema::{counters, tickets},
+    schema::tickets,
 };
-
-/// The tickets of a tenant.
-macro_rules! of_tenant {
-    ($query:expr, $tenant:expr) => {
-        $query
-            .filter(tickets::merchant_id.eq($tenant.merchant().0))
-            .filter(tickets::environment.eq($tenant.environment().as_str()))
-    };
-}
 
 /// A page, and the number of all that match; both of one state of the database.
 pub(super) async fn list(
@@ -102,36 +93,6 @@ async fn find(
     Ok((if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total))
 }
 
-/// Narrows a boxed query over `tickets` to a filter.
-macro_rules! narrowed {
-    ($query:expr, $filter:expr, $found:expr) => {{
-        let mut query = $query;
-        if !$filter.statuses.is_empty() {
-            query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
-        }
-        if !$filter.categories.is_empty() {
-            query = query.filter(tickets::category.eq_any($filter.categories.iter().map(|it| it.as_str())));
-        }
-        if let Some(payment) = &$filter.payment_id {
-            query = query.filter(tickets::payment_id.eq(payment.as_str()));
-        }
-        if let Some(from) = $filter.created.from {
-            query = query.filter(tickets::created_at.ge(from.millis()));
-        }
-        if let Some(to) = $filter.created.to {
-            query = query.filter(tickets::created_at.le(to.millis()));
-        }
-        if let Some(found) = &$found {
-            let condition =
-                diesel::dsl::sql::<Bool>(found.before).bind::<Text, _>(&found.text).sql(found.after);
-            query = query.filter(condition);
-        }
-        query
-    }};
-}
-
-pub(super) use {narrowed, of_tenant};
-
 /// What is filtered by status and category only is a sum of the few counters that every commit keeps; the rest is counted.
 async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> Result<u64, Fault> {
     let period = filter.created;
@@ -149,32 +110,6 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
         };
     }
     whole(first!(conn, i64, query!())?.unwrap_or(0))
-}
-
-pub(super) async fn sum_of_counters(
-    conn: &mut Connection,
-    tenant: Tenant,
-    statuses: &[Status],
-    categories: &[Category],
-) -> Result<u64, Fault> {
-    macro_rules! query {
-        () => {{
-            let mut query = counters::table
-                .filter(counters::merchant_id.eq(tenant.merchant().0))
-                .filter(counters::environment.eq(tenant.environment().as_str()))
-                .filter(counters::name.eq("tickets"))
-                .select(diesel::dsl::sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)"))
-                .into_boxed();
-            if !statuses.is_empty() {
-                query = query.filter(counters::key1.eq_any(statuses.iter().map(|it| it.as_str())));
-            }
-            if !categories.is_empty() {
-                query = query.filter(counters::key2.eq_any(categories.iter().map(|it| it.as_str())));
-            }
-            query
-        }};
-    }
-    whole(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
 }
 
 /// The keys of a page. What is skipped is only looked at in an index.

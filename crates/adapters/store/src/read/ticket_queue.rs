@@ -7,8 +7,9 @@ use quipu_merchants::StoreUnavailable;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
+    ticket_filter::whole,
     ticket_rows::{NoteRow, SummaryRow, selection, tenant},
-    tickets::{comments_of, of_ticket, ticket, whole},
+    tickets::{comments_of, of_ticket, ticket},
 };
 use crate::{
     connection::{Connection, first, load},

@@ -13,7 +13,7 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SearchText, SortKey, SortOrder, TicketFilter, TicketSort};
 
-use super::ticket_list::narrowed;
+use super::ticket_filter::narrowed;
 use crate::{connection::Connection, error::Fault, schema::tickets};
 
 /// The fewest letters that the indexes of texts can look for.

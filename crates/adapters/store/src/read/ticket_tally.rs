@@ -20,9 +20,8 @@ use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_tickets::{Category, SortKey, SortOrder, TicketFilter, TicketSort};
 
 use super::{
-    ticket_list::{narrowed, of_tenant, sum_of_counters},
+    ticket_filter::{narrowed, of_tenant, sum_of_counters, whole},
     ticket_search::Found,
-    tickets::whole,
 };
 use crate::{
     connection::{Connection, first},

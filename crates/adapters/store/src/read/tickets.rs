@@ -12,6 +12,7 @@ use quipu_tickets::{
 };
 
 use super::{
+    ticket_filter::whole,
     ticket_list,
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
 };
@@ -72,10 +73,6 @@ pub(super) async fn comments_of(
         .select(selection::<AttachmentRow>());
     let files = load!(conn, AttachmentRow, query)?;
     rows.into_iter().map(|row| row.into_comment(&files)).collect()
-}
-
-pub(super) fn whole(count: i64) -> Result<u64, Fault> {
-    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative count".to_owned()))
 }
 
 #[async_trait]

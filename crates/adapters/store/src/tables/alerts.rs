@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Text};
 use quipu_payments::Alert;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "alerts" from (line: Line<'a>) {

@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_merchants::AuditRecord;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "audit_log" from (line: Line<'a>) {

@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Bool, Text};
 use quipu_payments::BankExport;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "bank_exports" from (line: Line<'a>) {

@@ -5,7 +5,7 @@ use quipu_commit::{Holder, Index};
 use quipu_kernel::{Amount, PaymentId, Timestamp};
 use quipu_payments::HeardEvent;
 
-use super::{Line, columns::columns, names::held_names, record::record_table};
+use super::{columns::columns, names::held_names, record::record_table, table::Line};
 
 columns! {
     in "callbacks" from (line: Line<'a>) {

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_commit::{Holder, Index};
 use quipu_payments::NewCustomer;
 
-use super::{Line, columns::columns, names::held_names, record::record_table};
+use super::{columns::columns, names::held_names, record::record_table, table::Line};
 
 columns! {
     in "customers" from (line: Line<'a>) {

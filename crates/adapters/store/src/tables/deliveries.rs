@@ -14,7 +14,10 @@ use quipu_commit::Record;
 use quipu_kernel::{EventId, Tenant};
 use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Next, Outcome, Owed};
 
-use super::{Line, Table, columns::columns};
+use super::{
+    columns::columns,
+    table::{Line, Table},
+};
 use crate::statement::statement;
 
 /// A status as its column has it.

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use quipu_kernel::PaymentId;
 use quipu_webhooks::Event;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "events" from (line: Line<'a>) {

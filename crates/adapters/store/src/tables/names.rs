@@ -34,7 +34,7 @@ macro_rules! held_names {
             } }
         }
 
-        impl $crate::tables::NameTable for $name {
+        impl $crate::tables::table::NameTable for $name {
             fn index(&self) -> quipu_commit::Index {
                 $index
             }

@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Text};
 use quipu_payments::PageAddress;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "payment_pages" from (line: Line<'a>) {

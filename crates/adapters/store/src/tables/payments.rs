@@ -5,7 +5,7 @@ use quipu_commit::{Aggregate, Holder, Index};
 use quipu_kernel::{Amount, Timestamp};
 use quipu_payments::Payment;
 
-use super::{Line, columns::saved_columns, names::held_names, record::record_table};
+use super::{columns::saved_columns, names::held_names, record::record_table, table::Line};
 use crate::document::Document;
 
 saved_columns! {

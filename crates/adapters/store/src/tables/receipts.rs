@@ -5,7 +5,7 @@ use quipu_commit::Aggregate;
 use quipu_kernel::{Amount, PaymentId, Timestamp};
 use quipu_payments::Receipt;
 
-use super::{Line, columns::saved_columns, record::record_table};
+use super::{columns::saved_columns, record::record_table, table::Line};
 
 saved_columns! {
     in "receipts" from (line: Line<'a>)

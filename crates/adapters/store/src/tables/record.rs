@@ -12,7 +12,7 @@ macro_rules! record_table {
         $(#[$doc])*
         pub(crate) struct $name;
 
-        impl $crate::tables::Table for $name {
+        impl $crate::tables::table::Table for $name {
             fn keeps(&self) -> std::any::TypeId {
                 std::any::TypeId::of::<$record>()
             }
@@ -27,7 +27,7 @@ macro_rules! record_table {
             fn insert_sqlite(
                 &self,
                 conn: &mut diesel::SqliteConnection,
-                line: &$crate::tables::Line<'_>,
+                line: &$crate::tables::table::Line<'_>,
             ) -> diesel::QueryResult<()> {
                 diesel::RunQueryDsl::execute(rows::One::of(line), conn).map(drop)
             }
@@ -35,7 +35,7 @@ macro_rules! record_table {
             fn insert_postgres<'c>(
                 &self,
                 conn: &'c diesel_async::AsyncPgConnection,
-                lines: &'c [$crate::tables::Line<'c>],
+                lines: &'c [$crate::tables::table::Line<'c>],
             ) -> futures_util::future::BoxFuture<'c, diesel::QueryResult<()>> {
                 let statement = rows::Many::of(lines.iter());
                 Box::pin(async move {
@@ -71,7 +71,7 @@ macro_rules! saved_table {
             } }
         }
 
-        impl $crate::tables::SavedTable for $name {
+        impl $crate::tables::table::SavedTable for $name {
             fn aggregate(&self) -> quipu_commit::Aggregate {
                 $aggregate
             }
@@ -79,7 +79,7 @@ macro_rules! saved_table {
             fn update_sqlite(
                 &self,
                 conn: &mut diesel::SqliteConnection,
-                line: &$crate::tables::Line<'_>,
+                line: &$crate::tables::table::Line<'_>,
             ) -> diesel::QueryResult<()> {
                 diesel::RunQueryDsl::execute(moves::One::of(line), conn).map(drop)
             }
@@ -87,7 +87,7 @@ macro_rules! saved_table {
             fn update_postgres<'c>(
                 &self,
                 conn: &'c diesel_async::AsyncPgConnection,
-                lines: &'c [$crate::tables::Line<'c>],
+                lines: &'c [$crate::tables::table::Line<'c>],
             ) -> futures_util::future::BoxFuture<'c, diesel::QueryResult<()>> {
                 let statement = moves::Many::of(lines.iter());
                 Box::pin(async move {

@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_payments::Refund;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "refunds" from (line: Line<'a>) {

@@ -3,7 +3,11 @@
 use diesel::sql_types::{BigInt, Integer, Text};
 use quipu_tickets::StoredAttachment;
 
-use super::{Line, columns::columns, record::record_table, whole};
+use super::{
+    columns::columns,
+    record::record_table,
+    table::{Line, whole},
+};
 
 columns! {
     in "ticket_attachments" from (line: Line<'a>) {

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_merchants::Actor;
 use quipu_tickets::{Author, CommentOn};
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "ticket_comments" from (line: Line<'a>) {

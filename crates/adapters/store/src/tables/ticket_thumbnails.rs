@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Text};
 use quipu_tickets::ThumbnailMade;
 
-use super::{Line, columns::columns, record::record_table};
+use super::{columns::columns, record::record_table, table::Line};
 
 columns! {
     in "ticket_thumbnails" from (line: Line<'a>) {

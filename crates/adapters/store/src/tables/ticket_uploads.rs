@@ -4,7 +4,11 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use quipu_commit::Aggregate;
 use quipu_tickets::Upload;
 
-use super::{Line, columns::saved_columns, record::record_table, whole};
+use super::{
+    columns::saved_columns,
+    record::record_table,
+    table::{Line, whole},
+};
 
 saved_columns! {
     in "ticket_uploads" from (line: Line<'a>)

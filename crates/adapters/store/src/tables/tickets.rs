@@ -5,7 +5,7 @@ use quipu_commit::{Aggregate, Holder, Index};
 use quipu_kernel::{PaymentId, Timestamp};
 use quipu_tickets::{Ticket, fold, queue_rank};
 
-use super::{Line, columns::saved_columns, names::held_names, record::record_table};
+use super::{columns::saved_columns, names::held_names, record::record_table, table::Line};
 
 saved_columns! {
     in "tickets" from (line: Line<'a>)

@@ -22,8 +22,7 @@ use serde_json::{Value, json};
 use super::store::FakeStore;
 use crate::{
     Customer, Draft, Instructed, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State,
-    Status, Submission, Terms,
-    create::{CreatePayment, Creation},
+    Status, Submission, Terms, create::CreatePayment, creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);

@@ -1,0 +1,85 @@
+//! Which tickets are meant, and how many of them the counters know of.
+
+use diesel::{
+    ExpressionMethods as _, QueryDsl as _,
+    sql_types::{BigInt, Nullable},
+};
+use quipu_kernel::Tenant;
+use quipu_tickets::{Category, Status};
+
+use crate::{
+    connection::{Connection, first},
+    error::Fault,
+    schema::counters,
+};
+
+/// The tickets of a tenant.
+macro_rules! of_tenant {
+    ($query:expr, $tenant:expr) => {
+        $query
+            .filter(tickets::merchant_id.eq($tenant.merchant().0))
+            .filter(tickets::environment.eq($tenant.environment().as_str()))
+    };
+}
+
+/// Narrows a boxed query over `tickets` to a filter.
+macro_rules! narrowed {
+    ($query:expr, $filter:expr, $found:expr) => {{
+        let mut query = $query;
+        if !$filter.statuses.is_empty() {
+            query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
+        }
+        if !$filter.categories.is_empty() {
+            query = query.filter(tickets::category.eq_any($filter.categories.iter().map(|it| it.as_str())));
+        }
+        if let Some(payment) = &$filter.payment_id {
+            query = query.filter(tickets::payment_id.eq(payment.as_str()));
+        }
+        if let Some(from) = $filter.created.from {
+            query = query.filter(tickets::created_at.ge(from.millis()));
+        }
+        if let Some(to) = $filter.created.to {
+            query = query.filter(tickets::created_at.le(to.millis()));
+        }
+        if let Some(found) = &$found {
+            let condition =
+                diesel::dsl::sql::<Bool>(found.before).bind::<Text, _>(&found.text).sql(found.after);
+            query = query.filter(condition);
+        }
+        query
+    }};
+}
+
+pub(super) use {narrowed, of_tenant};
+
+/// The number of tickets in some statuses and categories, of which none means all.
+pub(super) async fn sum_of_counters(
+    conn: &mut Connection,
+    tenant: Tenant,
+    statuses: &[Status],
+    categories: &[Category],
+) -> Result<u64, Fault> {
+    macro_rules! query {
+        () => {{
+            let mut query = counters::table
+                .filter(counters::merchant_id.eq(tenant.merchant().0))
+                .filter(counters::environment.eq(tenant.environment().as_str()))
+                .filter(counters::name.eq("tickets"))
+                .select(diesel::dsl::sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)"))
+                .into_boxed();
+            if !statuses.is_empty() {
+                query = query.filter(counters::key1.eq_any(statuses.iter().map(|it| it.as_str())));
+            }
+            if !categories.is_empty() {
+                query = query.filter(counters::key2.eq_any(categories.iter().map(|it| it.as_str())));
+            }
+            query
+        }};
+    }
+    whole(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
+}
+
+/// A count as the database keeps it.
+pub(super) fn whole(count: i64) -> Result<u64, Fault> {
+    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative count".to_owned()))
+}

@@ -1,0 +1,32 @@
+//! Things that are found or else made.
+
+use crate::{
+    name::{Holder, Index, Name},
+    record::Record,
+};
+
+/// A thing that is found by a name or else made: a customer by an e-mail address, an endpoint by its URL.
+///
+/// Every record of the same change is told who it was ([`Record::settle`]).
+#[derive(Debug)]
+pub struct Join {
+    /// The name it is looked for by; none where nothing can find it.
+    pub by: Option<Name>,
+    /// The index under which the records are told.
+    pub index: Index,
+    /// What it is called if it has to be made.
+    pub fresh: Holder,
+    /// Further names that a new one takes, unless somebody holds them.
+    pub also: Vec<Name>,
+    /// The row of a new one.
+    pub make: Box<dyn Record>,
+}
+
+impl Join {
+    /// Takes another number, since another node may have taken the first. Identifiers do not collide.
+    pub const fn renumber(&mut self) {
+        if let Holder::Number(number) = &mut self.fresh {
+            *number += 1;
+        }
+    }
+}
