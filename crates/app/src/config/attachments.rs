@@ -41,7 +41,7 @@ impl Attachments {
         let mut link = |key, usual| from.take(key, link_lifetime).unwrap_or(usual);
         let upload_expires_in = link("attachments.upload_expires_in", Duration::from_mins(10));
         let download_expires_in = link("attachments.download_expires_in", Duration::from_mins(5));
-        let mebibytes = from.take("attachments.mebibytes_per_second", values::limit).unwrap_or(64);
+        let mebibytes = from.take("attachments.mebibytes_per_second", values::limit).unwrap_or(48);
         let id = from.take("attachments.s3.access_key_id", word);
         let secret = from.take("attachments.s3.secret_access_key", |text| word(text).map(Secret::new));
         Self {
