@@ -63,6 +63,12 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
             // What is sorted and grouped goes to files once it does not fit, and memory stays bounded.
             execute!(conn, sql_query("PRAGMA temp_store = FILE"))?;
         }
+        if let Connection::Postgres(conn) = conn
+            && let Err(error) = conn.batch_execute("ANALYZE (SKIP_LOCKED)").await
+        {
+            // It takes longer then, where tables have grown since the server analysed them by itself.
+            tracing::debug!(%error, "tables could not be analysed before the check");
+        }
         conn.begin_snapshot().await?;
         if let Connection::Postgres(conn) = conn {
             // Whole tables are compared. On tables not analysed yet the planner might go row by row all the same.
