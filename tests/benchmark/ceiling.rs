@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use hdrhistogram::Histogram;
 use quipu_commit::{Changes, Commit, CommitError, Committed, Record};
 use quipu_kernel::{Clock, Entropy, SystemClock, Tenant};
-use quipu_merchants::{Directory, ReturnUrls};
+use quipu_merchants::{ReturnUrls, RouteBook};
 use quipu_payments::{CreatePayment, Creation, Draft, Payment, PaymentReads, Rail, Rails};
 use quipu_rails::Simulator;
 use quipu_signing::SystemEntropy;
@@ -67,11 +67,10 @@ impl Filler {
         let rail = Simulator::new(Duration::from_hours(1), "http://127.0.0.1", Arc::clone(&clock));
         let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(rail)];
         let reads: Arc<dyn PaymentReads> = Arc::new(store.clone());
-        let directory: Arc<dyn Directory> = Arc::new(store.clone());
+        let routes: Arc<dyn RouteBook> = Arc::new(store.clone());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let commit: Arc<dyn Commit> = Arc::clone(&recorder) as Arc<dyn Commit>;
-        let create =
-            CreatePayment::new(commit, reads, directory, Arc::new(Rails::new(rails)), clock, entropy);
+        let create = CreatePayment::new(commit, reads, routes, Arc::new(Rails::new(rails)), clock, entropy);
         Self { store, recorder, create, tenant, sample: Vec::new(), committed: 0 }
     }
 

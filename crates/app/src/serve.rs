@@ -137,7 +137,7 @@ async fn serve(
     let Delivering { edge: webhooks, dispatcher } = foundation.webhooks(&settings.webhooks, dev)?;
     let mut workers = start_workers(&foundation, &use_cases, &tickets, metrics, settings);
     workers.start(|mut stop| async move { dispatcher.run(async move { stop.given().await }).await });
-    let key_uses = Arc::new(KeyUses::new(foundation.directory()));
+    let key_uses = Arc::new(KeyUses::new(foundation.credentials()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
     let stop = Stop::on(workers.told_to_stop());
@@ -256,6 +256,8 @@ fn services(
         support_reads: Arc::new(foundation.store.clone()),
         ledger: Arc::new(foundation.store.clone()),
         chains: foundation.chains(),
+        credentials: foundation.credentials(),
+        routes: foundation.routes(),
         directory: foundation.directory(),
         commit: foundation.commit(),
         limiter,

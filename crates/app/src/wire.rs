@@ -10,7 +10,10 @@ use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
-use quipu_merchants::{Directory, Merchant, MerchantFilter, Onboarding, PageStore, RateLimiter};
+use quipu_merchants::{
+    Credentials, Directory, Merchant, MerchantFilter, Merchants as _, Onboarding, PageStore, RateLimiter,
+    RouteBook,
+};
 use quipu_payments::{
     AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, FillRecipient,
     HearRail, MoneyReads, PageLinks, PaymentReads, PlayScheme, Rail, Rails, RaiseAlert, RefundPayment,
@@ -45,6 +48,14 @@ impl Foundation {
     }
 
     pub(crate) fn directory(&self) -> Arc<dyn Directory> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn credentials(&self) -> Arc<dyn Credentials> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn routes(&self) -> Arc<dyn RouteBook> {
         Arc::new(self.store.clone())
     }
 
@@ -101,7 +112,7 @@ impl Foundation {
 
     pub(crate) fn resolve(&self) -> ResolveReceipt {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
-        ResolveReceipt::new(self.commit(), self.money(), self.directory(), clock, entropy)
+        ResolveReceipt::new(self.commit(), self.money(), self.routes(), clock, entropy)
     }
 
     pub(crate) fn export(&self) -> ExportPayouts {
@@ -112,7 +123,7 @@ impl Foundation {
     pub(crate) fn webhooks(&self, settings: &WebhookSettings, dev: bool) -> Result<Delivering> {
         let store = || Arc::new(self.store.clone());
         let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
-        let signer = Signer::new(Arc::clone(&self.keyring), self.directory(), clock());
+        let signer = Signer::new(Arc::clone(&self.keyring), self.credentials(), clock());
         let sender = SenderSettings::of_system(settings.allow_private.unwrap_or(dev));
         let courier: Arc<dyn Courier> = Arc::new(HttpCourier::new(sender, signer, clock())?);
         let dispatcher = Dispatcher::new(Parts {
@@ -266,7 +277,7 @@ impl UseCases {
         let create = CreatePayment::new(
             Arc::clone(&commit),
             Arc::clone(&payments),
-            foundation.directory(),
+            foundation.routes(),
             Arc::clone(&rails),
             clock(),
             entropy(),
@@ -307,7 +318,7 @@ fn pages(
     let recipients = FillRecipient::new(
         Arc::clone(&commit),
         Arc::clone(&payments),
-        foundation.directory(),
+        foundation.routes(),
         rails,
         Arc::clone(&clock),
     );

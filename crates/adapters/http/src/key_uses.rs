@@ -7,7 +7,7 @@ use std::{
 };
 
 use quipu_kernel::Timestamp;
-use quipu_merchants::Directory;
+use quipu_merchants::Credentials;
 
 /// How long a use may wait in memory.
 const FLUSH_AFTER: Duration = Duration::from_secs(5);
@@ -15,14 +15,14 @@ const FLUSH_AFTER: Duration = Duration::from_secs(5);
 /// Collects the last use of each key in memory. The first use after a flush sets the next one five seconds ahead, so that
 /// nothing runs while nobody calls.
 pub struct KeyUses {
-    directory: Arc<dyn Directory>,
+    credentials: Arc<dyn Credentials>,
     latest: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl KeyUses {
-    /// A collector that flushes into this directory.
-    pub fn new(directory: Arc<dyn Directory>) -> Self {
-        Self { directory, latest: Mutex::default() }
+    /// A collector that flushes into these credentials.
+    pub fn new(credentials: Arc<dyn Credentials>) -> Self {
+        Self { credentials, latest: Mutex::default() }
     }
 
     /// Notes a use. Must be called on a thread of the server, where the flush can be started.
@@ -51,7 +51,7 @@ impl KeyUses {
         if noted.is_empty() {
             return;
         }
-        if let Err(error) = self.directory.note_api_keys_used(noted.into_iter().collect()).await {
+        if let Err(error) = self.credentials.note_api_keys_used(noted.into_iter().collect()).await {
             tracing::warn!(%error, "when API keys were last used could not be written");
         }
     }

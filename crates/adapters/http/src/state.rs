@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::{Chains, LedgerReads};
-use quipu_merchants::{Directory, Onboarding, RateLimiter};
+use quipu_merchants::{Credentials, Directory, Onboarding, RateLimiter, RouteBook};
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, MoneyReads, PaymentReads, Rails,
     RefundPayment, ResolveReceipt,
@@ -72,7 +72,11 @@ pub struct Services {
     pub ledger: Arc<dyn LedgerReads>,
     /// How far entries and audit log are sealed.
     pub chains: Arc<dyn Chains>,
-    /// Merchants, keys, routes and staff.
+    /// Who calls.
+    pub credentials: Arc<dyn Credentials>,
+    /// Routes and saved beneficiaries, for payments.
+    pub routes: Arc<dyn RouteBook>,
+    /// Merchants, their keys and routes, and staff, for the operator.
     pub directory: Arc<dyn Directory>,
     /// The write path.
     pub commit: Arc<dyn Commit>,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use quipu_kernel::MerchantId;
-use quipu_merchants::{AuditFilter, Directory};
+use quipu_merchants::{AuditFilter, Staff as _};
 
 use super::{
     part::{self, Between, Part},

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
-use quipu_merchants::{Actor, ApiKeyRecord, Directory, NewApiKey, RateLimits, Scope, Scopes};
+use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey, RateLimits, Scope, Scopes};
 use serde_json::{Value, json};
 
 use super::{session, values};

@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Page, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
-    Actor, ApiVersion, Beneficiary, Directory, Merchant, MerchantFilter, MerchantPatch, MerchantStatus,
-    NewMerchant, Period, ReturnUrls, RouteBook as _, parse_routes,
+    Actor, ApiVersion, Beneficiary, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, Merchants as _,
+    NewMerchant, Period, ReturnUrls, RouteBook as _, Routing as _, parse_routes,
 };
 use quipu_payments::Rails;
 use serde_json::{Value, json};

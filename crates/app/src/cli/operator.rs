@@ -5,7 +5,7 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use quipu_kernel::Page;
-use quipu_merchants::{Actor, Directory, DirectoryError, NewOperator, Operator, Role};
+use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Role, Staff as _};
 use serde_json::{Value, json};
 
 use super::{session, values};

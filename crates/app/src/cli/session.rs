@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use quipu_kernel::{MerchantId, Problems};
-use quipu_merchants::{Directory, DirectoryError, Merchant};
+use quipu_merchants::{DirectoryError, Merchant, Merchants as _};
 use serde::Serialize;
 
 use super::table;

@@ -8,6 +8,7 @@ mod credential;
 mod error;
 mod limit;
 mod listing;
+mod memory;
 mod merchant;
 mod mint;
 mod onboarding;
@@ -27,6 +28,7 @@ pub use credential::HmacCredential;
 pub use error::{DirectoryError, StoreUnavailable};
 pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
+pub use memory::{DirectoryRows, MemoryDirectory};
 pub use merchant::{
     ApiVersion, FormerSecret, Merchant, MerchantChange, MerchantPatch, MerchantStatus, NewMerchant,
     ReturnUrls,
@@ -36,7 +38,7 @@ pub use onboarding::Onboarding;
 pub use operator::{NewOperator, Operator, Role};
 pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
-pub use ports::{Directory, RouteBook};
+pub use ports::{Credentials, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
 pub use route_list::{MANUAL_RAIL, PAYOUT_FIELDS, SIMULATOR_RAIL, parse_routes};
 pub use scope::{Scope, Scopes};

@@ -33,13 +33,48 @@ pub trait RouteBook: Send + Sync {
     ) -> Result<Option<Beneficiary>, StoreUnavailable>;
 }
 
-/// The directory of merchants, their keys and routes, and of the operator's staff.
-///
-/// Every write takes the [`AuditRecord`] that tells of it and commits both or neither. Reads see every write that
-/// was acknowledged by this node before they began; what another node wrote is seen within two seconds, since the
-/// look-ups that every call needs (keys, credentials, routes, staff) may be answered from memory.
+/// Who calls: the look-ups that every call makes. They may be answered from memory: a read sees every write that was
+/// acknowledged by this node before it began, and what another node wrote within two seconds.
 #[async_trait]
-pub trait Directory: RouteBook {
+pub trait Credentials: Send + Sync {
+    /// The key with this hash, revoked and expired ones included, with its merchant.
+    async fn api_key_by_hash(
+        &self,
+        hash: &str,
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
+
+    /// The key with this identifier, with its merchant: what a bearer token leads back to.
+    async fn api_key_by_id(
+        &self,
+        key_id: &str,
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
+
+    /// All credentials of a merchant, newest first, revoked ones included.
+    async fn credentials(
+        &self,
+        merchant: MerchantId,
+    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable>;
+
+    /// The credential with this identifier, with its merchant: what a bearer token leads back to.
+    async fn credential_by_id(
+        &self,
+        credential_id: &str,
+    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable>;
+
+    /// The member of staff with this token hash, revoked ones included.
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;
+
+    /// One merchant, for those who ask often.
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable>;
+
+    /// Notes when keys were last used; a time older than the one on record changes nothing.
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
+}
+
+/// Merchants with their API keys and HMAC credentials. Every write takes the [`AuditRecord`] that tells of it and commits both
+/// or neither.
+#[async_trait]
+pub trait Merchants: Send + Sync {
     /// Adds a merchant with its first routes. Refused with `Conflict` if its number is taken.
     async fn add_merchant(
         &self,
@@ -55,12 +90,6 @@ pub trait Directory: RouteBook {
 
     /// One merchant.
     async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
-
-    /// The same, for those who ask often: what another node wrote may be missing for a second, what this node wrote is
-    /// there once it was acknowledged.
-    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
-        Ok(self.merchant(id).await?.map(Arc::new))
-    }
 
     /// A page of merchants, newest first, and how many pass the filter in all.
     async fn merchants(
@@ -85,21 +114,6 @@ pub trait Directory: RouteBook {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// The key with this hash, revoked and expired ones included, with its merchant.
-    async fn api_key_by_hash(
-        &self,
-        hash: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
-
-    /// The key with this identifier, with its merchant: what a bearer token leads back to.
-    async fn api_key_by_id(
-        &self,
-        key_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
-
-    /// Notes when keys were last used; a time older than the one on record changes nothing.
-    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
-
     /// Adds a v2 credential. Refused with `LimitReached` beyond [`HmacCredential::MOST_ACTIVE`] active ones of the
     /// tenant, however many are added at once, and with `NotFound` if there is no such merchant.
     async fn add_credential(
@@ -107,18 +121,6 @@ pub trait Directory: RouteBook {
         credential: HmacCredential,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
-
-    /// All credentials of a merchant, newest first, revoked ones included.
-    async fn credentials(
-        &self,
-        merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable>;
-
-    /// The credential with this identifier, with its merchant: what a bearer token leads back to.
-    async fn credential_by_id(
-        &self,
-        credential_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable>;
 
     /// Revokes a credential of this merchant; revoking it again changes nothing. Refused with `NotFound`.
     async fn revoke_credential(
@@ -130,7 +132,7 @@ pub trait Directory: RouteBook {
     ) -> Result<(), DirectoryError>;
 
     /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is
-    /// revoked at `at`, and `issued` (none for v1) is added. Refused like [`Directory::update_merchant`].
+    /// revoked at `at`, and `issued` (none for v1) is added. Refused like [`Merchants::update_merchant`].
     async fn switch_version(
         &self,
         change: MerchantChange,
@@ -138,7 +140,11 @@ pub trait Directory: RouteBook {
         at: Timestamp,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
+}
 
+/// What staff change of a [`RouteBook`]. Every write takes the [`AuditRecord`] that tells of it and commits both or neither.
+#[async_trait]
+pub trait Routing: RouteBook {
     /// Replaces all routes of a merchant. `audit.before` becomes the routes that were really replaced, whoever else
     /// replaces them at the same time. Refused with `NotFound`.
     async fn replace_routes(
@@ -164,7 +170,12 @@ pub trait Directory: RouteBook {
         created: Period,
         page: Page,
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable>;
+}
 
+/// The operator's staff, and the log of what they changed. Every write takes the [`AuditRecord`] that tells of it and commits
+/// both or neither.
+#[async_trait]
+pub trait Staff: Send + Sync {
     /// Adds a member of staff.
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;
 
@@ -180,9 +191,6 @@ pub trait Directory: RouteBook {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// The member of staff with this token hash, revoked ones included.
-    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;
-
     /// A page of the audit log, newest first, and how many lines pass the filter in all.
     async fn audit_log(
         &self,
@@ -190,3 +198,8 @@ pub trait Directory: RouteBook {
         page: Page,
     ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable>;
 }
+
+/// Everything that the operator's verbs change: merchants with their keys, routes and beneficiaries, and staff.
+pub trait Directory: Merchants + Routing + Staff {}
+
+impl<D: Merchants + Routing + Staff + ?Sized> Directory for D {}

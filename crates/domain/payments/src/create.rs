@@ -51,14 +51,14 @@ impl CreatePayment {
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
-        directory: Arc<dyn RouteBook>,
+        route_book: Arc<dyn RouteBook>,
         rails: Arc<Rails>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
         let decider = Decider {
             reads: Arc::clone(&reads),
-            directory,
+            route_book,
             rails,
             clock: Arc::clone(&clock),
             entropy,

@@ -60,7 +60,7 @@ pub(crate) struct Decision {
 /// Decides what new payments are.
 pub(crate) struct Decider {
     pub(crate) reads: Arc<dyn PaymentReads>,
-    pub(crate) directory: Arc<dyn RouteBook>,
+    pub(crate) route_book: Arc<dyn RouteBook>,
     pub(crate) rails: Arc<Rails>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -84,7 +84,7 @@ impl Decider {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
         let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
-        let routes = self.directory.routes(tenant.merchant()).await?;
+        let routes = self.route_book.routes(tenant.merchant()).await?;
         let route = match choose_route(&routes, route_key(&draft, tenant.environment())) {
             Ok(route) => route,
             Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
@@ -159,7 +159,7 @@ impl Decider {
         else {
             return Ok(());
         };
-        match self.directory.beneficiary(tenant, kind, id).await? {
+        match self.route_book.beneficiary(tenant, kind, id).await? {
             Some(beneficiary) => destination.fill(beneficiary),
             None => refuse_unknown_beneficiary(problems),
         }

@@ -123,7 +123,7 @@ const INVALID: &str = "VALIDATION_FAILED";
 pub async fn judge_method(
     question: &MethodQuestion,
     tenant: Tenant,
-    directory: &dyn RouteBook,
+    route_book: &dyn RouteBook,
 ) -> Result<Vec<MethodFinding>, StoreUnavailable> {
     let mut findings = Vec::new();
     let method = question.method.parse::<Method>();
@@ -143,7 +143,7 @@ pub async fn judge_method(
     }
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
         let asked = Asked { method, currency, kind };
-        question.judge(asked, tenant, directory, &mut findings).await?;
+        question.judge(asked, tenant, route_book, &mut findings).await?;
     }
     // A creation speaks of the merchant's state only where nothing is wrong with the request itself.
     if findings.iter().any(|finding| finding.code == INVALID) {
@@ -183,12 +183,12 @@ impl MethodQuestion {
         &self,
         asked: Asked,
         tenant: Tenant,
-        directory: &dyn RouteBook,
+        route_book: &dyn RouteBook,
         findings: &mut Vec<MethodFinding>,
     ) -> Result<(), StoreUnavailable> {
         let mut problems = Problems::new();
         let (partner, payout) = self.read_recipient(asked, &mut problems);
-        let routes = directory.routes(tenant.merchant()).await?;
+        let routes = route_book.routes(tenant.merchant()).await?;
         let key = RouteKey {
             environment: tenant.environment(),
             currency: asked.currency,
@@ -201,7 +201,7 @@ impl MethodQuestion {
             Ok(route) => {
                 let destination = payout.as_ref().and_then(|payout| payout.partner_destination.as_ref());
                 if let Some((kind, id)) = destination.and_then(Destination::saved)
-                    && directory.beneficiary(tenant, kind, id).await?.is_none()
+                    && route_book.beneficiary(tenant, kind, id).await?.is_none()
                 {
                     refuse_unknown_beneficiary(&mut problems);
                 }

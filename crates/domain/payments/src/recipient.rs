@@ -89,7 +89,7 @@ fn key_of(payment: &Payment) -> RouteKey {
 pub struct FillRecipient {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
-    directory: Arc<dyn RouteBook>,
+    route_book: Arc<dyn RouteBook>,
     rails: Arc<Rails>,
     clock: Arc<dyn Clock>,
 }
@@ -99,11 +99,11 @@ impl FillRecipient {
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
-        directory: Arc<dyn RouteBook>,
+        route_book: Arc<dyn RouteBook>,
         rails: Arc<Rails>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { commit, reads, directory, rails, clock }
+        Self { commit, reads, route_book, rails, clock }
     }
 
     /// Takes what was entered, by member of `payout`. Of two at the same time one is taken, and the other is told that
@@ -116,7 +116,7 @@ impl FillRecipient {
     ) -> Result<(), FillError> {
         let read = || async {
             let payment = self.reads.payment(tenant, id).await?.ok_or(FillError::NotFound)?;
-            Ok((payment, self.directory.routes(tenant.merchant()).await?))
+            Ok((payment, self.route_book.routes(tenant.merchant()).await?))
         };
         act(&*self.commit, None, read, |(payment, routes)| {
             let now = self.clock.now();

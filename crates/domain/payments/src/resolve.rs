@@ -22,7 +22,7 @@ use crate::{
 pub struct ResolveReceipt {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
-    directory: Arc<dyn RouteBook>,
+    route_book: Arc<dyn RouteBook>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -32,11 +32,11 @@ impl ResolveReceipt {
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn MoneyReads>,
-        directory: Arc<dyn RouteBook>,
+        route_book: Arc<dyn RouteBook>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { commit, reads, directory, clock, entropy }
+        Self { commit, reads, route_book, clock, entropy }
     }
 
     /// Resolves a receipt and answers it as it stands afterwards. `record` is given the receipt before and after, and answers
@@ -83,7 +83,7 @@ impl ResolveReceipt {
             direction: terms.kind.direction(),
             partner: false,
         };
-        let routes = self.directory.routes(terms.tenant.merchant()).await?;
+        let routes = self.route_book.routes(terms.tenant.merchant()).await?;
         let route = routes.iter().find(|route| route.key() == key).cloned();
         Ok((receipt, Some(Payable { payment, route })))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_kernel::{Clock, MerchantId};
-use quipu_merchants::{Directory, Merchant};
+use quipu_merchants::{Credentials, Merchant};
 use quipu_signing::{Keyring, WebhookSecret};
 
 use crate::endpoint::Endpoint;
@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 /// Finds and opens the secrets of endpoints.
 pub struct Signer {
     keyring: Arc<Keyring>,
-    directory: Arc<dyn Directory>,
+    merchants: Arc<dyn Credentials>,
     clock: Arc<dyn Clock>,
 }
 
@@ -22,8 +22,8 @@ pub struct NoSecret(String);
 
 impl Signer {
     /// A signer over these ports.
-    pub fn new(keyring: Arc<Keyring>, directory: Arc<dyn Directory>, clock: Arc<dyn Clock>) -> Self {
-        Self { keyring, directory, clock }
+    pub fn new(keyring: Arc<Keyring>, merchants: Arc<dyn Credentials>, clock: Arc<dyn Clock>) -> Self {
+        Self { keyring, merchants, clock }
     }
 
     /// The secrets that sign for an endpoint, the newest first: its own, or the merchant's default, for a day after a
@@ -50,7 +50,7 @@ impl Signer {
 
     async fn merchant(&self, id: MerchantId) -> Result<Arc<Merchant>, NoSecret> {
         let found =
-            self.directory.remembered_merchant(id).await.map_err(|error| NoSecret(error.to_string()))?;
+            self.merchants.remembered_merchant(id).await.map_err(|error| NoSecret(error.to_string()))?;
         found.ok_or_else(|| NoSecret("there is no such merchant".to_owned()))
     }
 }

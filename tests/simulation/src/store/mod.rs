@@ -4,6 +4,8 @@
 //! whoever called may be gone by then.
 
 mod check;
+mod deliveries;
+mod delivery_ports;
 mod ledger;
 mod money;
 mod payments;
@@ -22,35 +24,53 @@ use quipu_kernel::{PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::Payment;
 
+use self::deliveries::{Deliveries, Node};
 use crate::turns::give_way;
 
-/// The in-memory store. Clones share what it holds.
+/// The in-memory store. Clones share what it holds, and are the same node.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     memory: Memory,
     /// Whose each payment is.
     homes: Arc<Mutex<HashMap<PaymentId, Tenant>>>,
+    deliveries: Arc<Mutex<Deliveries>>,
+    /// As which node it takes deliveries into its hands.
+    node: Node,
 }
 
 impl MemoryStore {
+    /// The same store as one more node has it.
+    pub fn another_node(&self) -> Self {
+        let node = self.deliveries().another_node();
+        Self { node, ..self.clone() }
+    }
+
     /// What it holds.
     pub fn contents(&self) -> MutexGuard<'_, Contents> {
         self.memory.contents()
     }
 
-    /// Applies a change at once.
+    /// Applies a change at once, and owes its events to those who hear them.
     pub fn apply(&self, changes: Changes) -> Result<Committed, CommitError> {
         let made = changes.saves.iter().filter(|save| save.from.is_none());
         let made = made.filter(|save| save.aggregate == Aggregate::PAYMENT);
         let made: Vec<PaymentId> = made.filter_map(|save| save.id.parse().ok()).collect();
         let tenant = changes.tenant;
-        let committed = self.contents().apply(changes)?;
+        let (mut deliveries, mut contents) = (self.deliveries(), self.contents());
+        let before = contents.rows.len();
+        let committed = contents.apply(changes)?;
+        deliveries.fan_out(&contents.rows[before..]);
         self.homes().extend(made.into_iter().map(|id| (id, tenant)));
         Ok(committed)
     }
 
     fn homes(&self) -> MutexGuard<'_, HashMap<PaymentId, Tenant>> {
         self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be locked before what else it holds, if both are.
+    fn deliveries(&self) -> MutexGuard<'_, Deliveries> {
+        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A payment of whichever tenant.
@@ -95,11 +115,12 @@ impl WorkQueue for MemoryStore {
         self.memory.queues(now).await
     }
 
-    async fn woken(&self, queue: Queue) {
-        self.memory.woken(queue).await;
+    async fn woken(&self, queue: Queue, before: Timestamp) {
+        self.memory.woken(queue, before).await;
     }
 
     async fn beat(&self) -> Result<(), StoreUnavailable> {
+        self.deliveries().beat(self.node);
         self.memory.beat().await
     }
 

@@ -222,8 +222,8 @@ impl WorkQueue for SimStore {
         self.shared.memory.queues(now).await
     }
 
-    async fn woken(&self, queue: Queue) {
-        self.shared.memory.woken(queue).await;
+    async fn woken(&self, queue: Queue, before: Timestamp) {
+        self.shared.memory.woken(queue, before).await;
     }
 
     async fn beat(&self) -> Read<()> {

@@ -32,7 +32,7 @@ pub(super) async fn authenticate(
     let mut found = None;
     for hash in key.hashes(&state.services.keyring) {
         permit_lookup(state, request, &hash, now).await?;
-        found = state.services.directory.api_key_by_hash(&hash).await?;
+        found = state.services.credentials.api_key_by_hash(&hash).await?;
         if found.is_some() {
             state.lookups.found(&hash);
             break;

@@ -83,7 +83,12 @@ pub(crate) async fn tenant_named_by_staff(
     environment: Option<Environment>,
 ) -> Result<Tenant, ApiError> {
     let merchant = merchant.ok_or_else(ApiError::merchant_not_found)?;
-    state.services.directory.merchant(merchant).await?.ok_or_else(ApiError::merchant_not_found)?;
+    state
+        .services
+        .credentials
+        .remembered_merchant(merchant)
+        .await?
+        .ok_or_else(ApiError::merchant_not_found)?;
     Ok(Tenant::new(merchant, environment.unwrap_or(Environment::Live)))
 }
 

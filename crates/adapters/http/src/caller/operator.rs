@@ -45,7 +45,7 @@ pub(super) async fn authenticate(
     let token = OperatorToken::parse(token.ok_or_else(missing)?).map_err(|_| invalid())?;
     for hash in token.hashes(&state.services.keyring) {
         permit_lookup(state, request, &hash, now).await?;
-        if let Some(operator) = state.services.directory.operator_by_hash(&hash).await? {
+        if let Some(operator) = state.services.credentials.operator_by_hash(&hash).await? {
             state.lookups.found(&hash);
             if operator.expires_at.is_some_and(|at| at <= now) {
                 return Err(ApiError::refused(ErrorCode::TokenExpired, "the operator token has expired"));

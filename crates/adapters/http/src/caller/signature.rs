@@ -56,7 +56,7 @@ pub(crate) async fn claim<'a>(
         }
     };
     permit_lookup(state, request, &known_as(claim.merchant()), now).await?;
-    let credentials = state.services.directory.credentials(claim.merchant()).await?;
+    let credentials = state.services.credentials.credentials(claim.merchant()).await?;
     if credentials.iter().all(|it| it.key.revoked_at.is_some()) {
         return Err(refusal(state, claim.merchant(), SignatureProblem::Mismatch).await);
     }
@@ -101,7 +101,7 @@ fn known_as(merchant: MerchantId) -> String {
 /// What is wrong with a request that has all its headers. A merchant of v1 cannot sign at all, so it is told of its
 /// version, whatever else is wrong.
 async fn refusal(state: &AppState, merchant: MerchantId, problem: SignatureProblem) -> ApiError {
-    match state.services.directory.merchant(merchant).await {
+    match state.services.credentials.remembered_merchant(merchant).await {
         Ok(Some(merchant)) if merchant.api_version == ApiVersion::V1 => version_mismatch(),
         Ok(_) => problem.into(),
         Err(error) => error.into(),

@@ -6,8 +6,6 @@ mod books;
 mod deprecated;
 #[path = "../../tests/edge/desk.rs"]
 mod desk;
-#[path = "../../tests/edge/directory.rs"]
-mod directory;
 mod families;
 #[path = "../../tests/edge/hooks.rs"]
 mod hooks;

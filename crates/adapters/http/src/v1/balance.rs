@@ -43,7 +43,7 @@ pub(crate) async fn of(call: Call, tenant: Tenant) -> Outcome {
 pub(crate) async fn all_of(call: Call, tenant: Tenant) -> Outcome {
     let services = &call.state.services;
     let balances = services.ledger.balances(tenant).await?;
-    let routes = services.directory.routes(tenant.merchant()).await?;
+    let routes = services.routes.routes(tenant.merchant()).await?;
     let enabled = routes.iter().filter(|route| route.enabled && route.environment == tenant.environment());
     let currencies: BTreeSet<_> =
         enabled.map(|route| route.currency).chain(balances.iter().map(|balance| balance.currency)).collect();

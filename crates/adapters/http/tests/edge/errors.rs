@@ -159,7 +159,7 @@ async fn a_failing_store_is_answered_without_its_words() {
     let send = async || {
         world.send(request("GET", "/api/v1/balance").insert_header(("X-API-Key", key.as_str()))).await
     };
-    let fail = |failure| *world.directory.failure.lock().expect("a lock") = Some(failure);
+    let fail = |failure| world.directory.rows().failure = Some(failure);
     fail(StoreUnavailable::Failed("SELECT * FROM secrets at /var/lib".to_owned()));
     let answer = send().await;
     assert_eq!(answer.code(), (500, "INTERNAL_ERROR"));

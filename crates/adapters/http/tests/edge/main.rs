@@ -2,7 +2,6 @@
 
 mod books;
 mod desk;
-mod directory;
 mod errors;
 mod hooks;
 mod limits;

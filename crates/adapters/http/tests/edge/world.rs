@@ -20,9 +20,9 @@ use quipu_http::{
 };
 use quipu_kernel::{Clock, Environment, MerchantId, Secret, Tenant, Timestamp};
 use quipu_merchants::{
-    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MerchantStatus, NewApiKey, NewMerchant,
-    NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls, Role, Scope,
-    Scopes, Window,
+    Actor, ApiVersion, Budget, BudgetKind, LimitsNotShared, MemoryDirectory, MerchantStatus, NewApiKey,
+    NewMerchant, NewOperator, Onboarding, RateDecision, RateLimiter, RateLimits, RateVerdict, ReturnUrls,
+    Role, Scope, Scopes, Window,
 };
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, FillRecipient, HearRail, PageLinks,
@@ -36,7 +36,6 @@ use serde_json::{Value, json};
 use super::{
     books::{FakeBooks, PatientRail},
     desk::EmptyDesk,
-    directory::FakeDirectory,
     hooks::FakeHooks,
     money::NoMoney,
     pages::FakePages,
@@ -95,7 +94,7 @@ impl Readiness for Ready {
 }
 
 pub(crate) struct World {
-    pub(crate) directory: Arc<FakeDirectory>,
+    pub(crate) directory: Arc<MemoryDirectory>,
     pub(crate) books: Arc<FakeBooks>,
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) onboarding: Onboarding,
@@ -137,7 +136,7 @@ pub(crate) fn deposit(reference: &str) -> Value {
 
 /// What everything in the world is made of.
 struct Parts {
-    directory: Arc<FakeDirectory>,
+    directory: Arc<MemoryDirectory>,
     books: Arc<FakeBooks>,
     clock: Arc<FakeClock>,
     entropy: Arc<SystemEntropy>,
@@ -195,6 +194,8 @@ impl Parts {
             payments: books.clone(),
             ledger: books.clone(),
             chains: books.clone(),
+            credentials: directory.clone(),
+            routes: directory.clone(),
             directory: directory.clone(),
             commit: books.clone(),
             limiter: Arc::new(CountingLimiter::default()),
@@ -249,7 +250,7 @@ impl Parts {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let directory = Arc::new(FakeDirectory::default());
+        let directory = Arc::new(MemoryDirectory::default());
         let entropy = Arc::new(SystemEntropy);
         let master = generate_master_key(&SystemEntropy);
         let keyring = Arc::new(Keyring::from_base64(&master).expect("a master key"));

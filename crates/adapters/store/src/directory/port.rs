@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
-    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory, DirectoryError,
-    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Operator, Period, Route,
-    RouteBook, StoreUnavailable,
+    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Credentials, DirectoryError,
+    HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Merchants, Operator, Period,
+    Route, RouteBook, Routing, Staff, StoreUnavailable,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
@@ -104,74 +104,7 @@ impl RouteBook for Store {
 }
 
 #[async_trait]
-impl Directory for Store {
-    async fn add_merchant(
-        &self,
-        merchant: Merchant,
-        routes: Vec<Route>,
-        audit: AuditRecord,
-    ) -> Result<(), DirectoryError> {
-        let outcome = self.change(
-            audit,
-            query!(|conn| {
-                let id = merchant.id;
-                merchants::add(conn, merchant).await?;
-                routes::insert(conn, id, &routes).await
-            }),
-        );
-        outcome.await
-    }
-
-    async fn update_merchant(
-        &self,
-        change: MerchantChange,
-        audit: AuditRecord,
-    ) -> Result<(), DirectoryError> {
-        self.change(audit, query!(|conn| merchants::update(conn, change).await)).await
-    }
-
-    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable> {
-        self.ask(query!(|conn| merchants::find(conn, id).await)).await
-    }
-
-    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
-        let cache = &self.inner.cache;
-        if let Some(known) = cache.merchants.get(&id) {
-            return Ok(known);
-        }
-        let mark = cache.mark();
-        let found = self.merchant(id).await?.map(Arc::new);
-        cache.keep(&cache.merchants, mark, id, found.clone());
-        Ok(found)
-    }
-
-    async fn merchants(
-        &self,
-        filter: MerchantFilter,
-        page: Page,
-    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
-        self.list(query!(|conn| merchants::page(conn, filter, page).await)).await
-    }
-
-    async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
-        self.change(audit, query!(|conn| keys::add(conn, key).await)).await
-    }
-
-    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable> {
-        self.ask(query!(|conn| keys::of_merchant(conn, merchant).await)).await
-    }
-
-    async fn revoke_api_key(
-        &self,
-        merchant: MerchantId,
-        key_id: &str,
-        at: Timestamp,
-        audit: AuditRecord,
-    ) -> Result<(), DirectoryError> {
-        let key_id = key_id.to_owned();
-        self.change_if_needed(audit, query!(|conn| keys::revoke(conn, merchant, &key_id, at).await)).await
-    }
-
+impl Credentials for Store {
     async fn api_key_by_hash(
         &self,
         hash: &str,
@@ -202,19 +135,6 @@ impl Directory for Store {
         Ok(found)
     }
 
-    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable> {
-        let noted = self.inner.engine.write(query!(|conn| keys::note_used(conn, uses).await));
-        noted.await.map_err(|fault: Fault| fault.into())
-    }
-
-    async fn add_credential(
-        &self,
-        credential: HmacCredential,
-        audit: AuditRecord,
-    ) -> Result<(), DirectoryError> {
-        self.change(audit, query!(|conn| credentials::add(conn, credential).await)).await
-    }
-
     async fn credentials(
         &self,
         merchant: MerchantId,
@@ -243,6 +163,101 @@ impl Directory for Store {
         let found = self.ask(query!(|conn| credentials::find(conn, &id).await)).await?.map(Arc::new);
         cache.keep(&cache.credentials_by_id, mark, key, found.clone());
         Ok(found)
+    }
+
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.operators.get(hash) {
+            return Ok(known);
+        }
+        let (mark, key) = (cache.mark(), hash.to_owned());
+        let hash = key.clone();
+        let found = self.ask(query!(|conn| operators::by_hash(conn, &hash).await)).await?.map(Arc::new);
+        cache.keep(&cache.operators, mark, key, found.clone());
+        Ok(found)
+    }
+
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
+        let cache = &self.inner.cache;
+        if let Some(known) = cache.merchants.get(&id) {
+            return Ok(known);
+        }
+        let mark = cache.mark();
+        let found = self.merchant(id).await?.map(Arc::new);
+        cache.keep(&cache.merchants, mark, id, found.clone());
+        Ok(found)
+    }
+
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable> {
+        let noted = self.inner.engine.write(query!(|conn| keys::note_used(conn, uses).await));
+        noted.await.map_err(|fault: Fault| fault.into())
+    }
+}
+
+#[async_trait]
+impl Merchants for Store {
+    async fn add_merchant(
+        &self,
+        merchant: Merchant,
+        routes: Vec<Route>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let outcome = self.change(
+            audit,
+            query!(|conn| {
+                let id = merchant.id;
+                merchants::add(conn, merchant).await?;
+                routes::insert(conn, id, &routes).await
+            }),
+        );
+        outcome.await
+    }
+
+    async fn update_merchant(
+        &self,
+        change: MerchantChange,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| merchants::update(conn, change).await)).await
+    }
+
+    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable> {
+        self.ask(query!(|conn| merchants::find(conn, id).await)).await
+    }
+
+    async fn merchants(
+        &self,
+        filter: MerchantFilter,
+        page: Page,
+    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
+        self.list(query!(|conn| merchants::page(conn, filter, page).await)).await
+    }
+
+    async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| keys::add(conn, key).await)).await
+    }
+
+    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable> {
+        self.ask(query!(|conn| keys::of_merchant(conn, merchant).await)).await
+    }
+
+    async fn revoke_api_key(
+        &self,
+        merchant: MerchantId,
+        key_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let key_id = key_id.to_owned();
+        self.change_if_needed(audit, query!(|conn| keys::revoke(conn, merchant, &key_id, at).await)).await
+    }
+
+    async fn add_credential(
+        &self,
+        credential: HmacCredential,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        self.change(audit, query!(|conn| credentials::add(conn, credential).await)).await
     }
 
     async fn revoke_credential(
@@ -279,7 +294,10 @@ impl Directory for Store {
         );
         outcome.await
     }
+}
 
+#[async_trait]
+impl Routing for Store {
     async fn replace_routes(
         &self,
         merchant: MerchantId,
@@ -311,7 +329,10 @@ impl Directory for Store {
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
         self.list(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
     }
+}
 
+#[async_trait]
+impl Staff for Store {
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {
         self.change(audit, query!(|conn| operators::add(conn, operator).await)).await
     }
@@ -328,18 +349,6 @@ impl Directory for Store {
     ) -> Result<(), DirectoryError> {
         let id = operator_id.to_owned();
         self.change_if_needed(audit, query!(|conn| operators::revoke(conn, &id, at).await)).await
-    }
-
-    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable> {
-        let cache = &self.inner.cache;
-        if let Some(known) = cache.operators.get(hash) {
-            return Ok(known);
-        }
-        let (mark, key) = (cache.mark(), hash.to_owned());
-        let hash = key.clone();
-        let found = self.ask(query!(|conn| operators::by_hash(conn, &hash).await)).await?.map(Arc::new);
-        cache.keep(&cache.operators, mark, key, found.clone());
-        Ok(found)
     }
 
     async fn audit_log(

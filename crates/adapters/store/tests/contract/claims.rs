@@ -174,10 +174,10 @@ async fn what_all_nodes_have_claimed_can_be_given_back(fixture: Fixture) {
 
 async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {
     let store = fixture.open().await;
-    assert!(store.woken(QUEUE).now_or_never().is_none());
+    assert!(store.woken(QUEUE, after(10)).now_or_never().is_none());
     store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
     store.commit(waiting(5, DueAction::Ask).create()).await.expect("committed");
-    tokio::time::timeout(Duration::from_mins(1), store.woken(QUEUE)).await.expect("heard of");
+    tokio::time::timeout(Duration::from_mins(1), store.woken(QUEUE, after(10))).await.expect("heard of");
 }
 
 async fn a_listener_hears_of_every_batch(fixture: Fixture) {

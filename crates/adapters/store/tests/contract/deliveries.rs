@@ -1,25 +1,24 @@
 //! Webhook endpoints, what is owed to them, and the log of what each was told.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use quipu_commit::{Changes, Commit as _};
+use quipu_commit::Changes;
 use quipu_kernel::{EventId, Page, Timestamp};
-use quipu_merchants::{Directory as _, Period, Route};
-use quipu_store::Store;
+use quipu_merchants::{Merchants as _, Period, Route};
 use quipu_webhooks::{
-    Answer, Attempted, DeliveryLog as _, DeliveryQueue as _, DeliveryStatus, ENDPOINT_DISABLED, Endpoint,
-    EndpointChange, EndpointError, EndpointId, Endpoints as _, Event, EventName, LogFilter, LoggedEvent,
-    Owed, RetryPolicy, RetrySelection, Source, Spread, TargetUrl, Wanted,
+    Answer, Attempted, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointChange, EndpointError,
+    EndpointId, Event, EventName, LogFilter, LoggedEvent, Owed, RetryPolicy, RetrySelection, Source, Spread,
+    TargetUrl, Wanted,
 };
 
 use crate::{
     directory::{audit, merchant},
-    fixture::{Fixture, on_both_databases},
+    fixture::{AnyDeliveries, Engine, Fixture, on_every_store},
     sample::{START, after, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     a_tenant_has_fifty_endpoints_at_most_however_many_come_at_once,
     a_commit_owes_its_events_to_those_who_hear_them,
     what_is_claimed_is_in_one_pair_of_hands,
@@ -35,10 +34,14 @@ on_both_databases! {
 
 const HEARD: EventName = EventName::TicketCreated;
 
-async fn opened(fixture: &Fixture) -> Store {
+/// A store with the merchant whose endpoints these are; in memory nobody asks for one.
+async fn opened(fixture: &Fixture) -> AnyDeliveries {
+    if matches!(fixture.engine, Engine::Memory) {
+        return fixture.any_deliveries().await;
+    }
     let store = fixture.open().await;
     store.add_merchant(merchant(1), Route::of_new_merchant(), audit("merchant.create")).await.expect("added");
-    store
+    Arc::new(store)
 }
 
 fn endpoint(number: u8) -> Endpoint {
@@ -48,7 +51,7 @@ fn endpoint(number: u8) -> Endpoint {
     Endpoint { source: Source::Admin, sealed_secret: Some("sealed".to_owned()), ..named }
 }
 
-async fn add(store: &Store, endpoint: &Endpoint) {
+async fn add(store: &AnyDeliveries, endpoint: &Endpoint) {
     store.add(endpoint.clone(), None).await.expect("added");
 }
 
@@ -59,7 +62,7 @@ fn event(name: EventName, at: i64) -> Event {
     Event { id, name, at: after(at), payment_id: None, status: None, payload, named: None }
 }
 
-async fn tell(store: &Store, name: EventName, at: i64) -> EventId {
+async fn tell(store: &AnyDeliveries, name: EventName, at: i64) -> EventId {
     let mut changes = Changes::new(tenant(1), after(at));
     let event = event(name, at);
     let id = event.id.clone();
@@ -68,7 +71,7 @@ async fn tell(store: &Store, name: EventName, at: i64) -> EventId {
     id
 }
 
-async fn claim(store: &Store, endpoint: &Endpoint, now: i64, most: u32) -> Vec<Owed> {
+async fn claim(store: &AnyDeliveries, endpoint: &Endpoint, now: i64, most: u32) -> Vec<Owed> {
     let wanted = Wanted { tenant: tenant(1), endpoint: endpoint.id.clone(), most };
     store.claim(after(now), vec![wanted]).await.expect("claimed")
 }
@@ -83,12 +86,16 @@ fn policy() -> RetryPolicy {
 }
 
 /// Records that every delivery was answered so; answers the endpoints that changed.
-async fn record(store: &Store, deliveries: &[Owed], status: u16, at: i64) -> Vec<Endpoint> {
+async fn record(store: &AnyDeliveries, deliveries: &[Owed], status: u16, at: i64) -> Vec<Endpoint> {
     let after = |owed: &Owed| owed.after(&answered(status, at), &policy(), Spread::NONE);
     store.record(deliveries.iter().map(after).collect(), &policy()).await.expect("recorded")
 }
 
-async fn logged(store: &Store, endpoint: &Endpoint, status: Option<DeliveryStatus>) -> Vec<LoggedEvent> {
+async fn logged(
+    store: &AnyDeliveries,
+    endpoint: &Endpoint,
+    status: Option<DeliveryStatus>,
+) -> Vec<LoggedEvent> {
     let filter = LogFilter { status, created: Period::default() };
     let page = Page::new(100, 0).expect("a page");
     let (events, total) = store.logged(tenant(1), &endpoint.id, filter, page).await.expect("read");
@@ -97,7 +104,7 @@ async fn logged(store: &Store, endpoint: &Endpoint, status: Option<DeliveryStatu
 }
 
 /// How many are pending, delivered and failed, and how many there are in all.
-async fn counts(store: &Store, endpoint: &Endpoint) -> [usize; 4] {
+async fn counts(store: &AnyDeliveries, endpoint: &Endpoint) -> [usize; 4] {
     let [pending, delivered, failed] = DeliveryStatus::ALL;
     let mut counts = [0; 4];
     for (place, status) in [Some(pending), Some(delivered), Some(failed), None].into_iter().enumerate() {
@@ -111,7 +118,7 @@ fn ids(deliveries: &[Owed]) -> Vec<EventId> {
 }
 
 async fn a_tenant_has_fifty_endpoints_at_most_however_many_come_at_once(fixture: Fixture) {
-    let (one, other) = (opened(&fixture).await, fixture.open().await);
+    let (one, other) = (opened(&fixture).await, fixture.any_deliveries().await);
     let all = (0..60).map(|number| {
         let store = if number % 2 == 0 { &one } else { &other };
         store.add(endpoint(number), None)
@@ -154,7 +161,7 @@ async fn a_commit_owes_its_events_to_those_who_hear_them(fixture: Fixture) {
 }
 
 async fn what_is_claimed_is_in_one_pair_of_hands(fixture: Fixture) {
-    let (one, other) = (opened(&fixture).await, fixture.open().await);
+    let (one, other) = (opened(&fixture).await, fixture.any_deliveries().await);
     let hears = endpoint(1);
     add(&one, &hears).await;
     for at in 1..=40 {
@@ -178,7 +185,7 @@ async fn what_is_claimed_is_in_one_pair_of_hands(fixture: Fixture) {
 }
 
 async fn an_outcome_counts_only_for_whoever_has_the_delivery(fixture: Fixture) {
-    let (one, other) = (opened(&fixture).await, fixture.open().await);
+    let (one, other) = (opened(&fixture).await, fixture.any_deliveries().await);
     let hears = endpoint(1);
     add(&one, &hears).await;
     tell(&one, HEARD, 1).await;
@@ -321,7 +328,7 @@ async fn what_was_finished_long_ago_is_dropped_and_no_longer_counted(fixture: Fi
 }
 
 async fn what_a_dead_node_had_in_hand_is_freed(fixture: Fixture) {
-    let (dead, alive) = (opened(&fixture).await, fixture.open().await);
+    let (dead, alive) = (opened(&fixture).await, fixture.any_deliveries().await);
     let hears = endpoint(1);
     add(&dead, &hears).await;
     for at in 1..=3 {

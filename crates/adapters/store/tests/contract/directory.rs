@@ -1,22 +1,22 @@
-//! Merchants, keys, credentials, routes, beneficiaries, staff, and the log of who changed what.
+//! Merchants, keys, credentials, routes and beneficiaries.
 
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
-    Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Directory as _,
-    DirectoryError, HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, Operator,
-    Period, RateLimits, ReturnUrls, Role, Route, RouteBook as _, Scope,
+    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError,
+    HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, Period, RateLimits, ReturnUrls,
+    Route, Scope,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    fixture::{Fixture, on_both_databases, until},
+    fixture::{AnyDirectory, Fixture, on_every_store, until},
     sample::{START, after, tenant},
 };
 
-on_both_databases! {
+on_every_store! {
     a_merchant_is_kept_changed_and_listed,
     a_number_is_given_once,
     a_key_is_found_by_hash_and_by_id_and_revoked_at_once,
@@ -26,12 +26,7 @@ on_both_databases! {
     switching_revokes_what_the_other_version_used,
     routes_are_replaced_whole,
     beneficiaries_are_numbered_within_their_tenant,
-    staff_is_found_by_its_token,
-    staff_are_revoked_but_for_the_last_admin,
     a_merchant_of_v2_gets_no_api_key,
-    the_log_shows_the_routes_that_were_really_replaced,
-    every_change_is_in_the_log_and_a_refused_one_is_not,
-    what_changes_nothing_has_no_line_in_the_log,
     unknown_merchants_are_not_found,
 }
 
@@ -61,7 +56,7 @@ pub(crate) fn merchant(id: i64) -> Merchant {
     }
 }
 
-fn key(id: &str, merchant: i64) -> ApiKeyRecord {
+pub(crate) fn key(id: &str, merchant: i64) -> ApiKeyRecord {
     ApiKeyRecord {
         key_id: id.to_owned(),
         tenant: tenant(merchant),
@@ -77,7 +72,7 @@ fn key(id: &str, merchant: i64) -> ApiKeyRecord {
     }
 }
 
-fn credential(id: &str, environment: Environment) -> HmacCredential {
+pub(crate) fn credential(id: &str, environment: Environment) -> HmacCredential {
     HmacCredential {
         credential_id: id.to_owned(),
         tenant: Tenant::new(MerchantId(1), environment),
@@ -88,8 +83,8 @@ fn credential(id: &str, environment: Environment) -> HmacCredential {
     }
 }
 
-async fn opened(fixture: &Fixture) -> quipu_store::Store {
-    let store = fixture.open().await;
+pub(crate) async fn opened(fixture: &Fixture) -> AnyDirectory {
+    let store = fixture.directory().await;
     let routes = Route::of_new_merchant();
     store.add_merchant(merchant(1), routes, audit("merchant.create")).await.expect("added");
     store
@@ -161,7 +156,7 @@ async fn a_key_is_found_by_hash_and_by_id_and_revoked_at_once(fixture: Fixture) 
 }
 
 async fn another_node_sees_a_revocation_by_itself(fixture: Fixture) {
-    let (one, other) = (opened(&fixture).await, fixture.open().await);
+    let (one, other) = (opened(&fixture).await, fixture.directory().await);
     one.add_api_key(key("one", 1), audit("api_key.create")).await.expect("added");
     let seen = other.api_key_by_hash("hash of one").await.expect("read").expect("a key");
     assert_eq!(seen.key.revoked_at, None);
@@ -184,7 +179,7 @@ async fn when_keys_were_used_never_runs_backwards(fixture: Fixture) {
 }
 
 async fn a_tenant_has_at_most_two_active_credentials(fixture: Fixture) {
-    let (one, other) = (opened(&fixture).await, fixture.open().await);
+    let (one, other) = (opened(&fixture).await, fixture.directory().await);
     let names: Vec<String> = (0..8).map(|number| format!("credential-{number}")).collect();
     let added = names.iter().enumerate().map(|(number, name)| {
         let store = if number % 2 == 0 { &one } else { &other };
@@ -280,58 +275,6 @@ async fn beneficiaries_are_numbered_within_their_tenant(fixture: Fixture) {
     assert_eq!((page.len(), total), (0, 0));
 }
 
-async fn staff_is_found_by_its_token(fixture: Fixture) {
-    let store = fixture.open().await;
-    let operator = Operator {
-        operator_id: "op".to_owned(),
-        name: "Ana".to_owned(),
-        role: Role::Finance,
-        token_hash: "token hash".to_owned(),
-        expires_at: None,
-        revoked_at: None,
-        created_at: START,
-    };
-    assert_eq!(store.operator_by_hash("token hash").await.expect("read"), None);
-    store.add_operator(operator.clone(), audit("operator.create")).await.expect("added");
-    assert_eq!(store.operator_by_hash("token hash").await.expect("read").as_deref(), Some(&operator));
-}
-
-fn operator(id: &str, role: Role) -> Operator {
-    Operator {
-        operator_id: id.to_owned(),
-        name: id.to_owned(),
-        role,
-        token_hash: format!("hash of {id}"),
-        expires_at: None,
-        revoked_at: None,
-        created_at: START,
-    }
-}
-
-async fn staff_are_revoked_but_for_the_last_admin(fixture: Fixture) {
-    let store = fixture.open().await;
-    let expired = Operator { expires_at: Some(START), ..operator("expired", Role::Admin) };
-    for staff in
-        [operator("a", Role::Admin), operator("b", Role::Admin), operator("f", Role::Finance), expired]
-    {
-        store.add_operator(staff, audit("operator.create")).await.expect("added");
-    }
-    let revoke = async |id: &str| store.revoke_operator(id, after(1), audit("operator.revoke")).await;
-    assert!(matches!(revoke("nobody").await, Err(DirectoryError::NotFound)));
-    // Two admins who revoke each other at the same time do not both succeed.
-    let (first, second) = tokio::join!(revoke("a"), revoke("b"));
-    assert_eq!(usize::from(first.is_ok()) + usize::from(second.is_ok()), 1, "{first:?} {second:?}");
-    let last = if first.is_ok() { "b" } else { "a" };
-    assert!(matches!(revoke(last).await, Err(DirectoryError::Conflict(_))));
-    revoke("f").await.expect("revoked");
-    revoke("f").await.expect("again");
-    revoke("expired").await.expect("it counts for nothing any more");
-    let (staff, total) = store.operators(Page::new(3, 0).expect("a page")).await.expect("read");
-    assert_eq!((staff.len(), total), (3, 4));
-    let found = store.operator_by_hash("hash of f").await.expect("read").expect("there");
-    assert_eq!(found.revoked_at, Some(after(1)));
-}
-
 async fn a_merchant_of_v2_gets_no_api_key(fixture: Fixture) {
     let store = opened(&fixture).await;
     let before = store.merchant(MerchantId(1)).await.expect("read").expect("there");
@@ -339,52 +282,6 @@ async fn a_merchant_of_v2_gets_no_api_key(fixture: Fixture) {
     store.switch_version(change, Vec::new(), START, audit("merchant.switch")).await.expect("switched");
     let refused = store.add_api_key(key("k-v2", 1), audit("api_key.issue")).await;
     assert!(matches!(refused, Err(DirectoryError::Conflict(_))), "{refused:?}");
-}
-
-async fn the_log_shows_the_routes_that_were_really_replaced(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let all = Route::of_new_merchant();
-    for routes in [all.clone(), Vec::new()] {
-        store.replace_routes(MerchantId(1), routes, audit("routes.replace")).await.expect("replaced");
-    }
-    let (lines, _) = store.audit_log(AuditFilter::default(), Page::default()).await.expect("read");
-    let replaced = lines.iter().filter(|line| line.action == "routes.replace");
-    let shown: Vec<_> = replaced.map(|line| line.before.as_array().expect("a list").len()).collect();
-    assert!(shown.contains(&all.len()), "{shown:?}");
-}
-
-async fn every_change_is_in_the_log_and_a_refused_one_is_not(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let refused = store.revoke_api_key(MerchantId(1), "nobody", START, audit("api_key.revoke")).await;
-    assert!(matches!(refused, Err(DirectoryError::NotFound)));
-    let record = AuditRecord { at: after(1), merchant_id: Some(2), ..audit("merchant.create") };
-    store.add_merchant(merchant(2), Vec::new(), record.clone()).await.expect("added");
-    let listed = async |filter| store.audit_log(filter, Page::default()).await.expect("read");
-    let (all, total) = listed(AuditFilter::default()).await;
-    assert_eq!((all.len(), total, &all[0]), (2, 2, &record));
-    let of_second = AuditFilter { merchant: Some(MerchantId(2)), ..AuditFilter::default() };
-    assert_eq!(listed(of_second).await, (vec![record.clone()], 1));
-    let at_once = Period { from: Some(after(1)), to: Some(after(1)) };
-    assert_eq!(listed(AuditFilter { at: at_once, ..AuditFilter::default() }).await, (vec![record], 1));
-    let later = Period { from: Some(after(2)), to: None };
-    assert_eq!(listed(AuditFilter { at: later, ..AuditFilter::default() }).await, (Vec::new(), 0));
-}
-
-async fn what_changes_nothing_has_no_line_in_the_log(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    store.add_api_key(key("one", 1), audit("api_key.create")).await.expect("added");
-    store
-        .add_credential(credential("two", Environment::Test), audit("credential.create"))
-        .await
-        .expect("added");
-    for at in [after(5), after(6)] {
-        store.revoke_api_key(MerchantId(1), "one", at, audit("api_key.revoke")).await.expect("revoked");
-        store.revoke_credential(MerchantId(1), "two", at, audit("credential.revoke")).await.expect("revoked");
-    }
-    let (lines, _) = store.audit_log(AuditFilter::default(), Page::default()).await.expect("read");
-    for action in ["api_key.revoke", "credential.revoke"] {
-        assert_eq!(lines.iter().filter(|line| line.action == action).count(), 1, "{action}");
-    }
 }
 
 async fn unknown_merchants_are_not_found(fixture: Fixture) {

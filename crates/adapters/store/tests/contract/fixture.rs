@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use quipu_commit::{Commit, CommitError, Refusal, WorkQueue};
 use quipu_ledger::LedgerReads;
+use quipu_merchants::{Credentials, Directory, MemoryDirectory};
 use quipu_payments::PaymentReads;
 use quipu_simulation::MemoryStore;
 use quipu_store::{Store, StoreSettings};
+use quipu_webhooks::{DeliveryLog, DeliveryQueue, Endpoints};
 use tokio::runtime::{Handle, Runtime};
 
 use crate::sample::{funding, tenant};
@@ -28,11 +30,28 @@ impl<S: Commit + PaymentReads + LedgerReads + WorkQueue> StorePorts for S {}
 /// A store, whichever it is.
 pub(crate) type AnyStore = Arc<dyn StorePorts>;
 
+/// The ports of webhooks, which every store has too. They are apart from the others, some of which are named alike.
+pub(crate) trait DeliveryPorts: Commit + Endpoints + DeliveryLog + DeliveryQueue {}
+
+impl<S: Commit + Endpoints + DeliveryLog + DeliveryQueue> DeliveryPorts for S {}
+
+/// A store through which deliveries go, whichever it is.
+pub(crate) type AnyDeliveries = Arc<dyn DeliveryPorts>;
+
+/// The ports of merchants and staff.
+pub(crate) trait DirectoryPorts: Credentials + Directory {}
+
+impl<S: Credentials + Directory> DirectoryPorts for S {}
+
+/// A directory of merchants and staff, whichever store has it.
+pub(crate) type AnyDirectory = Arc<dyn DirectoryPorts>;
+
 /// A migrated database, which any number of stores may open, or what is in memory.
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) url: String,
     memory: MemoryStore,
+    directory: MemoryDirectory,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -84,7 +103,13 @@ impl Fixture {
                 (format!("{base}/{name}"), None)
             }
         };
-        Self { engine, url, memory: MemoryStore::default(), _folder: folder }
+        Self {
+            engine,
+            url,
+            memory: MemoryStore::default(),
+            directory: MemoryDirectory::default(),
+            _folder: folder,
+        }
     }
 
     /// Whether it is a server's.
@@ -104,7 +129,23 @@ impl Fixture {
     /// One more store, as another node has it, whichever it is.
     pub(crate) async fn any(&self) -> AnyStore {
         match self.engine {
-            Engine::Memory => Arc::new(self.memory.clone()),
+            Engine::Memory => Arc::new(self.memory.another_node()),
+            Engine::Sqlite | Engine::Postgres => Arc::new(self.open().await),
+        }
+    }
+
+    /// The same, for merchants and staff.
+    pub(crate) async fn directory(&self) -> AnyDirectory {
+        match self.engine {
+            Engine::Memory => Arc::new(self.directory.clone()),
+            Engine::Sqlite | Engine::Postgres => Arc::new(self.open().await),
+        }
+    }
+
+    /// The same, for deliveries.
+    pub(crate) async fn any_deliveries(&self) -> AnyDeliveries {
+        match self.engine {
+            Engine::Memory => Arc::new(self.memory.another_node()),
             Engine::Sqlite | Engine::Postgres => Arc::new(self.open().await),
         }
     }

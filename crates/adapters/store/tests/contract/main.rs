@@ -20,4 +20,5 @@ mod outages;
 mod owed;
 mod proxy;
 mod sample;
+mod staff;
 mod together;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
-use quipu_merchants::{Directory as _, StoreUnavailable};
+use quipu_merchants::{Merchants as _, StoreUnavailable};
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
     DeliveryQueue, Endpoint, EndpointId, Endpoints as _, EventName, Handover, Owed, Source, TargetUrl, Wanted,

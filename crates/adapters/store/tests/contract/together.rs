@@ -4,7 +4,7 @@ use futures_util::{FutureExt as _, future::join_all};
 use quipu_commit::Commit as _;
 use quipu_kernel::Page;
 use quipu_ledger::LedgerReads as _;
-use quipu_merchants::{AuditFilter, Directory as _, DirectoryError};
+use quipu_merchants::{AuditFilter, DirectoryError, Merchants as _, Staff as _};
 
 use crate::{
     directory::{audit, merchant},

@@ -11,7 +11,7 @@ use crate::{
 
 pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
     let tenant = caller.tenant();
-    let routes = call.state.services.directory.routes(tenant.merchant()).await?;
+    let routes = call.state.services.routes.routes(tenant.merchant()).await?;
     envelope::one(available_methods(tenant.environment(), &routes))
 }
 
@@ -23,6 +23,6 @@ struct Judgement {
 
 pub(crate) async fn validate(call: Call, caller: Caller) -> Outcome {
     let question = MethodQuestion::parse(&call.json().await?)?;
-    let errors = judge_method(&question, caller.tenant(), &*call.state.services.directory).await?;
+    let errors = judge_method(&question, caller.tenant(), &*call.state.services.routes).await?;
     envelope::one(Judgement { valid: errors.is_empty(), errors })
 }

@@ -1,0 +1,128 @@
+//! Routes and beneficiaries, staff and the log.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+
+use super::{MemoryDirectory, cut, revoke};
+use crate::{
+    audit::AuditRecord,
+    beneficiary::{Beneficiary, BeneficiaryKind},
+    error::{DirectoryError, StoreUnavailable},
+    listing::{AuditFilter, Period},
+    operator::{Operator, Role},
+    ports::{RouteBook, Routing, Staff},
+    route::Route,
+};
+
+#[async_trait]
+impl RouteBook for MemoryDirectory {
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
+        Ok(self.rows().routes_of(merchant).into())
+    }
+
+    async fn beneficiary(
+        &self,
+        tenant: Tenant,
+        kind: BeneficiaryKind,
+        id: i32,
+    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
+        let rows = self.rows();
+        let mut saved = rows.beneficiaries.iter();
+        Ok(saved.find(|it| it.tenant == tenant && it.kind == kind && it.id == id).cloned())
+    }
+}
+
+#[async_trait]
+impl Routing for MemoryDirectory {
+    async fn replace_routes(
+        &self,
+        merchant: MerchantId,
+        routes: Vec<Route>,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let mut rows = self.rows();
+        rows.merchant(merchant)?;
+        let replaced = rows.routes_of(merchant);
+        rows.set_routes(merchant, routes)?;
+        let before = serde_json::to_value(replaced);
+        let before = before.map_err(|error| StoreUnavailable::Failed(error.to_string()))?;
+        rows.audit.push(AuditRecord { before, ..audit });
+        Ok(())
+    }
+
+    async fn add_beneficiary(
+        &self,
+        beneficiary: Beneficiary,
+        audit: AuditRecord,
+    ) -> Result<i32, DirectoryError> {
+        let mut rows = self.rows();
+        rows.merchant(beneficiary.tenant.merchant())?;
+        let taken = rows.beneficiaries.iter().filter(|it| it.tenant == beneficiary.tenant);
+        let last = taken.map(|it| it.id).max().unwrap_or(0);
+        let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
+        rows.beneficiaries.push(Beneficiary { id, ..beneficiary });
+        rows.audit.push(audit);
+        Ok(id)
+    }
+
+    async fn beneficiaries(
+        &self,
+        merchant: MerchantId,
+        created: Period,
+        page: Page,
+    ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
+        let rows = self.rows();
+        let saved = rows.beneficiaries.iter();
+        let wanted = saved.filter(|it| it.tenant.merchant() == merchant && created.contains(it.created_at));
+        Ok(cut(wanted, page, |it| (it.created_at, it.tenant.environment().as_str(), it.id)))
+    }
+}
+
+#[async_trait]
+impl Staff for MemoryDirectory {
+    async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError> {
+        let mut rows = self.rows();
+        rows.operators.push(operator);
+        rows.audit.push(audit);
+        Ok(())
+    }
+
+    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+        Ok(cut(self.rows().operators.iter(), page, |it| (it.created_at, it.operator_id.clone())))
+    }
+
+    async fn revoke_operator(
+        &self,
+        operator_id: &str,
+        at: Timestamp,
+        audit: AuditRecord,
+    ) -> Result<(), DirectoryError> {
+        let mut rows = self.rows();
+        let is_admin = |it: &Operator| it.role == Role::Admin && it.is_active(at);
+        let others = rows.operators.iter().filter(|it| is_admin(it) && it.operator_id != operator_id);
+        let others = others.count();
+        let found = rows.operators.iter_mut().find(|it| it.operator_id == operator_id);
+        let found = found.ok_or(DirectoryError::NotFound)?;
+        if is_admin(found) && others == 0 {
+            return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
+        }
+        if revoke(&mut found.revoked_at, at) {
+            rows.audit.push(audit);
+        }
+        Ok(())
+    }
+
+    async fn audit_log(
+        &self,
+        filter: AuditFilter,
+        page: Page,
+    ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
+        let rows = self.rows();
+        let lines = rows.audit.iter().filter(|line| {
+            filter.merchant.is_none_or(|id| line.merchant_id == Some(id.0)) && filter.at.contains(line.at)
+        });
+        Ok(cut(lines, page, |line| (line.at, line.id.clone())))
+    }
+}
