@@ -1,5 +1,6 @@
 //! Which crate may depend on which: arrows point one way, from the kernel outwards to the application.
 
+mod circles;
 mod links;
 
 use std::{

@@ -5,7 +5,8 @@
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
-    io::{IsTerminal as _, stderr},
+    io::{self, BufWriter, IsTerminal as _, Write, stderr},
+    time::Duration,
 };
 
 use anyhow::{Result, anyhow};
@@ -25,6 +26,27 @@ use crate::{
 
 /// How many lines may wait to be written.
 const QUEUE: usize = 8_192;
+
+/// How long lines are gathered before they are written together. Otherwise every line would wake the thread.
+const GATHER: Duration = Duration::from_millis(2);
+/// So many bytes are written at once at most.
+const AT_ONCE: usize = 64 * 1024;
+
+/// Writes what waited together, and then lets more gather.
+struct Gathering<W: Write>(BufWriter<W>);
+
+impl<W: Write> Write for Gathering<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.write(line)
+    }
+
+    /// Called when no line waits any more.
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()?;
+        std::thread::sleep(GATHER);
+        Ok(())
+    }
+}
 
 /// The thread that writes. Dropped, it writes what waits.
 pub(crate) struct Logging {
@@ -48,7 +70,7 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Trace
     let filter = EnvFilter::new(format!("{libraries},actix_server=warn,actix_http=off,quipu={level}"));
     let queue =
         NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("quipu-log");
-    let (queue, thread) = queue.finish(stderr());
+    let (queue, thread) = queue.finish(Gathering(BufWriter::with_capacity(AT_ONCE, stderr())));
     let logging = Logging { lost: queue.error_counter(), _thread: thread };
     // Spans are for traces alone: where there are none, no span costs anything.
     let filter = filter.and(filter_fn(is_event));

@@ -11,6 +11,7 @@ mod readiness;
 mod serve;
 mod signals;
 mod standard_output;
+mod stop_signal;
 mod traces;
 mod wire;
 mod workers;

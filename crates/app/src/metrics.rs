@@ -16,7 +16,7 @@ use quipu_payments::DueAction;
 use quipu_webhooks::DeliveryQueue;
 use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::{logging::Logging, workers::StopSignal};
+use crate::{logging::Logging, stop_signal::StopSignal};
 
 /// Upper bounds of latency buckets, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];

@@ -11,6 +11,7 @@ on_both_databases!(
     a_list_is_sorted_as_asked,
     a_search_takes_every_character_as_it_stands,
     the_total_of_a_common_word_stays_exact,
+    a_search_made_again_shows_what_came_since,
     a_wrong_parameter_is_named,
 );
 
@@ -221,4 +222,30 @@ async fn the_total_of_a_common_word_stays_exact(database: Database) {
     assert_eq!(total("co").await, MANY + 3, "two letters");
     let last = ids(api, "?search=common&limit=5&offset=1010").await;
     assert_eq!(last.len(), 3);
+}
+
+async fn a_search_made_again_shows_what_came_since(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    let mut newest_first = Vec::new();
+    for number in 0..7 {
+        newest_first.insert(0, opened(api, json!({ "title": format!("marble {number}") })).await);
+        plain(api).await;
+        // Each page is asked for twice, so that the second answer may come from memory.
+        for _ in 0..2 {
+            let page = async |query: &str| ids(api, &format!("?search=marble{query}")).await;
+            assert_eq!(page("").await, newest_first);
+            assert_eq!(page("&sort_by=updated_at").await, newest_first);
+            let oldest_first: Vec<_> = newest_first.iter().rev().cloned().collect();
+            assert_eq!(page("&sort_order=asc").await, oldest_first);
+            let second: Vec<_> = newest_first.iter().skip(2).take(2).cloned().collect();
+            assert_eq!(page("&limit=2&offset=2").await, second);
+        }
+    }
+    // What is shown of a ticket is as it stands, whenever its place was remembered.
+    set_status(&gateway, &newest_first[0], "in_progress").await;
+    let list = api.get("/api/v1/tickets?search=marble").await.ok();
+    assert_eq!(list["data"][0]["status"], "in_progress");
+    assert_eq!(ids(api, "?search=marble&status=in_progress").await, newest_first[..1]);
 }

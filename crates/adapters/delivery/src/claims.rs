@@ -10,7 +10,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Wanted;
 use tokio::time::{Instant, timeout};
 
-use crate::inner::{Inner, lock};
+use crate::in_hand::{InHand, lock};
 
 /// How long to rest if nothing happens here: what other nodes do makes no sound.
 const LONGEST_REST: Duration = Duration::from_secs(5);
@@ -22,16 +22,16 @@ const AT_ONCE: u32 = 1_000;
 const RECOVERY: Duration = Duration::from_millis(500);
 
 /// Fetches until the dispatcher stops, then gives back what waits.
-pub(crate) async fn run(inner: Arc<Inner>) {
+pub(crate) async fn run(in_hand: Arc<InHand>) {
     let mut next_round = Instant::now();
-    while !inner.is_stopping() {
+    while !in_hand.is_stopping() {
         let looked = async {
             if Instant::now() >= next_round {
                 next_round = Instant::now() + ROUNDS;
-                make_round(&inner).await?;
+                make_round(&in_hand).await?;
             }
-            give_back(&inner).await?;
-            fetch(&inner).await
+            give_back(&in_hand).await?;
+            fetch(&in_hand).await
         };
         let rest = match looked.await {
             Ok(rest) => rest.min(next_round.saturating_duration_since(Instant::now())).min(LONGEST_REST),
@@ -40,27 +40,27 @@ pub(crate) async fn run(inner: Arc<Inner>) {
                 RECOVERY
             }
         };
-        let _ = timeout(rest, inner.look.notified()).await;
+        let _ = timeout(rest, in_hand.look.notified()).await;
     }
-    let mut waiting = inner.board().clear();
-    lock(&inner.returned).append(&mut waiting);
-    if let Err(error) = give_back(&inner).await {
+    let mut waiting = in_hand.board().clear();
+    lock(&in_hand.returned).append(&mut waiting);
+    if let Err(error) = give_back(&in_hand).await {
         tracing::warn!(%error, "owed deliveries could not be given back; they are free when this node is gone");
     }
 }
 
-async fn make_round(inner: &Arc<Inner>) -> Result<(), StoreUnavailable> {
-    let (queue, now) = (&inner.parts.queue, inner.parts.clock.now());
+async fn make_round(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
+    let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
     let freed = queue.free_abandoned().await?;
     if freed > 0 {
         tracing::info!(deliveries = freed, "free again: nobody was going to attempt them");
     }
-    for endpoint in queue.disable_failing(now, &inner.parts.policy).await? {
+    for endpoint in queue.disable_failing(now, &in_hand.parts.policy).await? {
         tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
-        inner.board().changed(&Arc::new(endpoint));
+        in_hand.board().changed(&Arc::new(endpoint));
     }
-    inner.board().forget_idle();
-    let (under_way, waiting) = inner.board().load();
+    in_hand.board().forget_idle();
+    let (under_way, waiting) = in_hand.board().load();
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries in memory than 2^52")]
     {
         metrics::gauge!("quipu_webhook_attempts_under_way").set(under_way as f64);
@@ -69,25 +69,25 @@ async fn make_round(inner: &Arc<Inner>) -> Result<(), StoreUnavailable> {
     Ok(())
 }
 
-async fn give_back(inner: &Arc<Inner>) -> Result<(), StoreUnavailable> {
-    let returned = std::mem::take(&mut *lock(&inner.returned));
+async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
+    let returned = std::mem::take(&mut *lock(&in_hand.returned));
     if returned.is_empty() {
         return Ok(());
     }
     // Kept until the store has them, so that none is left in the hands of a node that has forgotten it.
-    match inner.parts.queue.give_back(returned.clone()).await {
+    match in_hand.parts.queue.give_back(returned.clone()).await {
         Ok(()) => Ok(()),
         Err(error) => {
-            lock(&inner.returned).extend(returned);
+            lock(&in_hand.returned).extend(returned);
             Err(error)
         }
     }
 }
 
 /// Fetches what there is room for, and answers when something else will be due.
-async fn fetch(inner: &Arc<Inner>) -> Result<Duration, StoreUnavailable> {
-    let queue = &inner.parts.queue;
-    let now = inner.parts.clock.now();
+async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
+    let queue = &in_hand.parts.queue;
+    let now = in_hand.parts.clock.now();
     let mut after = None;
     loop {
         let waiting = queue.waiting(now, after.as_ref()).await?;
@@ -95,7 +95,7 @@ async fn fetch(inner: &Arc<Inner>) -> Result<Duration, StoreUnavailable> {
         after = Some(last.clone());
         let mut wanted = Vec::new();
         {
-            let mut board = inner.board();
+            let mut board = in_hand.board();
             for (tenant, endpoint) in waiting {
                 let room = u32::try_from(board.room(&endpoint)).unwrap_or(u32::MAX).min(AT_ONCE);
                 if room == 0 {
@@ -105,14 +105,14 @@ async fn fetch(inner: &Arc<Inner>) -> Result<Duration, StoreUnavailable> {
                 }
             }
         }
-        claim(inner, now, wanted).await?;
+        claim(in_hand, now, wanted).await?;
     }
     let next = queue.next_due(now).await?;
-    Ok(next.map_or(LONGEST_REST, |next| next.since(inner.parts.clock.now())))
+    Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))
 }
 
 /// Claims in portions, so that no commit grows long.
-async fn claim(inner: &Arc<Inner>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreUnavailable> {
+async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreUnavailable> {
     let mut portion: Vec<Wanted> = Vec::new();
     let mut size = 0;
     for (index, one) in wanted.iter().enumerate() {
@@ -123,9 +123,9 @@ async fn claim(inner: &Arc<Inner>, now: Timestamp, wanted: Vec<Wanted>) -> Resul
         }
         size = 0;
         let asked = std::mem::take(&mut portion);
-        let claimed = inner.parts.queue.claim(now, asked.clone()).await?;
+        let claimed = in_hand.parts.queue.claim(now, asked.clone()).await?;
         {
-            let mut board = inner.board();
+            let mut board = in_hand.board();
             for one in asked {
                 let got = claimed.iter().filter(|owed| owed.endpoint.id == one.endpoint).count();
                 if u32::try_from(got).is_ok_and(|got| got == one.most) {
@@ -133,7 +133,7 @@ async fn claim(inner: &Arc<Inner>, now: Timestamp, wanted: Vec<Wanted>) -> Resul
                 }
             }
         }
-        inner.take_in(claimed);
+        in_hand.take_in(claimed);
     }
     Ok(())
 }

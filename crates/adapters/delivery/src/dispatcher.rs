@@ -6,7 +6,7 @@ use quipu_webhooks::{Endpoint, Handover, Owed};
 
 use crate::{
     claims,
-    inner::{Inner, Parts},
+    in_hand::{InHand, Parts},
     recorder,
 };
 
@@ -16,13 +16,13 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// Delivers what is owed. Cheap to clone; all clones are one dispatcher.
 #[derive(Clone)]
 pub struct Dispatcher {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) in_hand: Arc<InHand>,
 }
 
 impl Dispatcher {
     /// A dispatcher with nothing in hand.
     pub fn new(parts: Parts) -> Self {
-        Self { inner: Arc::new(Inner::new(parts)) }
+        Self { in_hand: Arc::new(InHand::new(parts)) }
     }
 
     /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back. Runs once.
@@ -30,13 +30,13 @@ impl Dispatcher {
     /// # Panics
     /// If it is run a second time.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
-        let waiting = self.inner.outcomes_to_record().expect("a dispatcher runs once");
-        let recorder = tokio::spawn(recorder::run(Arc::clone(&self.inner), waiting));
-        let claims = tokio::spawn(claims::run(Arc::clone(&self.inner)));
+        let waiting = self.in_hand.outcomes_to_record().expect("a dispatcher runs once");
+        let recorder = tokio::spawn(recorder::run(Arc::clone(&self.in_hand), waiting));
+        let claims = tokio::spawn(claims::run(Arc::clone(&self.in_hand)));
         stop.await;
-        self.inner.announce_the_end();
+        self.in_hand.announce_the_end();
         let _ = claims.await;
-        if tokio::time::timeout(DRAIN, self.inner.attempts_ended()).await.is_err() {
+        if tokio::time::timeout(DRAIN, self.in_hand.attempts_ended()).await.is_err() {
             tracing::warn!("attempts under way were abandoned; they will be made again");
         }
         let _ = recorder.await;
@@ -45,14 +45,14 @@ impl Dispatcher {
 
 impl Handover for Dispatcher {
     fn hand_over(&self, deliveries: Vec<Owed>) {
-        self.inner.take_in(deliveries);
+        self.in_hand.take_in(deliveries);
     }
 
     fn endpoint_changed(&self, endpoint: &Endpoint) {
-        self.inner.board().changed(&Arc::new(endpoint.clone()));
+        self.in_hand.board().changed(&Arc::new(endpoint.clone()));
     }
 
     fn look(&self) {
-        self.inner.look.notify_one();
+        self.in_hand.look.notify_one();
     }
 }

@@ -8,7 +8,7 @@ mod dispatcher;
 mod guard;
 #[cfg(test)]
 mod hostile;
-mod inner;
+mod in_hand;
 mod lane;
 mod recorder;
 mod sender;
@@ -17,5 +17,5 @@ pub use connect::{Resolve, SystemResolver};
 pub use courier::{HttpCourier, NoTls};
 pub use dispatcher::Dispatcher;
 pub use guard::is_public;
-pub use inner::Parts;
+pub use in_hand::Parts;
 pub use sender::SenderSettings;

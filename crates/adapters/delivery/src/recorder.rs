@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_webhooks::{Next, Outcome};
 use tokio::{sync::mpsc, time::sleep};
 
-use crate::inner::Inner;
+use crate::in_hand::InHand;
 
 /// Outcomes in one commit.
 const AT_ONCE: usize = 512;
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 512;
 const LAST_TRIES: u32 = 8;
 
 /// Records until the dispatcher stops and its last attempt has ended.
-pub(crate) async fn run(inner: Arc<Inner>, mut outcomes: mpsc::Receiver<Outcome>) {
+pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::Receiver<Outcome>) {
     let mut batch = Vec::with_capacity(AT_ONCE);
     loop {
         tokio::select! {
@@ -23,13 +23,13 @@ pub(crate) async fn run(inner: Arc<Inner>, mut outcomes: mpsc::Receiver<Outcome>
                 if received == 0 {
                     return;
                 }
-                record(&inner, std::mem::take(&mut batch)).await;
+                record(&in_hand, std::mem::take(&mut batch)).await;
             }
-            () = stopped_and_idle(&inner) => {
+            () = stopped_and_idle(&in_hand) => {
                 // Whatever was handed on before the last attempt ended is here by now.
                 outcomes.close();
                 while outcomes.recv_many(&mut batch, AT_ONCE).await > 0 {
-                    record(&inner, std::mem::take(&mut batch)).await;
+                    record(&in_hand, std::mem::take(&mut batch)).await;
                 }
                 return;
             }
@@ -37,27 +37,27 @@ pub(crate) async fn run(inner: Arc<Inner>, mut outcomes: mpsc::Receiver<Outcome>
     }
 }
 
-async fn stopped_and_idle(inner: &Inner) {
-    inner.stopped().await;
-    inner.attempts_ended().await;
+async fn stopped_and_idle(in_hand: &InHand) {
+    in_hand.stopped().await;
+    in_hand.attempts_ended().await;
 }
 
-async fn record(inner: &Arc<Inner>, batch: Vec<Outcome>) {
+async fn record(in_hand: &Arc<InHand>, batch: Vec<Outcome>) {
     let mut failures = 0;
     loop {
-        match inner.parts.queue.record(batch.clone(), &inner.parts.policy).await {
+        match in_hand.parts.queue.record(batch.clone(), &in_hand.parts.policy).await {
             Ok(changed) => {
-                let mut board = inner.board();
+                let mut board = in_hand.board();
                 for endpoint in changed {
                     board.changed(&Arc::new(endpoint));
                 }
                 drop(board);
                 if batch.iter().any(|outcome| matches!(outcome.next, Next::RetryAt(_))) {
-                    inner.look.notify_one();
+                    in_hand.look.notify_one();
                 }
                 return;
             }
-            Err(error) if inner.is_stopping() && failures >= LAST_TRIES => {
+            Err(error) if in_hand.is_stopping() && failures >= LAST_TRIES => {
                 tracing::warn!(%error, "outcomes of deliveries were not recorded; they will be sent again");
                 return;
             }

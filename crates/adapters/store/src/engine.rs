@@ -17,7 +17,7 @@ use crate::{
     commit::{
         aside::Asides,
         lane::{self, Work},
-        small::{Small, Tried},
+        small_writes::{SmallWrite, Tried},
         standing::Standing,
     },
     connection::{Connection, execute},
@@ -186,7 +186,7 @@ impl Engine {
         let begun = Arc::clone(&standing);
         match &self.kind {
             Kind::Sqlite { writer, .. } => {
-                let write: Small = Box::new(move |conn| {
+                let write: SmallWrite = Box::new(move |conn| {
                     Box::pin(async move {
                         if !begun.begin() {
                             return Tried::Undone;
@@ -206,7 +206,7 @@ impl Engine {
                         }
                     })
                 });
-                writer.try_send(Work::Small(write)).map_err(|_| Fault::Overloaded)?;
+                writer.try_send(Work::SmallWrite(write)).map_err(|_| Fault::Overloaded)?;
             }
             Kind::Postgres { server, .. } => server.write(query, begun, reply)?,
         }

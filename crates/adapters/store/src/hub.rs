@@ -1,12 +1,15 @@
 //! Tells what was committed: once for each batch, to whoever listens in this process, and as a hint to the other nodes.
 //!
-//! The hint travels by `NOTIFY`, from a connection of its own and after the commit, because a transaction that notifies
+//! No hint is sent while no other node is heard of. The hint travels by `NOTIFY`, from a connection of its own and after the commit, because a transaction that notifies
 //! holds a lock on which all others wait. A hint that is lost costs a delay and nothing else: workers look by
 //! themselves every few seconds, and so does whoever heard that something was missed.
 
 use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -17,15 +20,16 @@ use diesel::{
 use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
-use quipu_kernel::{MerchantId, Tenant};
+use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_webhooks::{Handover, Owed};
 use tokio::{
     runtime::Handle,
-    sync::{Notify, broadcast, mpsc},
+    sync::{broadcast, mpsc},
     time::timeout,
 };
 
 use crate::{
+    bell::Bell,
     connection::Connection,
     error::Fault,
     lease::{Lease, Origin},
@@ -44,6 +48,9 @@ const PAYLOAD: usize = 7_000;
 const LISTENING: Duration = Duration::from_secs(15);
 /// How long a connection or an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// For how long another node counts as there that was heard of. It says so itself when it begins to listen, and beats every
+/// two seconds.
+const OTHERS: Duration = Duration::from_secs(10);
 /// How long to wait before another attempt to hear other nodes.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -55,11 +62,14 @@ statement! { SendHint on Pg => Untyped {
 pub(crate) struct Hub {
     node: String,
     batches: broadcast::Sender<Arc<News>>,
-    queues: Vec<(Queue, Notify)>,
+    bells: Vec<Bell>,
     hints: mpsc::Sender<Arc<News>>,
     unsent: std::sync::Mutex<Option<mpsc::Receiver<Arc<News>>>>,
     deliverer: OnceLock<Arc<dyn Handover>>,
     unlearnt: Unlearnt,
+    made: Instant,
+    /// How many milliseconds later another node was last heard of.
+    others_at: AtomicU64,
 }
 
 impl Hub {
@@ -74,11 +84,13 @@ impl Hub {
         Self {
             node,
             batches: broadcast::channel(BEHIND).0,
-            queues: Queue::ALL.iter().map(|queue| (*queue, Notify::new())).collect(),
+            bells: Queue::ALL.iter().map(|queue| Bell::of(*queue)).collect(),
             hints,
             unsent: std::sync::Mutex::new(Some(unsent)),
             deliverer: OnceLock::new(),
             unlearnt: Unlearnt::new(look),
+            made: Instant::now(),
+            others_at: AtomicU64::new(0),
         }
     }
 
@@ -126,24 +138,41 @@ impl Hub {
         }
         let news = Arc::new(news);
         self.spread(&news);
-        // Full, or nobody to send them: it is only a hint.
-        let _dropped = self.hints.try_send(news);
+        if self.has_others() {
+            // Full, or nobody to send them: it is only a hint.
+            let _dropped = self.hints.try_send(news);
+        }
+    }
+
+    /// Another node was heard of.
+    pub(crate) fn note_others(&self) {
+        self.others_at.store(self.milliseconds(), Ordering::Relaxed);
+    }
+
+    /// Whether there may be another node. At first there may be.
+    fn has_others(&self) -> bool {
+        let since = self.milliseconds().saturating_sub(AtomicU64::load(&self.others_at, Ordering::Relaxed));
+        u128::from(since) < OTHERS.as_millis()
+    }
+
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn spread(&self, news: &Arc<News>) {
-        for (queue, woken) in &self.queues {
-            if news.queues.contains(queue) {
-                woken.notify_one();
+        for (queue, due) in &news.queues {
+            if let Some(bell) = self.bells.iter().find(|bell| bell.queue == *queue) {
+                bell.ring(*due);
             }
         }
         // An error means that nobody listens.
         let _nobody = self.batches.send(Arc::clone(news));
     }
 
-    /// Completes when there may be work in the queue.
-    pub(crate) async fn woken(&self, queue: Queue) {
-        match self.queues.iter().find(|(known, _)| *known == queue) {
-            Some((_, woken)) => woken.notified().await,
+    /// Completes when there may be work in the queue that is due before `before`.
+    pub(crate) async fn woken(&self, queue: Queue, before: Timestamp) {
+        match self.bells.iter().find(|bell| bell.queue == queue) {
+            Some(bell) => bell.rung(before).await,
             None => std::future::pending().await,
         }
     }
@@ -188,7 +217,7 @@ async fn send(lease: &mut Lease, origin: &Origin, payload: &str) -> Result<(), F
 /// `node|queue,queue|table/merchant/environment/id,…`; where the list would be too long it ends in `*`, which means more.
 fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     let mut queues: Vec<&str> =
-        waiting.iter().flat_map(|news| news.queues.iter().map(|queue| queue.0)).collect();
+        waiting.iter().flat_map(|news| news.queues.iter().map(|(queue, _)| queue.0)).collect();
     queues.sort_unstable();
     queues.dedup();
     let mut payload = format!("{node}|{}|", queues.join(","));
@@ -207,7 +236,9 @@ fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
 fn news_of(node: &str, payload: &str) -> Option<News> {
     let mut parts = payload.splitn(3, '|');
     let sender = parts.next().filter(|sender| *sender != node)?;
-    let queues = parts.next()?.split(',').filter_map(Queue::named).collect();
+    // When it is due is not said, so whoever waits looks.
+    let at_any_time = |queue| (queue, Timestamp::from_millis(i64::MIN));
+    let queues = parts.next()?.split(',').filter_map(Queue::named).map(at_any_time).collect();
     let items = parts.next()?;
     let saved = items.split(',').filter_map(|item| {
         let mut parts = item.splitn(4, '/');
@@ -234,6 +265,12 @@ async fn hear_others(hub: std::sync::Weak<Hub>, listening: Address) {
 
 async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fault> {
     let mut session = bounded(Session::begin(listening, "LISTEN quipu")).await?;
+    if let Some(hub) = hub.upgrade() {
+        // Those who thought that they were alone are not. And whatever was committed meanwhile was missed.
+        let payload = payload_of(&hub.node, &[]);
+        bounded(async { Ok(SendHint { payload: &payload }.execute(&mut *session).await?) }).await?;
+        hub.spread(&Arc::new(News { incomplete: true, ..News::default() }));
+    }
     loop {
         let next = {
             let mut notifications = std::pin::pin!(session.notifications_stream());
@@ -247,6 +284,7 @@ async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fau
             Ok(Some(Err(error))) => return Err(error.into()),
             Ok(Some(Ok(notification))) => {
                 if let Some(news) = news_of(&hub.node, &notification.payload) {
+                    hub.note_others();
                     hub.spread(&Arc::new(news));
                 }
             }

@@ -132,3 +132,59 @@ impl QueryId for Keys {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::{Environment, MerchantId};
+
+    use super::*;
+    use crate::schema::deliveries;
+
+    fn tenant() -> Tenant {
+        Tenant::new(MerchantId(7), Environment::Test)
+    }
+
+    fn on_both(keys: Keys) -> [String; 2] {
+        use diesel::QueryDsl as _;
+        let query = deliveries::table.filter(keys).select(deliveries::event_id);
+        let texts = [
+            diesel::debug_query::<Sqlite, _>(&query).to_string(),
+            diesel::debug_query::<Pg, _>(&query).to_string(),
+        ];
+        texts.map(|text| text.split_once("WHERE ").expect("a condition").1.to_owned())
+    }
+
+    #[test]
+    fn every_value_is_bound_and_one_value_stands_for_every_key() {
+        let keys = Keys::of(tenant(), "deliveries").with("endpoint_id", ["e"]).with("event_id", ["a", "b"]);
+        let [file, server] = on_both(keys);
+        assert_eq!(
+            file,
+            "`deliveries`.`merchant_id` = ? AND `deliveries`.`environment` = ? \
+             AND `deliveries`.`endpoint_id` IN (SELECT value FROM json_each(?)) \
+             AND `deliveries`.`event_id` IN (SELECT value FROM json_each(?)) \
+             -- binds: [7, \"test\", \"[\\\"e\\\"]\", \"[\\\"a\\\",\\\"b\\\"]\"]"
+        );
+        assert!(server.contains("IN (SELECT $1, $2, $3, UNNEST($4))"), "{server}");
+        assert!(server.ends_with("[7, \"test\", \"e\", [\"a\", \"b\"]]"), "{server}");
+    }
+
+    #[test]
+    fn a_server_is_given_each_endpoint_with_each_event() {
+        let keys = Keys::of(tenant(), "deliveries")
+            .with("endpoint_id", ["e", "f"])
+            .with("event_id", ["a", "b", "c"]);
+        let [endpoints, events] = [0, 1].map(|column: usize| keys.columns[column].values.as_slice());
+        let mut pairs: Vec<_> =
+            std::iter::zip(endpoints, events).map(|(one, other)| (one.as_str(), other.as_str())).collect();
+        pairs.sort_unstable();
+        assert_eq!(pairs, [("e", "a"), ("e", "b"), ("e", "c"), ("f", "a"), ("f", "b"), ("f", "c")]);
+    }
+
+    #[test]
+    fn no_value_is_no_row() {
+        let keys = Keys::of(tenant(), "deliveries").with("endpoint_id", ["e", "f"]).with("event_id", []);
+        let [file, server] = on_both(keys);
+        assert!(file.ends_with("\"[]\"]") && server.ends_with("[7, \"test\", [], []]"), "{file} {server}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::timeout;
+use tokio::time::{error::Elapsed, timeout};
 
 use crate::{connection::Connection, error::Fault, file::DatabaseFile, pool::Pool, settings::Times};
 
@@ -29,6 +29,26 @@ impl Origin {
         match self {
             Self::Sqlite(file, _) => file.look().map_err(Fault::Lost),
             Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// The same, for what begins: a look of a moment ago will do.
+    fn look_again(&self) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(file, _) => file.look_again().map_err(Fault::Lost),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Bounds what is done on a server. What is done in a file waits for nothing but the disk, which nobody can interrupt.
+    pub(crate) async fn within<T>(
+        &self,
+        time: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Elapsed> {
+        match self {
+            Self::Sqlite(..) => Ok(work.await),
+            Self::Postgres(_) => timeout(time, work).await,
         }
     }
 
@@ -69,7 +89,7 @@ impl Lease {
         if self.in_use {
             self.discard(&Fault::Abandoned);
         }
-        origin.look()?;
+        origin.look_again()?;
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => origin.connect().await?,

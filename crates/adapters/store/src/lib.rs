@@ -2,6 +2,7 @@
 
 mod audit_row;
 mod backup;
+mod bell;
 mod cache;
 mod chain;
 mod check;

@@ -39,7 +39,7 @@ where
         let mark = begin(conn).await?;
         Ok::<_, E>((query(conn).await?, mark))
     };
-    let Ok(outcome) = timeout(origin.times().attempt, work).await else {
+    let Ok(outcome) = origin.within(origin.times().attempt, work).await else {
         lease.discard(&Fault::Silent);
         return Err(Fault::Silent.into());
     };
@@ -88,7 +88,7 @@ async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
 pub(crate) async fn commit(lease: &mut Lease, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
     let times = origin.times();
     let Some(conn) = lease.taken() else { return Err(Fault::Abandoned) };
-    let said = match timeout(times.commit, conn.commit()).await {
+    let said = match origin.within(times.commit, conn.commit()).await {
         Ok(Ok(())) => {
             lease.done();
             // What went into a file that is gone will not be found again, unless somebody puts it back.

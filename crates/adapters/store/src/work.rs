@@ -27,12 +27,11 @@ const SILENCE: i64 = 7_000;
 type ClaimRow = (i64, String, String, String, i64, i32, i64);
 type ClaimColumns = (BigInt, Text, Text, Text, BigInt, Integer, BigInt);
 
-statement! { ClaimOne on Sqlite => ClaimColumns {
+statement! { ClaimOne on Sqlite {
     "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
     ", attempts = attempts + 1, turn = turn + 1 WHERE queue = " => queue: &'a str as Text,
     " AND merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
-    " AND subject = " => subject: &'a str as Text ;
-    " RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
+    " AND subject = " => subject: &'a str as Text ; ""
 } }
 
 statement! { ClaimMany on Pg => ClaimColumns {
@@ -55,6 +54,10 @@ statement! { BeatOnServer on Pg {
     "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
     ", CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT))
      ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
+} }
+
+statement! { CountOthers on Pg => BigInt {
+    "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text ; ""
 } }
 
 statement! { ReleaseSilent on Sqlite {
@@ -155,8 +158,8 @@ impl WorkQueue for Store {
         Ok(states.await?)
     }
 
-    async fn woken(&self, queue: Queue) {
-        self.inner.hub.woken(queue).await;
+    async fn woken(&self, queue: Queue, before: Timestamp) {
+        self.inner.hub.woken(queue, before).await;
     }
 
     async fn beat(&self) -> Result<(), StoreUnavailable> {
@@ -168,17 +171,21 @@ impl WorkQueue for Store {
                         diesel::RunQueryDsl::execute(Beat { node: &node }, conn)?;
                         diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
                         diesel::RunQueryDsl::execute(ForgetSilent { silence: &SILENCE }, conn)?;
+                        Ok(0)
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl as _;
                         BeatOnServer { node: &node }.execute(&mut ***conn).await?;
                         ReleaseSilentOnServer { silence: &SILENCE }.execute(&mut ***conn).await?;
+                        Ok::<i64, Fault>(CountOthers { node: &node }.get_result(&mut ***conn).await?)
                     }
                 }
-                Ok::<_, Fault>(())
             })
         });
-        Ok(beaten.await?)
+        if beaten.await? > 0 {
+            self.inner.hub.note_others();
+        }
+        Ok(())
     }
 
     async fn release_all(&self) -> Result<(), StoreUnavailable> {
@@ -234,12 +241,21 @@ fn claim_in_file(
         .filter(work::due_at.le(now))
         .order(work::due_at.asc())
         .limit(limit)
-        .select((work::merchant_id, work::environment, work::subject));
-    let due: Vec<(i64, String, String)> = diesel::RunQueryDsl::load(due, conn)?;
-    let mut rows = Vec::with_capacity(due.len());
-    for (merchant, environment, subject) in &due {
+        .select((
+            work::merchant_id,
+            work::environment,
+            work::subject,
+            work::action,
+            work::due_since,
+            work::attempts,
+            work::turn,
+        ));
+    let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(due, conn)?;
+    // Nobody else writes meanwhile. Rows that an update returns would cost SQLite a journal of their own.
+    for (merchant, environment, subject, _, _, attempts, turn) in &mut rows {
         let claim = ClaimOne { until, node, queue: queue.0, merchant: *merchant, environment, subject };
-        rows.push(diesel::RunQueryDsl::get_result(claim, conn)?);
+        diesel::RunQueryDsl::execute(claim, conn)?;
+        (*attempts, *turn) = (*attempts + 1, *turn + 1);
     }
     Ok(rows)
 }

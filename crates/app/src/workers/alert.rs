@@ -7,8 +7,8 @@ use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::RaiseAlert;
 
-use super::{StopSignal, back_off};
-use crate::metrics::ALERTS;
+use super::{back_off, rest};
+use crate::{metrics::ALERTS, stop_signal::StopSignal};
 
 /// How long a claimed look belongs to this node.
 const LEASE: Duration = Duration::from_mins(1);
@@ -42,11 +42,7 @@ impl Alert {
                     back_off(failures)
                 }
             };
-            tokio::select! {
-                () = stop.given() => {}
-                () = self.queue.woken(Queue::REDIRECTPAY_ALERT) => {}
-                () = tokio::time::sleep(pause) => {}
-            }
+            rest(&*self.queue, Queue::REDIRECTPAY_ALERT, &*self.clock, pause, &mut stop).await;
         }
     }
 

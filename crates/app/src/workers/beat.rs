@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use quipu_commit::WorkQueue;
 
-use super::StopSignal;
+use crate::stop_signal::StopSignal;
 
 /// Between two beats. A node that is not heard of for several of them is taken for dead.
 const PAUSE: Duration = Duration::from_secs(2);

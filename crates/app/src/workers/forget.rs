@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_kernel::Clock;
 use quipu_webhooks::DeliveryQueue;
 
-use super::StopSignal;
+use crate::stop_signal::StopSignal;
 
 /// Between two rounds: a fraction of the time deliveries are kept, and a minute at most.
 const PAUSE: Duration = Duration::from_mins(1);

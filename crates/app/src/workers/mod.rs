@@ -12,6 +12,8 @@ mod watched;
 
 use std::time::Duration;
 
+use quipu_commit::{Queue, WorkQueue};
+use quipu_kernel::Clock;
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
@@ -21,20 +23,15 @@ pub(crate) use self::{
     alert::Alert, beat::Beat, forget::Forget, prune::Prune, seal::Seal, settle::Settle, tend::Tend,
     watched::Watched,
 };
+use crate::stop_signal::StopSignal;
 
-/// Told to every worker when the process is to end.
-#[derive(Clone)]
-pub(crate) struct StopSignal(watch::Receiver<bool>);
-
-impl StopSignal {
-    fn is_given(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Completes when the signal is given.
-    pub(crate) async fn given(&mut self) {
-        // A sender that is gone gives no other signal any more.
-        let _ = self.0.wait_for(|stop| *stop).await;
+/// Waits for `pause`, or until there is work that is due earlier, or until the process is to end.
+async fn rest(queue: &dyn WorkQueue, kind: Queue, clock: &dyn Clock, pause: Duration, stop: &mut StopSignal) {
+    let before = clock.now().plus(pause);
+    tokio::select! {
+        () = stop.given() => {}
+        () = queue.woken(kind, before) => {}
+        () = tokio::time::sleep(pause) => {}
     }
 }
 
@@ -60,7 +57,7 @@ impl Workers {
         &mut self,
         worker: impl FnOnce(StopSignal) -> F,
     ) {
-        self.running.spawn(worker(StopSignal(self.stop.subscribe())));
+        self.running.spawn(worker(StopSignal::heard_by(self.stop.subscribe())));
     }
 
     /// Completes when one ends although nobody told it to: from then on the process does only a part of its work.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::WorkQueue;
 use quipu_kernel::Clock;
 
-use super::StopSignal;
+use crate::stop_signal::StopSignal;
 
 /// Between two rounds.
 const PAUSE: Duration = Duration::from_mins(1);
@@ -84,7 +84,7 @@ mod tests {
             unreachable!("this worker does not ask what is overdue")
         }
 
-        async fn woken(&self, _: Queue) {
+        async fn woken(&self, _: Queue, _: Timestamp) {
             unreachable!("this worker does not wait for commits")
         }
 

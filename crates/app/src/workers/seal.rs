@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use quipu_kernel::Clock;
 use quipu_ledger::Chains;
 
-use super::{StopSignal, back_off};
+use super::back_off;
+use crate::stop_signal::StopSignal;
 
 /// Between two rounds: a fraction of the time after which things are sealed, and half a minute at most.
 const PAUSE: Duration = Duration::from_secs(30);

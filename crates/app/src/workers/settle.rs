@@ -9,7 +9,8 @@ use quipu_payments::SettlePayment;
 use tokio::{task::JoinSet, time::Instant};
 use tracing::Instrument;
 
-use super::{StopSignal, back_off, log_panic};
+use super::{back_off, log_panic, rest};
+use crate::stop_signal::StopSignal;
 
 /// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
 const LEASE: Duration = Duration::from_mins(1);
@@ -48,11 +49,7 @@ impl Settle {
             match self.round(&mut attending).await {
                 Ok(pause) => {
                     failures = 0;
-                    tokio::select! {
-                        () = stop.given() => {}
-                        () = self.queue.woken(Queue::SETTLEMENT) => {}
-                        () = tokio::time::sleep(pause) => {}
-                    }
+                    rest(&*self.queue, Queue::SETTLEMENT, &*self.clock, pause, &mut stop).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "due payments could not be claimed");

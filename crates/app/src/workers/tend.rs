@@ -8,7 +8,8 @@ use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use quipu_tickets::TicketOffice;
 
-use super::{StopSignal, back_off};
+use super::{back_off, rest};
+use crate::stop_signal::StopSignal;
 
 /// How long claimed work belongs to this node. What fails is tried again after that.
 const LEASE: Duration = Duration::from_mins(1);
@@ -39,11 +40,7 @@ impl Tend {
             match self.round().await {
                 Ok(pause) => {
                     failures = 0;
-                    tokio::select! {
-                        () = stop.given() => {}
-                        () = self.queue.woken(self.kind) => {}
-                        () = tokio::time::sleep(pause) => {}
-                    }
+                    rest(&*self.queue, self.kind, &*self.clock, pause, &mut stop).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, queue = self.kind.0, "due work could not be claimed");

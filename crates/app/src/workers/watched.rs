@@ -6,7 +6,7 @@ use quipu_commit::NewsDesk;
 use quipu_http::Viewers;
 use quipu_payments::PaymentReads;
 
-use super::StopSignal;
+use crate::stop_signal::StopSignal;
 
 /// The worker that follows the news for watchers.
 pub(crate) struct Watched {

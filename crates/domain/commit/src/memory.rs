@@ -330,7 +330,7 @@ impl WorkQueue for Memory {
     }
 
     /// Never: nobody else has it, so that whoever works looks for himself.
-    async fn woken(&self, _queue: Queue) {
+    async fn woken(&self, _queue: Queue, _before: Timestamp) {
         std::future::pending::<()>().await;
     }
 

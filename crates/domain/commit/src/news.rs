@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use quipu_kernel::Timestamp;
 
 use crate::{
     changes::Changes,
@@ -15,8 +16,8 @@ use crate::{
 pub struct News {
     /// What was saved.
     pub saved: Vec<AggregateKey>,
-    /// The queues that have new work.
-    pub queues: Vec<Queue>,
+    /// The queues that have new work, with the time when the first of it is due.
+    pub queues: Vec<(Queue, Timestamp)>,
     /// Whether more was saved than is listed.
     pub incomplete: bool,
 }
@@ -32,10 +33,11 @@ impl News {
         let tenant = changes.tenant;
         self.saved.extend(changes.saves.iter().map(|save| (save.aggregate, tenant, save.id.clone())));
         for change in &changes.work {
-            if let WorkChange::Put(put) = change
-                && !self.queues.contains(&put.queue)
-            {
-                self.queues.push(put.queue);
+            if let WorkChange::Put(put) = change {
+                match self.queues.iter_mut().find(|(queue, _)| *queue == put.queue) {
+                    Some((_, due)) => *due = put.due.min(*due),
+                    None => self.queues.push((put.queue, put.due)),
+                }
             }
         }
     }

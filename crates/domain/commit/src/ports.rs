@@ -91,9 +91,11 @@ pub trait WorkQueue: Send + Sync {
     /// What waits in all queues at `now` and nobody has claimed, by queue and action; those without such work are left out.
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable>;
 
-    /// Completes when there may be new work in this queue: after a commit of this node that put some, or when another
-    /// node has said so.
-    async fn woken(&self, queue: Queue);
+    /// Completes when there may be new work in this queue that is due before `before`: after a commit of this node that put
+    /// some, or when another node has said that it put work, whenever that is due. What was put since the last call is
+    /// not missed, so that whoever asks [`WorkQueue::next_due`] in between and waits until then oversleeps nothing. A queue
+    /// has one such worker in a process.
+    async fn woken(&self, queue: Queue, before: Timestamp);
 
     /// Says that this node lives, and gives the work of nodes that have died back. Called every two seconds.
     async fn beat(&self) -> Result<(), StoreUnavailable>;

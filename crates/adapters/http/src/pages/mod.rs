@@ -1,5 +1,6 @@
 //! Hosted pages: what a payer or a recipient sees, under an address that only they have.
 
+mod about;
 pub(crate) mod details;
 pub(crate) mod events;
 pub(crate) mod files;

@@ -11,13 +11,13 @@ use std::{
 
 use actix_web::web::Bytes;
 use futures_util::StreamExt;
-use quipu_commit::{Aggregate, Heard, NewsDesk};
+use quipu_commit::{Aggregate, Heard, Listener, NewsDesk};
 use quipu_kernel::{PaymentId, Tenant};
 use quipu_pages::Language;
 use quipu_payments::{Payment, PaymentReads};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
-use super::visit::About;
+use super::about::About;
 
 /// How many may watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,8 @@ struct Room {
 pub struct Viewers {
     limits: ViewerLimits,
     rooms: Mutex<Rooms>,
+    /// Somebody sat down.
+    arrived: Notify,
 }
 
 #[derive(Default)]
@@ -90,7 +92,7 @@ pub(super) struct Seat {
 impl Viewers {
     /// Nobody yet, and at most so many.
     pub fn new(limits: ViewerLimits) -> Self {
-        Self { limits, rooms: Mutex::default() }
+        Self { limits, rooms: Mutex::default(), arrived: Notify::new() }
     }
 
     /// A seat before this payment's page; none if there is no room for another.
@@ -110,6 +112,7 @@ impl Viewers {
         let room = rooms.of.entry(key.clone()).or_insert_with(|| Room::empty(about));
         room.viewers += 1;
         let (about, latest) = (Arc::clone(&room.about), room.latest.subscribe());
+        self.arrived.notify_one();
         Some(Seat { viewers: Arc::clone(self), key, about, latest })
     }
 
@@ -119,19 +122,34 @@ impl Viewers {
     }
 
     /// Hands what is committed to those who watch, until there is no more news.
+    ///
+    /// While nobody watches it does not listen, so that commits wake nobody.
     pub async fn follow(&self, desk: &dyn NewsDesk, reads: &dyn PaymentReads) {
-        let mut listener = desk.listen();
         loop {
-            match listener.next().await {
-                Heard::News(news) if !news.incomplete => {
-                    let payments = news.saved.iter().filter(|(kind, ..)| *kind == Aggregate::PAYMENT);
-                    let named = payments.filter_map(|(_, tenant, id)| Some((*tenant, id.parse().ok()?)));
-                    self.renew(named.filter(|key| self.is_watched(key)).collect(), reads).await;
+            self.arrived.notified().await;
+            let mut listener = desk.listen();
+            // What was committed between a visitor's look at the payment and this moment.
+            self.renew(self.watched(), reads).await;
+            while self.count() > 0 {
+                if !self.hear(&mut *listener, reads).await {
+                    return;
                 }
-                Heard::News(_) | Heard::Missed => self.renew(self.watched(), reads).await,
-                Heard::Ended => return,
             }
         }
+    }
+
+    /// Hands on what is heard next; whether there will be more.
+    async fn hear(&self, listener: &mut dyn Listener, reads: &dyn PaymentReads) -> bool {
+        match listener.next().await {
+            Heard::News(news) if !news.incomplete => {
+                let payments = news.saved.iter().filter(|(kind, ..)| *kind == Aggregate::PAYMENT);
+                let named = payments.filter_map(|(_, tenant, id)| Some((*tenant, id.parse().ok()?)));
+                self.renew(named.filter(|key| self.is_watched(key)).collect(), reads).await;
+            }
+            Heard::News(_) | Heard::Missed => self.renew(self.watched(), reads).await,
+            Heard::Ended => return false,
+        }
+        true
     }
 
     /// Reads these payments and hands each to its room. One that cannot be read now is read with the next news, or by

@@ -7,29 +7,8 @@ use quipu_kernel::{PaymentId, Problems, Tenant, Timestamp};
 use quipu_pages::{Brand, Filled, Language, Place, View, Words};
 use quipu_payments::{PageLinks, Payment, recipient_members};
 
+use super::about::About;
 use crate::{call::Call, code::ErrorCode, error::ApiError, state::AppState};
-
-/// What all visits of one page have in common.
-pub(super) struct About {
-    pub(super) brand: Brand,
-    /// The path of the public address.
-    pub(super) root: String,
-    /// The members that the recipient has to give, where one is awaited.
-    members: Vec<String>,
-}
-
-impl About {
-    #[cfg(test)]
-    pub(super) fn plain() -> Self {
-        Self { brand: Brand::plain("Merchant"), root: String::new(), members: Vec::new() }
-    }
-
-    /// What is shown of a payment at `now`.
-    pub(super) fn view<'a>(&'a self, payment: &'a Payment, words: Words, now: Timestamp) -> View<'a> {
-        let (brand, root, members) = (&self.brand, self.root.as_str(), self.members.as_slice());
-        View { payment, brand, words, now, root, token: "", members, filled: None }
-    }
-}
 
 /// A visit.
 pub(super) struct Visit {
@@ -53,12 +32,12 @@ impl Visit {
         let services = &call.state.services;
         let (tenant, id) = services.pages.store.payment_of(hash).await?.ok_or_else(page_not_found)?;
         let payment = payment_of(&call.state, tenant, &id).await?;
-        let merchant = services.directory.merchant(tenant.merchant()).await?;
+        let merchant = services.credentials.remembered_merchant(tenant.merchant()).await?;
         let merchant = merchant.ok_or_else(|| ApiError::internal("reading a page", &"it has no merchant"))?;
         let brand = Brand::of(&merchant, services.pages.store.merchant_page(merchant.id).await?);
         let mut members = Vec::new();
         if payment.waits_for_recipient() {
-            let routes = services.directory.routes(tenant.merchant()).await?;
+            let routes = services.routes.routes(tenant.merchant()).await?;
             members = recipient_members(&payment, &routes);
         }
         let about = Arc::new(About { brand, root: call.state.settings.root().to_owned(), members });

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, Writes, judge};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Owed;
-use tokio::time::timeout;
 
 use super::{
     fan_out::{Debts, FanOut, Hearers},
@@ -154,7 +153,8 @@ async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job
         Ok(conn) => conn,
         Err(fault) => return Turn::Failed(fault),
     };
-    let applied = timeout(origin.times().attempt, apply(conn, hub, jobs)).await.unwrap_or(Err(Fault::Silent));
+    let applied = origin.within(origin.times().attempt, apply(conn, hub, jobs)).await;
+    let applied = applied.unwrap_or(Err(Fault::Silent));
     match applied {
         Ok((judged, mark)) => match transaction::commit(lease, origin, mark).await {
             Ok(()) => Turn::Judged(judged),

@@ -83,16 +83,20 @@ impl Audience {
     }
 }
 
-/// Nothing here binds a list, so that each statement is prepared once.
+diesel::postfix_operator!(OfAdmin, " = 'admin'");
+diesel::postfix_operator!(InRequest, " = 'in_request'");
+
+/// Nothing here binds a list or a source, so that each statement is prepared once: SQLite would look at a bound source, because
+/// an index is for one source only, and prepare the statement anew each time.
 fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     let mut rows = Vec::new();
     for tenant in &hearers.tenants {
         let query = endpoints::table
             .filter(endpoints::merchant_id.eq(tenant.merchant().0))
             .filter(endpoints::environment.eq(tenant.environment().as_str()))
-            .filter(endpoints::source.eq("admin"))
+            .filter(OfAdmin::new(endpoints::source))
             .filter(endpoints::removed_at.is_null())
-            .filter(endpoints::enabled.eq(true));
+            .filter(endpoints::enabled);
         rows.extend(query.load::<EndpointRow>(conn)?);
     }
     for (tenant, url) in &hearers.named {
@@ -100,9 +104,8 @@ fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<Endpoin
             .filter(endpoints::merchant_id.eq(tenant.merchant().0))
             .filter(endpoints::environment.eq(tenant.environment().as_str()))
             .filter(endpoints::url.eq(url.as_str()))
-            .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(
-                "source = 'in_request' AND removed_at IS NULL",
-            ));
+            .filter(InRequest::new(endpoints::source))
+            .filter(endpoints::removed_at.is_null());
         rows.extend(query.load::<EndpointRow>(conn)?);
     }
     Ok(rows)
@@ -115,9 +118,9 @@ async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Vec<En
     let merchants: Vec<_> = hearers.tenants.iter().map(|tenant| tenant.merchant().0).collect();
     let subscribed = endpoints::table
         .filter(endpoints::merchant_id.eq_any(merchants))
-        .filter(endpoints::source.eq("admin"))
+        .filter(OfAdmin::new(endpoints::source))
         .filter(endpoints::removed_at.is_null())
-        .filter(endpoints::enabled.eq(true));
+        .filter(endpoints::enabled);
     let named = async {
         if hearers.named.is_empty() {
             return Ok(Vec::new());
@@ -127,9 +130,8 @@ async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Vec<En
         let named = endpoints::table
             .filter(endpoints::merchant_id.eq_any(merchants))
             .filter(endpoints::url.eq_any(urls))
-            .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(
-                "source = 'in_request' AND removed_at IS NULL",
-            ));
+            .filter(InRequest::new(endpoints::source))
+            .filter(endpoints::removed_at.is_null());
         diesel_async::RunQueryDsl::load::<EndpointRow>(named, &mut &*conn).await
     };
     let subscribed = diesel_async::RunQueryDsl::load::<EndpointRow>(subscribed, &mut &*conn);

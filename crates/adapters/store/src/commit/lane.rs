@@ -9,7 +9,7 @@ use super::{
     aside::Asides,
     batch,
     job::Job,
-    small::{self, Small},
+    small_writes::{self, SmallWrite},
 };
 use crate::{
     hub::Hub,
@@ -24,7 +24,7 @@ pub(crate) enum Work {
     /// A change, to be committed together with others that wait.
     Change(Box<Job>),
     /// Anything else, to be written together with others of its kind, behind the changes that wait.
-    Small(Small),
+    SmallWrite(SmallWrite),
     /// To stop, once everything before has been done.
     Close(oneshot::Sender<()>),
 }
@@ -48,7 +48,7 @@ pub(crate) async fn serve(
         for work in waiting.drain(..) {
             match work {
                 Work::Change(job) => jobs.extend(asides.take(*job)),
-                Work::Small(write) => writes.push(write),
+                Work::SmallWrite(write) => writes.push(write),
                 Work::Close(done) => {
                     closing = Some(done);
                     break;
@@ -57,7 +57,7 @@ pub(crate) async fn serve(
         }
         commit(&mut lease, &origin, jobs, &mut asides, &hub).await;
         if !writes.is_empty() {
-            guarded(small::settle(&mut lease, &origin, writes)).await;
+            guarded(small_writes::settle(&mut lease, &origin, writes)).await;
         }
         if let Some(done) = closing {
             drop(lease);

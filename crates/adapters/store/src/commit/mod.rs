@@ -5,7 +5,7 @@
 //! against those before it (`quipu_commit::judge`), writes what was accepted ([`write`]) and the deliveries that its events owe
 //! ([`fan_out`]), commits once, and only then answers everybody and tells the hub. Whoever waits for a lock waits in an
 //! [`aside`]; what became of a commit that was not answered is asked for by its [`mark`]. Writes that change no books share a
-//! transaction behind the batch ([`small`]).
+//! transaction behind the batch ([`small_writes`]).
 
 pub(crate) mod aside;
 pub(crate) mod batch;
@@ -14,7 +14,7 @@ pub(crate) mod job;
 pub(crate) mod lane;
 mod load;
 pub(crate) mod mark;
-pub(crate) mod small;
+pub(crate) mod small_writes;
 pub(crate) mod standing;
 mod witness;
 mod write;

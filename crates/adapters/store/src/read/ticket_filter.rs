@@ -22,9 +22,9 @@ macro_rules! of_tenant {
     };
 }
 
-/// Narrows a boxed query over `tickets` to a filter.
+/// Narrows a boxed query over `tickets` to what the filters of merchants and of the queue have in common.
 macro_rules! narrowed {
-    ($query:expr, $filter:expr, $found:expr) => {{
+    ($query:expr, $filter:expr) => {{
         let mut query = $query;
         if !$filter.statuses.is_empty() {
             query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
@@ -41,16 +41,23 @@ macro_rules! narrowed {
         if let Some(to) = $filter.created.to {
             query = query.filter(tickets::created_at.le(to.millis()));
         }
-        if let Some(found) = &$found {
-            let condition =
-                diesel::dsl::sql::<Bool>(found.before).bind::<Text, _>(&found.text).sql(found.after);
-            query = query.filter(condition);
-        }
         query
     }};
 }
 
-pub(super) use {narrowed, of_tenant};
+/// Narrows a boxed query over `tickets` to a filter and to what a search found.
+macro_rules! narrowed_to_found {
+    ($query:expr, $filter:expr, $found:expr) => {{
+        let query = $crate::read::ticket_filter::narrowed!($query, $filter);
+        match &$found {
+            Some(found) => query
+                .filter(diesel::dsl::sql::<Bool>(found.before).bind::<Text, _>(&found.text).sql(found.after)),
+            None => query,
+        }
+    }};
+}
+
+pub(super) use {narrowed, narrowed_to_found, of_tenant};
 
 /// The number of tickets in some statuses and categories, of which none means all.
 pub(super) async fn sum_of_counters(

@@ -11,7 +11,7 @@ use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary};
 
 use super::{
-    ticket_filter::{narrowed, of_tenant, sum_of_counters, whole},
+    ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters, whole},
     ticket_rows::{SummaryRow, selection},
     ticket_search::{FEW, Found, few},
     ticket_tally::Tallies,
@@ -106,7 +106,10 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
     let found = filter.search.as_ref().map(|search| Found::counted(conn, search));
     macro_rules! query {
         () => {
-            of_tenant!(narrowed!(tickets::table.select(count_star()).into_boxed(), filter, found), tenant)
+            of_tenant!(
+                narrowed_to_found!(tickets::table.select(count_star()).into_boxed(), filter, found),
+                tenant
+            )
         };
     }
     whole(first!(conn, i64, query!())?.unwrap_or(0))
@@ -124,7 +127,7 @@ async fn ids(
     let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
     macro_rules! query {
         () => {{
-            let query = narrowed!(tickets::table.select(tickets::id).into_boxed(), filter, found);
+            let query = narrowed_to_found!(tickets::table.select(tickets::id).into_boxed(), filter, found);
             let query = of_tenant!(query, tenant);
             let query = query.limit(page.limit().into()).offset(offset);
             match (sort.key, sort.order) {

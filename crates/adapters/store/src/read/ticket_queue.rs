@@ -7,7 +7,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
-    ticket_filter::whole,
+    ticket_filter::{narrowed, whole},
     ticket_rows::{NoteRow, SummaryRow, selection, tenant},
     tickets::{comments_of, of_ticket, ticket},
 };
@@ -19,20 +19,14 @@ use crate::{
 };
 
 /// Narrows a boxed query over `tickets` to a filter of the queue.
-macro_rules! narrowed {
+macro_rules! narrowed_to_queue {
     ($query:expr, $filter:expr) => {{
-        let mut query = $query;
+        let mut query = narrowed!($query, $filter);
         if let Some(merchant) = $filter.merchant {
             query = query.filter(tickets::merchant_id.eq(merchant.0));
         }
         if let Some(environment) = $filter.environment {
             query = query.filter(tickets::environment.eq(environment.as_str()));
-        }
-        if !$filter.statuses.is_empty() {
-            query = query.filter(tickets::status.eq_any($filter.statuses.iter().map(|it| it.as_str())));
-        }
-        if !$filter.categories.is_empty() {
-            query = query.filter(tickets::category.eq_any($filter.categories.iter().map(|it| it.as_str())));
         }
         if let Some(priority) = $filter.priority {
             // Finished tickets stand two places behind.
@@ -41,15 +35,6 @@ macro_rules! narrowed {
         }
         if let Some(assignee) = &$filter.assignee {
             query = query.filter(tickets::assignee.eq(assignee));
-        }
-        if let Some(payment) = &$filter.payment_id {
-            query = query.filter(tickets::payment_id.eq(payment.as_str()));
-        }
-        if let Some(from) = $filter.created.from {
-            query = query.filter(tickets::created_at.ge(from.millis()));
-        }
-        if let Some(to) = $filter.created.to {
-            query = query.filter(tickets::created_at.le(to.millis()));
         }
         query
     }};
@@ -61,12 +46,13 @@ async fn queue(
     page: Page,
 ) -> Result<(Vec<QueueItem>, u64), Fault> {
     conn.begin_snapshot().await?;
-    let total = first!(conn, i64, narrowed!(tickets::table.select(count_star()).into_boxed(), filter))?;
+    let total =
+        first!(conn, i64, narrowed_to_queue!(tickets::table.select(count_star()).into_boxed(), filter))?;
     let offset = i64::try_from(page.offset()).unwrap_or(i64::MAX);
     let rows = load!(
         conn,
         SummaryRow,
-        narrowed!(tickets::table.select(selection::<SummaryRow>()).into_boxed(), filter)
+        narrowed_to_queue!(tickets::table.select(selection::<SummaryRow>()).into_boxed(), filter)
             .order((tickets::queue_rank.asc(), tickets::created_at.asc(), tickets::id.asc()))
             .limit(page.limit().into())
             .offset(offset)

@@ -13,7 +13,7 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SearchText, SortKey, SortOrder, TicketFilter, TicketSort};
 
-use super::ticket_filter::narrowed;
+use super::ticket_filter::narrowed_to_found;
 use crate::{connection::Connection, error::Fault, schema::tickets};
 
 /// The fewest letters that the indexes of texts can look for.
@@ -136,7 +136,7 @@ fn rows(
         tickets::status_rank,
     );
     // The plus signs keep the planner from walking all tickets of the merchant instead.
-    let query = narrowed!(tickets::table.select(columns).into_boxed(), filter, found)
+    let query = narrowed_to_found!(tickets::table.select(columns).into_boxed(), filter, found)
         .filter(
             diesel::dsl::sql::<Bool>("+tickets.merchant_id = ")
                 .bind::<BigInt, _>(tenant.merchant().0)

@@ -20,7 +20,7 @@ use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_tickets::{Category, SortKey, SortOrder, TicketFilter, TicketSort};
 
 use super::{
-    ticket_filter::{narrowed, of_tenant, sum_of_counters, whole},
+    ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters, whole},
     ticket_search::Found,
 };
 use crate::{
@@ -177,7 +177,10 @@ async fn since(
     let found = filter.search.as_ref().map(|search| Found::one_by_one(conn, search));
     macro_rules! counted {
         ($found:expr) => {
-            of_tenant!(narrowed!(tickets::table.select(count_star()).into_boxed(), filter, $found), tenant)
+            of_tenant!(
+                narrowed_to_found!(tickets::table.select(count_star()).into_boxed(), filter, $found),
+                tenant
+            )
         };
     }
     let tickets = whole(first!(conn, i64, counted!(nothing))?.unwrap_or(0))?;

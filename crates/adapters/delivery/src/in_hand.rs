@@ -31,7 +31,7 @@ pub struct Parts {
 }
 
 /// What the tasks share.
-pub(crate) struct Inner {
+pub(crate) struct InHand {
     pub(crate) parts: Parts,
     board: Mutex<Board>,
     outcomes: mpsc::Sender<Outcome>,
@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     idle: Notify,
 }
 
-impl Inner {
+impl InHand {
     /// With nothing in hand.
     pub(crate) fn new(parts: Parts) -> Self {
         let (outcomes, waiting) = mpsc::channel(OUTCOMES_WAITING);

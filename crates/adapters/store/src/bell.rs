@@ -1,0 +1,82 @@
+//! Wakes the worker of a queue, but only for work that is due before the worker would look by itself.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use quipu_commit::Queue;
+use quipu_kernel::Timestamp;
+use tokio::sync::Notify;
+
+/// The bell of one queue's worker.
+pub(crate) struct Bell {
+    pub(crate) queue: Queue,
+    rung: Notify,
+    /// In milliseconds: what is due later rings nothing. While nobody waits, everything rings, so that the worker hears at
+    /// once of what came while it looked.
+    before: AtomicI64,
+}
+
+impl Bell {
+    pub(crate) fn of(queue: Queue) -> Self {
+        Self { queue, rung: Notify::new(), before: AtomicI64::new(i64::MAX) }
+    }
+
+    /// There is new work, due then.
+    pub(crate) fn ring(&self, due: Timestamp) {
+        if due.millis() < self.before.load(Ordering::SeqCst) {
+            self.rung.notify_one();
+        }
+    }
+
+    /// Waits for work that is due before `before`.
+    pub(crate) async fn rung(&self, before: Timestamp) {
+        let _waiting = Waiting::at(&self.before, before);
+        self.rung.notified().await;
+    }
+}
+
+/// Somebody waits; dropped when nobody does any more.
+struct Waiting<'a>(&'a AtomicI64);
+
+impl<'a> Waiting<'a> {
+    fn at(bell: &'a AtomicI64, before: Timestamp) -> Self {
+        bell.store(before.millis(), Ordering::SeqCst);
+        Self(bell)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.store(i64::MAX, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn what_is_due_later_wakes_nobody_who_waits() {
+        let bell = Bell::of(Queue::SETTLEMENT);
+        let mut waiting = Box::pin(bell.rung(at(10)));
+        assert!((&mut waiting).now_or_never().is_none());
+        bell.ring(at(10));
+        assert!((&mut waiting).now_or_never().is_none());
+        bell.ring(at(9));
+        assert!((&mut waiting).now_or_never().is_some());
+    }
+
+    #[test]
+    fn what_comes_while_nobody_waits_is_heard_whenever_it_is_due() {
+        let bell = Bell::of(Queue::SETTLEMENT);
+        assert!(bell.rung(at(10)).now_or_never().is_none());
+        bell.ring(at(1_000));
+        assert!(bell.rung(at(10)).now_or_never().is_some());
+        assert!(bell.rung(at(10)).now_or_never().is_none());
+    }
+}
