@@ -47,13 +47,14 @@ pub struct DirectoryRows {
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDirectory(Arc<Mutex<DirectoryRows>>);
 
-/// A page of what is in `rows`, the greatest key first, and how many there are.
+/// A page of what is in `rows`, the greatest key first and of equal ones the latest, and how many there are.
 fn cut<'a, T: Clone + 'a, K: Ord>(
     rows: impl Iterator<Item = &'a T>,
     page: Page,
     key: impl Fn(&T) -> K,
 ) -> (Vec<T>, u64) {
     let mut rows: Vec<_> = rows.cloned().collect();
+    rows.reverse();
     rows.sort_by_key(|row| Reverse(key(row)));
     let total = rows.len() as u64;
     let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);

@@ -90,7 +90,7 @@ impl Staff for MemoryDirectory {
     }
 
     async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
-        Ok(cut(self.rows().operators.iter(), page, |it| (it.created_at, it.operator_id.clone())))
+        Ok(cut(self.rows().operators.iter(), page, |it| it.created_at))
     }
 
     async fn revoke_operator(
@@ -123,6 +123,6 @@ impl Staff for MemoryDirectory {
         let lines = rows.audit.iter().filter(|line| {
             filter.merchant.is_none_or(|id| line.merchant_id == Some(id.0)) && filter.at.contains(line.at)
         });
-        Ok(cut(lines, page, |line| (line.at, line.id.clone())))
+        Ok(cut(lines, page, |line| line.at))
     }
 }
