@@ -11,7 +11,7 @@ use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
 use quipu_ledger::Chains;
 use quipu_limits::{LocalLimiter, RedisLimiter};
 use quipu_merchants::{
-    Credentials, Directory, Merchant, MerchantFilter, Merchants as _, Onboarding, PageStore, RateLimiter,
+    CallerBook, Directory, Merchant, MerchantFilter, Merchants as _, Onboarding, PageStore, RateLimiter,
     RouteBook,
 };
 use quipu_payments::{
@@ -51,7 +51,7 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
-    pub(crate) fn credentials(&self) -> Arc<dyn Credentials> {
+    pub(crate) fn credentials(&self) -> Arc<dyn CallerBook> {
         Arc::new(self.store.clone())
     }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use quipu_merchants::Route;
-use quipu_payments::{Issued, Payment, Rail, RailStatus, Submission};
+use quipu_payments::{IssuedInstructions, Payment, Rail, RailStatus, Submission};
 
 /// The rail of a world that calls the bank.
 pub(crate) const BANK: &str = "http:bank";
@@ -23,8 +23,8 @@ impl Rail for SilentRail {
         Self::NAME
     }
 
-    fn issue(&self, _: &Payment, _: &Route) -> Issued {
-        Issued::default()
+    fn issue(&self, _: &Payment, _: &Route) -> IssuedInstructions {
+        IssuedInstructions::default()
     }
 
     async fn submit(&self, _: &Payment) -> Submission {

@@ -5,7 +5,7 @@ use quipu_merchants::{BudgetKind, Role, Scope};
 
 use crate::{
     call::{Call, Running},
-    caller::{Caller, Provider, Signed, Staff},
+    caller::{AuthenticatedOperator, Caller, Provider, Signed},
     error::ApiError,
 };
 
@@ -46,7 +46,7 @@ pub(crate) enum Door {
     /// A merchant by a signed request, whose nonce the handler uses up.
     SignedCreation(Needs, fn(Call, Signed) -> Running),
     /// Staff of a role.
-    Staff(Role, fn(Call, Staff) -> Running),
+    Staff(Role, fn(Call, AuthenticatedOperator) -> Running),
 }
 
 /// What a route asks of those who call it.

@@ -10,7 +10,7 @@ use quipu_merchants::{BudgetKind, RateVerdict, Role};
 
 use crate::{
     call::{Call, Outcome, merchant_in_path},
-    caller::{self, Caller, Provider, Signed, Staff},
+    caller::{self, AuthenticatedOperator, Caller, Provider, Signed},
     content::Content,
     door::{Door, Judge, Needs},
     error::ApiError,
@@ -164,7 +164,7 @@ impl Entrance {
         if named == Some(tenant.merchant()) { Ok(tenant) } else { Err(ApiError::merchant_not_found()) }
     }
 
-    async fn by_operator_token(&mut self, role: Role) -> Result<Staff, ApiError> {
+    async fn by_operator_token(&mut self, role: Role) -> Result<AuthenticatedOperator, ApiError> {
         let staff = caller::by_operator_token(&self.state, &self.request, self.now).await;
         let staff = self.charged(staff).await?;
         staff.require(role)?;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use quipu_kernel::Timestamp;
-use quipu_merchants::Credentials;
+use quipu_merchants::CallerBook;
 
 /// How long a use may wait in memory.
 const FLUSH_AFTER: Duration = Duration::from_secs(5);
@@ -15,13 +15,13 @@ const FLUSH_AFTER: Duration = Duration::from_secs(5);
 /// Collects the last use of each key in memory. The first use after a flush sets the next one five seconds ahead, so that
 /// nothing runs while nobody calls.
 pub struct KeyUses {
-    credentials: Arc<dyn Credentials>,
+    credentials: Arc<dyn CallerBook>,
     latest: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl KeyUses {
     /// A collector that flushes into these credentials.
-    pub fn new(credentials: Arc<dyn Credentials>) -> Self {
+    pub fn new(credentials: Arc<dyn CallerBook>) -> Self {
         Self { credentials, latest: Mutex::default() }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::{Chains, LedgerReads};
-use quipu_merchants::{Credentials, Directory, Onboarding, RateLimiter, RouteBook};
+use quipu_merchants::{CallerBook, Directory, Onboarding, RateLimiter, RouteBook};
 use quipu_payments::{
     AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, MoneyReads, PaymentReads, Rails,
     RefundPayment, ResolveReceipt,
@@ -73,7 +73,7 @@ pub struct Services {
     /// How far entries and audit log are sealed.
     pub chains: Arc<dyn Chains>,
     /// Who calls.
-    pub credentials: Arc<dyn Credentials>,
+    pub credentials: Arc<dyn CallerBook>,
     /// Routes and saved beneficiaries, for payments.
     pub routes: Arc<dyn RouteBook>,
     /// Merchants, their keys and routes, and staff, for the operator.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use quipu_kernel::{Currency, Timestamp};
 use quipu_merchants::{Direction, Method, Route};
-use quipu_payments::{BankDetails, Instructions, Issued, Payment, Rail, RailStatus, Submission};
+use quipu_payments::{BankDetails, Instructions, IssuedInstructions, Payment, Rail, RailStatus, Submission};
 use serde_json::{Map, Value, json};
 
 /// Shows the payer what the route's `instructions` say. Nothing is due on it but expiry: a deposit waits for somebody to
@@ -17,12 +17,12 @@ impl Rail for Manual {
         "manual"
     }
 
-    fn issue(&self, payment: &Payment, route: &Route) -> Issued {
+    fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions {
         let instructions = match payment.terms().kind.direction() {
             Direction::Deposit => configured(payment, &route.instructions),
             Direction::Withdrawal => Instructions::default(),
         };
-        Issued { instructions, ..Issued::default() }
+        IssuedInstructions { instructions, ..IssuedInstructions::default() }
     }
 
     async fn submit(&self, _payment: &Payment) -> Submission {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::samples::Sample;
 
-    fn issued(method: Method, currency: Currency, members: &Value) -> Issued {
+    fn issued(method: Method, currency: Currency, members: &Value) -> IssuedInstructions {
         let sample = Sample::new(PaymentType::Deposit, method, currency);
         let mut route = sample.route("manual");
         route.instructions = members.as_object().cloned().unwrap_or_default();
@@ -136,6 +136,6 @@ mod tests {
     #[test]
     fn a_withdrawal_shows_nothing_and_waits_for_a_person() {
         let sample = Sample::new(PaymentType::Withdrawal, Method::Spei, Currency::MXN);
-        assert_eq!(Manual.issue(&sample.payment(), &sample.route("manual")), Issued::default());
+        assert_eq!(Manual.issue(&sample.payment(), &sample.route("manual")), IssuedInstructions::default());
     }
 }

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use quipu_kernel::{Amount, Clock, Environment, Timestamp};
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
-    Due, DueAction, Failure, Issued, Payment, Rail, RailEvent, RailEventKind, RailStatus, Status, Submission,
+    Due, DueAction, Failure, IssuedInstructions, Payment, Rail, RailEvent, RailEventKind, RailStatus, Status,
+    Submission,
 };
 
 use crate::{simulated_instructions::simulated_instructions, steering::Steering};
@@ -37,36 +38,40 @@ impl Simulator {
         at.plus(self.delay[0])
     }
 
-    fn issue_deposit(&self, payment: &Payment, steering: Steering) -> Issued {
+    fn issue_deposit(&self, payment: &Payment, steering: Steering) -> IssuedInstructions {
         let terms = payment.terms();
         let soon = self.one_delay_after(terms.created_at);
         let due = |action| Some(Due { at: soon, action });
         match steering {
             // Nothing is known of it until it is asked about.
-            Steering::Timeout => Issued { due: due(DueAction::Ask), remote: true, ..Issued::default() },
-            Steering::Expire => Issued {
+            Steering::Timeout => {
+                IssuedInstructions { due: due(DueAction::Ask), remote: true, ..IssuedInstructions::default() }
+            }
+            Steering::Expire => IssuedInstructions {
                 instructions: simulated_instructions(payment, Some(soon), &self.public_url),
                 due: due(DueAction::Expire),
                 expires_at: Some(soon),
                 remote: false,
             },
-            _ => Issued {
+            _ => IssuedInstructions {
                 instructions: simulated_instructions(payment, terms.expires_at, &self.public_url),
                 due: if steering == Steering::Stay { None } else { due(DueAction::Ask) },
-                ..Issued::default()
+                ..IssuedInstructions::default()
             },
         }
     }
 
-    fn issue_withdrawal(&self, payment: &Payment, steering: Steering) -> Issued {
+    fn issue_withdrawal(&self, payment: &Payment, steering: Steering) -> IssuedInstructions {
         let soon = self.one_delay_after(payment.terms().created_at);
         let due = |action| Some(Due { at: soon, action });
         match (payment.situation().has_recipient, steering) {
-            (false, Steering::Expire) => {
-                Issued { due: due(DueAction::Expire), expires_at: Some(soon), ..Issued::default() }
-            }
-            (false, _) | (true, Steering::Hold) => Issued::default(),
-            (true, _) => Issued { due: due(DueAction::Submit), ..Issued::default() },
+            (false, Steering::Expire) => IssuedInstructions {
+                due: due(DueAction::Expire),
+                expires_at: Some(soon),
+                ..IssuedInstructions::default()
+            },
+            (false, _) | (true, Steering::Hold) => IssuedInstructions::default(),
+            (true, _) => IssuedInstructions { due: due(DueAction::Submit), ..IssuedInstructions::default() },
         }
     }
 
@@ -115,9 +120,9 @@ impl Rail for Simulator {
         "simulator"
     }
 
-    fn issue(&self, payment: &Payment, _route: &Route) -> Issued {
+    fn issue(&self, payment: &Payment, _route: &Route) -> IssuedInstructions {
         if !is_simulated(payment) {
-            return Issued::default();
+            return IssuedInstructions::default();
         }
         let steering = Steering::of(&payment.terms().customer);
         match payment.terms().kind.direction() {
@@ -180,7 +185,7 @@ mod tests {
         Simulator::new(DELAY, "https://pay.example/", Arc::new(clock))
     }
 
-    fn issued(sample: &Sample) -> Issued {
+    fn issued(sample: &Sample) -> IssuedInstructions {
         simulator().issue(&sample.payment(), &sample.route("simulator"))
     }
 
@@ -214,7 +219,7 @@ mod tests {
         let mut sample = Sample::new(PaymentType::WithdrawalPp, Method::Spei, Currency::MXN);
         assert_eq!(issued(&sample).due.map(|due| due.action), Some(DueAction::Submit));
         sample.has_recipient = false;
-        assert_eq!(issued(&sample), Issued::default());
+        assert_eq!(issued(&sample), IssuedInstructions::default());
         let expiring = issued(&sample.steered("expire"));
         assert_eq!(expiring.due.map(|due| due.action), Some(DueAction::Expire));
         assert_eq!(expiring.expires_at, Some(Sample::CREATED_AT.plus(DELAY)));
@@ -316,7 +321,7 @@ mod tests {
         for kind in PaymentType::ALL {
             let mut sample = Sample::new(kind, Method::Spei, Currency::MXN);
             sample.environment = Environment::Live;
-            assert_eq!(issued(&sample), Issued::default());
+            assert_eq!(issued(&sample), IssuedInstructions::default());
             let payment = sample.payment();
             assert!(matches!(simulator().submit(&payment).now_or_never(), Some(Submission::Rejected(_))));
             assert_eq!(simulator().ask(&payment).now_or_never(), Some(RailStatus::AwaitWord));

@@ -7,11 +7,11 @@ use tokio::sync::oneshot;
 
 use crate::{
     connection::ready,
+    custody::{Custody, Origin},
     error::{Fault, Trouble},
-    lease::{Lease, Origin},
     query::{Query, Reading},
     settings::StoreSettings,
-    transaction::on_lease,
+    transaction::in_custody,
 };
 
 /// How many queries of one kind may wait.
@@ -19,7 +19,7 @@ const QUEUE: usize = 4096;
 /// How many checks may wait.
 const CHECKS: usize = 16;
 
-type ReadTask = Box<dyn FnOnce(&mut Lease, &Origin) + Send>;
+type ReadTask = Box<dyn FnOnce(&mut Custody, &Origin) + Send>;
 
 /// The threads that read, some for each kind of query, so that a long one holds up no short one.
 pub(crate) struct Readers {
@@ -60,9 +60,9 @@ impl Readers {
         T: Send + 'static,
         E: From<Fault> + Trouble + Send + 'static,
     {
-        let task: ReadTask = Box::new(move |lease, origin| {
+        let task: ReadTask = Box::new(move |custody, origin| {
             if !reply.is_closed() {
-                let _gone = reply.send(ready(on_lease(lease, origin, query)));
+                let _gone = reply.send(ready(in_custody(custody, origin, query)));
             }
         });
         let queue = match reading {
@@ -76,17 +76,17 @@ impl Readers {
 
     /// Has a short query run that answers whom it serves by itself.
     pub(crate) fn start(&self, query: impl Query<(), Fault>) -> Result<(), Fault> {
-        let task: ReadTask = Box::new(move |lease, origin| {
-            let _reported = ready(on_lease(lease, origin, query));
+        let task: ReadTask = Box::new(move |custody, origin| {
+            let _reported = ready(in_custody(custody, origin, query));
         });
         self.short.try_send(task).map_err(|_| Fault::Overloaded)
     }
 }
 
 fn read_until_closed(tasks: &Receiver<ReadTask>, origin: &Origin) {
-    let mut lease = Lease::none();
+    let mut custody = Custody::none();
     while let Ok(task) = tasks.recv() {
-        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| task(&mut lease, origin)));
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| task(&mut custody, origin)));
         if outcome.is_err() {
             tracing::error!("a reading query panicked");
         }

@@ -31,8 +31,8 @@ use tokio::{
 use crate::{
     bell::Bell,
     connection::Connection,
+    custody::{Custody, Origin},
     error::Fault,
-    lease::{Lease, Origin},
     session::{Address, Session},
     statement::statement,
     webhooks::unlearnt::{Taken, Unlearnt},
@@ -189,26 +189,28 @@ impl Hub {
 
 /// What waited is sent together: at most one notification for each batch, and fewer where batches follow closely.
 async fn send_hints(node: String, mut unsent: mpsc::Receiver<Arc<News>>, origin: Origin) {
-    let (mut waiting, mut lease) = (Vec::new(), Lease::none());
+    let (mut waiting, mut custody) = (Vec::new(), Custody::none());
     while unsent.recv_many(&mut waiting, HINTS).await > 0 {
         let payload = payload_of(&node, &waiting);
         waiting.clear();
-        if let Err(fault) = send(&mut lease, &origin, &payload).await {
+        if let Err(fault) = send(&mut custody, &origin, &payload).await {
             tracing::debug!(%fault, "other nodes were not told of a commit");
         }
     }
 }
 
-async fn send(lease: &mut Lease, origin: &Origin, payload: &str) -> Result<(), Fault> {
-    let Connection::Postgres(session) = lease.connection(origin).await? else { return Err(Fault::Abandoned) };
+async fn send(custody: &mut Custody, origin: &Origin, payload: &str) -> Result<(), Fault> {
+    let Connection::Postgres(session) = custody.connection(origin).await? else {
+        return Err(Fault::Abandoned);
+    };
     let sent = timeout(origin.times().attempt, (SendHint { payload }).execute(&mut ***session)).await;
     match sent.map_err(|_| Fault::Silent).and_then(|sent| sent.map_err(Fault::from)) {
         Ok(_) => {
-            lease.done();
+            custody.done();
             Ok(())
         }
         Err(fault) => {
-            lease.undo(&fault).await;
+            custody.undo(&fault).await;
             Err(fault)
         }
     }

@@ -11,13 +11,13 @@ use tokio::{
 use crate::{
     commit::standing::Standing,
     connection::Connection,
+    custody::{Custody, Origin},
     error::{Fault, OpenError, Trouble},
-    lease::{Lease, Origin},
     pool::{Health, Pool, Purpose},
     query::{Query, Reading},
     session::{self, Address},
     settings::StoreSettings,
-    transaction::{in_transaction, on_lease},
+    transaction::{in_custody, in_transaction},
 };
 
 /// How many queries of one kind may wait.
@@ -119,7 +119,7 @@ impl Server {
         self.runtime.spawn(async move {
             let _place = place;
             if standing.begin() {
-                let _gone = reply.send(in_transaction(&mut Lease::none(), &origin, query).await);
+                let _gone = reply.send(in_transaction(&mut Custody::none(), &origin, query).await);
             }
         });
         Ok(())
@@ -130,10 +130,10 @@ impl Server {
         let (origin, places) = (self.points.clone(), Arc::clone(places));
         self.runtime.spawn(async move {
             let _place = places.acquire_owned().await;
-            let mut lease = Lease::none();
-            let found = timeout(origin.times().attempt, on_lease(&mut lease, &origin, query)).await;
+            let mut custody = Custody::none();
+            let found = timeout(origin.times().attempt, in_custody(&mut custody, &origin, query)).await;
             if found.is_err() {
-                lease.discard(&Fault::Silent);
+                custody.discard(&Fault::Silent);
             }
         });
     }
@@ -148,9 +148,9 @@ async fn run<T, E>(
 ) where
     E: From<Fault> + Trouble,
 {
-    let mut lease = Lease::none();
+    let mut custody = Custody::none();
     let conn = tokio::select! {
-        conn = lease.connection(&origin) => conn,
+        conn = custody.connection(&origin) => conn,
         () = unwanted(reading, &mut reply, deadline) => return,
     };
     let conn = match conn {
@@ -170,15 +170,15 @@ async fn run<T, E>(
     };
     let Some(outcome) = outcome else {
         let in_time = deadline.is_none_or(|deadline| Instant::now() < deadline);
-        lease.discard(if in_time { &Fault::Abandoned } else { &Fault::Silent });
+        custody.discard(if in_time { &Fault::Abandoned } else { &Fault::Silent });
         if let Some(stopper) = stopper {
             stopper.stop().await;
         }
         return;
     };
     match &outcome {
-        Ok(_) => lease.done(),
-        Err(error) => lease.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
+        Ok(_) => custody.done(),
+        Err(error) => custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
     }
     let _gone = reply.send(outcome);
 }

@@ -6,60 +6,60 @@ use tokio::time::timeout;
 use crate::{
     commit::mark::{self, Mark},
     connection::Connection,
+    custody::{Custody, Origin},
     error::{Fault, Trouble, says_undone},
-    lease::{Lease, Origin},
     query::Query,
 };
 
 /// Runs a query that reads.
-pub(crate) async fn on_lease<T, E>(
-    lease: &mut Lease,
+pub(crate) async fn in_custody<T, E>(
+    custody: &mut Custody,
     origin: &Origin,
     query: impl Query<T, E>,
 ) -> Result<T, E>
 where
     E: From<Fault> + Trouble,
 {
-    let outcome = query(lease.connection(origin).await?).await;
-    settle(lease, &outcome).await;
+    let outcome = query(custody.connection(origin).await?).await;
+    settle(custody, &outcome).await;
     outcome
 }
 
 /// Runs a query that writes in a transaction of its own, which an error undoes.
 pub(crate) async fn in_transaction<T, E>(
-    lease: &mut Lease,
+    custody: &mut Custody,
     origin: &Origin,
     query: impl Query<T, E>,
 ) -> Result<T, E>
 where
     E: From<Fault> + Trouble,
 {
-    let conn = lease.connection(origin).await?;
+    let conn = custody.connection(origin).await?;
     let work = async {
         let mark = begin(conn).await?;
         Ok::<_, E>((query(conn).await?, mark))
     };
     let Ok(outcome) = origin.within(origin.times().attempt, work).await else {
-        lease.discard(&Fault::Silent);
+        custody.discard(&Fault::Silent);
         return Err(Fault::Silent.into());
     };
     match outcome {
         Ok((value, mark)) => {
-            commit(lease, origin, mark).await?;
+            commit(custody, origin, mark).await?;
             Ok(value)
         }
         Err(error) => {
-            lease.undo(error.fault().unwrap_or(&Fault::Overtaken)).await;
+            custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await;
             Err(error)
         }
     }
 }
 
 /// What becomes of the connection after work that is done or failed.
-async fn settle<T, E: Trouble>(lease: &mut Lease, outcome: &Result<T, E>) {
+async fn settle<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>) {
     match outcome {
-        Ok(_) => lease.done(),
-        Err(error) => lease.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
+        Ok(_) => custody.done(),
+        Err(error) => custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,
     }
 }
 
@@ -83,20 +83,20 @@ async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
     }
 }
 
-/// Commits what the lease's connection has begun. `Ok` and `Undone` are certain, whatever became of the connection; only
+/// Commits what the custody's connection has begun. `Ok` and `Undone` are certain, whatever became of the connection; only
 /// where neither can be learnt in time is the outcome unknown.
-pub(crate) async fn commit(lease: &mut Lease, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
+pub(crate) async fn commit(custody: &mut Custody, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
     let times = origin.times();
-    let Some(conn) = lease.taken() else { return Err(Fault::Abandoned) };
+    let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
     let said = match origin.within(times.commit, conn.commit()).await {
         Ok(Ok(())) => {
-            lease.done();
+            custody.done();
             // What went into a file that is gone will not be found again, unless somebody puts it back.
             return origin.look().map_err(|fault| Fault::OutcomeUnknown(fault.to_string()));
         }
         Ok(Err(error)) if says_undone(&error) => {
             let fault = Fault::Database(error);
-            lease.undo(&fault).await;
+            custody.undo(&fault).await;
             return Err(fault);
         }
         Ok(Err(error)) => error.to_string(),
@@ -104,7 +104,7 @@ pub(crate) async fn commit(lease: &mut Lease, origin: &Origin, mark: Option<Mark
     };
     tracing::warn!(said, "a commit was not answered; its outcome is asked for");
     metrics::counter!("quipu_commit_unanswered_total").increment(1);
-    lease.give_up();
+    custody.give_up();
     let learnt = timeout(times.learn, mark::learn(origin, mark.as_ref())).await.unwrap_or(None);
     match learnt {
         Some(true) => Ok(()),

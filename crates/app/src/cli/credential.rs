@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 use quipu_kernel::{Environment, MerchantId, Tenant};
-use quipu_merchants::{Actor, Credentials as _, HmacCredential};
+use quipu_merchants::{Actor, CallerBook as _, HmacCredential};
 use serde_json::{Value, json};
 
 use super::{session, values};

@@ -31,7 +31,7 @@ pub(super) enum Command {
         #[arg(long, value_parser = values::future_instant)]
         expires_at: Option<Timestamp>,
         #[command(flatten)]
-        limits: Limits,
+        limits: KeyLimits,
     },
     /// List the keys of a merchant, revoked ones included
     List {
@@ -51,7 +51,7 @@ pub(super) enum Command {
 
 /// Limits of a key that differ from the configured ones.
 #[derive(Debug, Args)]
-pub(super) struct Limits {
+pub(super) struct KeyLimits {
     /// Payment creations in any minute, if not as configured
     #[arg(long, value_name = "NUMBER", value_parser = values::limit)]
     create_per_minute: Option<u32>,
@@ -63,9 +63,9 @@ pub(super) struct Limits {
     standard_per_minute: Option<u32>,
 }
 
-impl From<Limits> for RateLimits {
-    fn from(limits: Limits) -> Self {
-        let Limits { create_per_minute, create_per_10s, standard_per_minute } = limits;
+impl From<KeyLimits> for RateLimits {
+    fn from(limits: KeyLimits) -> Self {
+        let KeyLimits { create_per_minute, create_per_10s, standard_per_minute } = limits;
         Self { create_per_minute, create_per_10s, standard_per_minute }
     }
 }

@@ -29,13 +29,13 @@ pub(super) enum Command {
         id: PaymentId,
     },
     /// Say that a withdrawal was handed to the bank
-    Submit(Decision),
+    Submit(DecisionArgs),
     /// Say that the money arrived, late money included
-    Complete(Decision),
+    Complete(DecisionArgs),
     /// Say that the money will not arrive
-    Fail(Decision),
+    Fail(DecisionArgs),
     /// Say that the bank sent a payout back
-    Return(Decision),
+    Return(DecisionArgs),
     /// List what was paid back of a deposit, the eldest first
     Refunds {
         /// The payment's identifier
@@ -95,7 +95,7 @@ pub(super) struct Filter {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Decision {
+pub(super) struct DecisionArgs {
     /// The payment's identifier
     id: PaymentId,
     /// Why
@@ -168,8 +168,8 @@ async fn show(foundation: &Foundation, id: &PaymentId) -> Result<()> {
     session::print(&shown)
 }
 
-async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decision) -> Result<()> {
-    let Decision { id, reason, rail_reference, key } = asked;
+async fn decide(foundation: &Foundation, decision: ManualDecision, asked: DecisionArgs) -> Result<()> {
+    let DecisionArgs { id, reason, rail_reference, key } = asked;
     let payment = found(foundation, &id).await?;
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
     let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, &key, &words)?;

@@ -7,7 +7,7 @@ mod page;
 use anyhow::{Context, Result};
 use quipu_kernel::{Currency, Environment, Minor, Tenant};
 use quipu_merchants::{
-    Actor, ApiVersion, Credentials as _, MerchantStatus, NewApiKey, NewMerchant, NewOperator, RateLimits,
+    Actor, ApiVersion, CallerBook as _, MerchantStatus, NewApiKey, NewMerchant, NewOperator, RateLimits,
     ReturnUrls, Role, Scopes,
 };
 use quipu_signing::ApiKey;

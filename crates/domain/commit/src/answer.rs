@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised};
+use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 
 /// What a kept answer is found by: the tenant under whom it is kept ([`Audience::keeper`]), whose key, and the key.
 pub type AnswerKey = (Tenant, Audience, String);
@@ -31,24 +31,18 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// Whose keys these are: the operator's staff and the merchant choose theirs apart from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Audience {
-    /// The merchant.
-    Merchant,
-    /// The operator.
-    Operator,
+wire_names! {
+    /// Whose keys these are: the operator's staff and the merchant choose theirs apart from each other.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Audience {
+        /// The merchant.
+        Merchant = "merchant",
+        /// The operator.
+        Operator = "operator",
+    }
 }
 
 impl Audience {
-    /// The name in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Merchant => "merchant",
-            Self::Operator => "operator",
-        }
-    }
-
     /// The tenant under whom answers to its keys are kept. A merchant's keys are its own, in each environment. Staff's are one
     /// set for all merchants, so that a key that was used for one of them is known when it is used for another.
     pub const fn keeper(self, tenant: Tenant) -> Tenant {

@@ -1,43 +1,17 @@
 //! Whose data, and which of its two worlds: the pair every query is scoped by.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use crate::{ids::MerchantId, wire_names};
 
-use crate::{ids::MerchantId, unrecognised::Unrecognised};
-
-/// Test and live money never meet (docs/API.md, "The test environment").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Environment {
-    /// Simulated payments; chosen by keys that begin `qp_test_sk_`.
-    Test,
-    /// Real money; chosen by keys that begin `qp_prod_sk_`.
-    Live,
-}
-
-impl Environment {
-    /// Both, in the order in which they are shown.
-    pub const ALL: [Self; 2] = [Self::Test, Self::Live];
-
-    /// `test` or `live`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Live => "live",
-        }
-    }
-}
-
-impl FromStr for Environment {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "test" => Ok(Self::Test),
-            "live" => Ok(Self::Live),
-            _ => Err(Unrecognised { expected: "one of test, live" }),
-        }
+wire_names! {
+    /// Test and live money never meet (docs/API.md, "The test environment").
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Environment {
+        /// Simulated payments; chosen by keys that begin `qp_test_sk_`.
+        Test = "test",
+        /// Real money; chosen by keys that begin `qp_prod_sk_`.
+        Live = "live",
     }
 }
 

@@ -11,6 +11,7 @@ mod problems;
 mod secret;
 mod unrecognised;
 mod web_url;
+mod wire_names;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
@@ -21,5 +22,7 @@ pub use money::{Amount, MAX_MINOR, Minor, OutOfRange};
 pub use page::Page;
 pub use problems::{Fields, Problems, has_control_characters};
 pub use secret::Secret;
+#[doc(hidden)]
+pub use serde;
 pub use unrecognised::Unrecognised;
 pub use web_url::{is_https, is_web_url, names_a_user};

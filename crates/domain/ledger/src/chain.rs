@@ -6,44 +6,19 @@
 
 use std::{fmt, str::FromStr};
 
-use quipu_kernel::{Environment, MerchantId, Timestamp};
+use quipu_kernel::{Environment, MerchantId, Timestamp, wire_names};
 use quipu_signing::sha256;
 use serde::{Serialize, Serializer};
 
-/// What is chained: each merchant has one chain of either for itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Book {
-    /// The entries of one merchant in one environment, in the order of their transactions and lines.
-    Entries,
-    /// The lines of the audit log about one merchant, or about none, in the order of time. They know no environment: one
-    /// line may be about both.
-    AuditLog,
-}
-
-impl Book {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Entries, Self::AuditLog];
-
-    /// The name, which is that of the table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Entries => "entries",
-            Self::AuditLog => "audit_log",
-        }
-    }
-}
-
-/// No book has this name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be entries or audit_log")]
-pub struct UnknownBook;
-
-impl FromStr for Book {
-    type Err = UnknownBook;
-
-    fn from_str(text: &str) -> Result<Self, UnknownBook> {
-        Self::ALL.into_iter().find(|book| book.as_str() == text).ok_or(UnknownBook)
+wire_names! {
+    /// What is chained: each merchant has one chain of either for itself.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Book {
+        /// The entries of one merchant in one environment, in the order of their transactions and lines.
+        Entries = "entries",
+        /// The lines of the audit log about one merchant, or about none, in the order of time. They know no environment: one
+        /// line may be about both.
+        AuditLog = "audit_log",
     }
 }
 

@@ -9,7 +9,7 @@ mod transaction;
 
 pub use account::Account;
 pub use balance::{Balance, PostingError};
-pub use chain::{Book, Chain, ChainHash, ChainedRow, Head, NoHash, Sealed, UnknownBook};
+pub use chain::{Book, Chain, ChainHash, ChainedRow, Head, NoHash, Sealed};
 pub use check::{Breach, CheckReport};
 pub use ports::{Chains, LedgerReads, LedgerUnavailable};
 pub use transaction::{Entry, Reason, Transaction, Unbalanced};

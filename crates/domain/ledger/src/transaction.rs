@@ -1,61 +1,27 @@
 //! Transactions of entries that sum to zero.
 
-use std::str::FromStr;
-
-use quipu_kernel::{Amount, Currency, Minor, OutOfRange, Unrecognised};
+use quipu_kernel::{Amount, Currency, Minor, OutOfRange, wire_names};
 
 use crate::account::Account;
 
-/// Why money moved; it decides which memo total a platform entry is mirrored in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// A deposit arrived.
-    DepositCompleted,
-    /// A withdrawal was accepted and its funds frozen.
-    WithdrawalCreated,
-    /// A withdrawal was paid out.
-    WithdrawalCompleted,
-    /// A withdrawal failed, was cancelled or expired, and its funds are free again.
-    WithdrawalReleased,
-    /// The bank sent a completed withdrawal back.
-    WithdrawalReturned,
-    /// A deposit was paid back, wholly or in part.
-    Refund,
-    /// The operator funded or corrected a balance.
-    Adjustment,
-}
-
-impl Reason {
-    /// The name in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DepositCompleted => "deposit_completed",
-            Self::WithdrawalCreated => "withdrawal_created",
-            Self::WithdrawalCompleted => "withdrawal_completed",
-            Self::WithdrawalReleased => "withdrawal_released",
-            Self::WithdrawalReturned => "withdrawal_returned",
-            Self::Refund => "refund",
-            Self::Adjustment => "adjustment",
-        }
-    }
-}
-
-impl FromStr for Reason {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let all = [
-            Self::DepositCompleted,
-            Self::WithdrawalCreated,
-            Self::WithdrawalCompleted,
-            Self::WithdrawalReleased,
-            Self::WithdrawalReturned,
-            Self::Refund,
-            Self::Adjustment,
-        ];
-        all.into_iter()
-            .find(|reason| reason.as_str() == text)
-            .ok_or(Unrecognised { expected: "a known reason" })
+wire_names! {
+    /// Why money moved; it decides which memo total a platform entry is mirrored in.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Reason {
+        /// A deposit arrived.
+        DepositCompleted = "deposit_completed",
+        /// A withdrawal was accepted and its funds frozen.
+        WithdrawalCreated = "withdrawal_created",
+        /// A withdrawal was paid out.
+        WithdrawalCompleted = "withdrawal_completed",
+        /// A withdrawal failed, was cancelled or expired, and its funds are free again.
+        WithdrawalReleased = "withdrawal_released",
+        /// The bank sent a completed withdrawal back.
+        WithdrawalReturned = "withdrawal_returned",
+        /// A deposit was paid back, wholly or in part.
+        Refund = "refund",
+        /// The operator funded or corrected a balance.
+        Adjustment = "adjustment",
     }
 }
 

@@ -1,9 +1,6 @@
 //! Saved beneficiaries of partner payouts.
 
-use std::str::FromStr;
-
-use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp, Unrecognised};
-use serde::{Deserialize, Serialize};
+use quipu_kernel::{Environment, Fields, MerchantId, Problems, Tenant, Timestamp, wire_names};
 use serde_json::{Value, json};
 
 use crate::bank_identifiers::{judge_iban, judge_swift};
@@ -11,35 +8,14 @@ use crate::bank_identifiers::{judge_iban, judge_swift};
 const MAX_TEXT: usize = 200;
 const MAX_REFERENCE: usize = 140;
 
-/// How the beneficiary's bank is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BeneficiaryKind {
-    /// A bank transfer across borders.
-    Bank,
-    /// A SEPA credit transfer.
-    Sepa,
-}
-
-impl BeneficiaryKind {
-    /// `bank` or `sepa`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Bank => "bank",
-            Self::Sepa => "sepa",
-        }
-    }
-}
-
-impl FromStr for BeneficiaryKind {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "bank" => Ok(Self::Bank),
-            "sepa" => Ok(Self::Sepa),
-            _ => Err(Unrecognised { expected: "one of bank, sepa" }),
-        }
+wire_names! {
+    /// How the beneficiary's bank is reached.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum BeneficiaryKind {
+        /// A bank transfer across borders.
+        Bank = "bank",
+        /// A SEPA credit transfer.
+        Sepa = "sepa",
     }
 }
 

@@ -38,7 +38,7 @@ pub use onboarding::Onboarding;
 pub use operator::{NewOperator, Operator, Role};
 pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
-pub use ports::{Credentials, Directory, Merchants, RouteBook, Routing, Staff};
+pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
 pub use route_list::{MANUAL_RAIL, PAYOUT_FIELDS, SIMULATOR_RAIL, parse_routes};
 pub use scope::{Scope, Scopes};

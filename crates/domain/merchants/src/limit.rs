@@ -3,6 +3,7 @@
 //! A [`Budget`] says how many requests of one kind a subject (a key, a credential, a rail, an address) may make in each of
 //! its [`Window`]s. A [`RateLimiter`] counts them and answers a [`RateVerdict`], which the response headers repeat.
 
+use quipu_kernel::wire_names;
 use std::{
     future::Future,
     pin::Pin,
@@ -57,48 +58,24 @@ impl Window {
     }
 }
 
-/// What is being limited. Each kind is counted apart from the others, even for one subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BudgetKind {
-    /// Payment creation, per API key or HMAC credential.
-    PaymentCreation,
-    /// Everything else a merchant calls, per API key or HMAC credential.
-    Standard,
-    /// Callbacks of a payment provider, per rail.
-    Callbacks,
-    /// Callbacks whose signature did not verify, per client address.
-    UnverifiedCallbacks,
-    /// Failed authentication, per client address.
-    Unauthenticated,
-    /// Look-ups of credentials that are not in memory, per client address that has used up its failures.
-    Lookups,
-    /// Hosted pages and file transfers, per client address.
-    Pages,
-}
-
-impl BudgetKind {
-    /// All kinds.
-    pub const ALL: [Self; 7] = [
-        Self::PaymentCreation,
-        Self::Standard,
-        Self::Callbacks,
-        Self::UnverifiedCallbacks,
-        Self::Unauthenticated,
-        Self::Lookups,
-        Self::Pages,
-    ];
-
-    /// A name for keys, logs and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PaymentCreation => "payment_creation",
-            Self::Standard => "standard",
-            Self::Callbacks => "callbacks",
-            Self::UnverifiedCallbacks => "unverified_callbacks",
-            Self::Unauthenticated => "unauthenticated",
-            Self::Lookups => "lookups",
-            Self::Pages => "pages",
-        }
+wire_names! {
+    /// What is being limited. Each kind is counted apart from the others, even for one subject.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum BudgetKind {
+        /// Payment creation, per API key or HMAC credential.
+        PaymentCreation = "payment_creation",
+        /// Everything else a merchant calls, per API key or HMAC credential.
+        Standard = "standard",
+        /// Callbacks of a payment provider, per rail.
+        Callbacks = "callbacks",
+        /// Callbacks whose signature did not verify, per client address.
+        UnverifiedCallbacks = "unverified_callbacks",
+        /// Failed authentication, per client address.
+        Unauthenticated = "unauthenticated",
+        /// Look-ups of credentials that are not in memory, per client address that has used up its failures.
+        Lookups = "lookups",
+        /// Hosted pages and file transfers, per client address.
+        Pages = "pages",
     }
 }
 

@@ -1,71 +1,29 @@
 //! The merchant itself.
 
-use std::{str::FromStr, time::Duration};
+use std::time::Duration;
 
-use quipu_kernel::{Environment, MerchantId, Timestamp, Unrecognised};
+use quipu_kernel::{Environment, MerchantId, Timestamp, wire_names};
 use serde::{Deserialize, Serialize};
 
-/// Which version of the interface a merchant is on; it is on exactly one (docs/VERSIONING.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ApiVersion {
-    /// API keys in `X-API-Key`.
-    V1,
-    /// Requests signed by HMAC.
-    V2,
-}
-
-impl ApiVersion {
-    /// `v1` or `v2`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V2 => "v2",
-        }
+wire_names! {
+    /// Which version of the interface a merchant is on; it is on exactly one (docs/VERSIONING.md).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ApiVersion {
+        /// API keys in `X-API-Key`.
+        V1 = "v1",
+        /// Requests signed by HMAC.
+        V2 = "v2",
     }
 }
 
-impl FromStr for ApiVersion {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "v1" => Ok(Self::V1),
-            "v2" => Ok(Self::V2),
-            _ => Err(Unrecognised { expected: "one of v1, v2" }),
-        }
-    }
-}
-
-/// Whether a merchant may act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MerchantStatus {
-    /// It may.
-    Active,
-    /// Every call is answered 403 `MERCHANT_SUSPENDED`.
-    Suspended,
-}
-
-impl MerchantStatus {
-    /// `active` or `suspended`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Suspended => "suspended",
-        }
-    }
-}
-
-impl FromStr for MerchantStatus {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "active" => Ok(Self::Active),
-            "suspended" => Ok(Self::Suspended),
-            _ => Err(Unrecognised { expected: "one of active, suspended" }),
-        }
+wire_names! {
+    /// Whether a merchant may act.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MerchantStatus {
+        /// It may.
+        Active = "active",
+        /// Every call is answered 403 `MERCHANT_SUSPENDED`.
+        Suspended = "suspended",
     }
 }
 

@@ -1,50 +1,26 @@
 //! The operator's staff.
 
-use std::str::FromStr;
+use quipu_kernel::{Timestamp, wire_names};
 
-use quipu_kernel::{Timestamp, Unrecognised};
-
-/// What a member of staff may do. `admin` may do everything; every role reads what `viewer` reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Everything.
-    Admin,
-    /// Money: adjustments, decisions about payments, refunds, the ledger and the audit log.
-    Finance,
-    /// Tickets.
-    Support,
-    /// Reading payments.
-    Viewer,
+wire_names! {
+    /// What a member of staff may do. `admin` may do everything; every role reads what `viewer` reads.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Role {
+        /// Everything.
+        Admin = "admin",
+        /// Money: adjustments, decisions about payments, refunds, the ledger and the audit log.
+        Finance = "finance",
+        /// Tickets.
+        Support = "support",
+        /// Reading payments.
+        Viewer = "viewer",
+    }
 }
 
 impl Role {
-    /// `admin`, `finance`, `support` or `viewer`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::Finance => "finance",
-            Self::Support => "support",
-            Self::Viewer => "viewer",
-        }
-    }
-
     /// Whether this role may do what is reserved for `needed`.
     pub fn covers(self, needed: Self) -> bool {
         self == Self::Admin || self == needed || needed == Self::Viewer
-    }
-}
-
-impl FromStr for Role {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "admin" => Ok(Self::Admin),
-            "finance" => Ok(Self::Finance),
-            "support" => Ok(Self::Support),
-            "viewer" => Ok(Self::Viewer),
-            _ => Err(Unrecognised { expected: "one of admin, finance, support, viewer" }),
-        }
     }
 }
 

@@ -36,7 +36,7 @@ pub trait RouteBook: Send + Sync {
 /// Who calls: the look-ups that every call makes. They may be answered from memory: a read sees every write that was
 /// acknowledged by this node before it began, and what another node wrote within two seconds.
 #[async_trait]
-pub trait Credentials: Send + Sync {
+pub trait CallerBook: Send + Sync {
     /// The key with this hash, revoked and expired ones included, with its merchant.
     async fn api_key_by_hash(
         &self,

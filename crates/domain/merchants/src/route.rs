@@ -1,104 +1,40 @@
 //! Routes: what a merchant may do, over which rail, and what it costs.
 
-use std::str::FromStr;
-
-use quipu_kernel::{Amount, Currency, Environment, Minor, OutOfRange, Unrecognised};
+use quipu_kernel::{Amount, Currency, Environment, Minor, OutOfRange, wire_names};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How money moves (docs/API.md, "Methods").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// A bank transfer; with a partner destination, a payout across borders.
-    BankTransfer,
-    /// Mexico's interbank transfers.
-    Spei,
-    /// Cash at a shop, against a voucher.
-    #[serde(rename = "cashstore")]
-    CashStore,
-    /// A card, on a page of the scheme; card data never passes through us.
-    Card,
-    /// Cash, against a voucher.
-    Cash,
-    /// A cryptocurrency.
-    Crypto,
-    /// Australia's PayID.
-    #[serde(rename = "payid")]
-    PayId,
-    /// A redirect to a scheme of Sri Lanka.
-    #[serde(rename = "redirectpay")]
-    RedirectPay,
-}
-
-impl Method {
-    /// Every method, in the order of the documents.
-    pub const ALL: [Self; 8] = [
-        Self::BankTransfer,
-        Self::Spei,
-        Self::CashStore,
-        Self::Card,
-        Self::Cash,
-        Self::Crypto,
-        Self::PayId,
-        Self::RedirectPay,
-    ];
-
-    /// The name in the interface.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::BankTransfer => "bank_transfer",
-            Self::Spei => "spei",
-            Self::CashStore => "cashstore",
-            Self::Card => "card",
-            Self::Cash => "cash",
-            Self::Crypto => "crypto",
-            Self::PayId => "payid",
-            Self::RedirectPay => "redirectpay",
-        }
+wire_names! {
+    /// How money moves (docs/API.md, "Methods").
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Method {
+        /// A bank transfer; with a partner destination, a payout across borders.
+        BankTransfer = "bank_transfer",
+        /// Mexico's interbank transfers.
+        Spei = "spei",
+        /// Cash at a shop, against a voucher.
+        CashStore = "cashstore",
+        /// A card, on a page of the scheme; card data never passes through us.
+        Card = "card",
+        /// Cash, against a voucher.
+        Cash = "cash",
+        /// A cryptocurrency.
+        Crypto = "crypto",
+        /// Australia's PayID.
+        PayId = "payid",
+        /// A redirect to a scheme of Sri Lanka.
+        RedirectPay = "redirectpay",
     }
 }
 
-impl FromStr for Method {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|method| method.as_str() == text);
-        found.ok_or(Unrecognised {
-            expected: "one of bank_transfer, spei, cashstore, card, cash, crypto, payid, redirectpay",
-        })
-    }
-}
-
-/// Which way the money goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// In, from a customer.
-    Deposit,
-    /// Out, to a recipient.
-    Withdrawal,
-}
-
-impl Direction {
-    /// `deposit` or `withdrawal`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deposit => "deposit",
-            Self::Withdrawal => "withdrawal",
-        }
-    }
-}
-
-impl FromStr for Direction {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "deposit" => Ok(Self::Deposit),
-            "withdrawal" => Ok(Self::Withdrawal),
-            _ => Err(Unrecognised { expected: "one of deposit, withdrawal" }),
-        }
+wire_names! {
+    /// Which way the money goes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Direction {
+        /// In, from a customer.
+        Deposit = "deposit",
+        /// Out, to a recipient.
+        Withdrawal = "withdrawal",
     }
 }
 

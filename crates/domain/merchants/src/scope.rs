@@ -1,86 +1,37 @@
 //! What a key may do.
 
-use std::{collections::BTreeSet, str::FromStr};
+use std::collections::BTreeSet;
 
-use quipu_kernel::Unrecognised;
+use quipu_kernel::{Unrecognised, wire_names};
 
-/// One permission (docs/API.md, "Authentication"). The alias `.view` is read as `.read`, whose grant is exactly the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// `payments.create`
-    PaymentsCreate,
-    /// `payments.read`, also written `payments.view`
-    PaymentsRead,
-    /// `payments.cancel`
-    PaymentsCancel,
-    /// `payments.methods`
-    PaymentsMethods,
-    /// `webhooks.create`
-    WebhooksCreate,
-    /// `webhooks.read`, also written `webhooks.view`
-    WebhooksRead,
-    /// `webhooks.update`
-    WebhooksUpdate,
-    /// `webhooks.delete`
-    WebhooksDelete,
-    /// `balance.read`, also written `balance.view`
-    BalanceRead,
-    /// `tickets.create`
-    TicketsCreate,
-    /// `tickets.read`
-    TicketsRead,
-    /// `tickets.update`
-    TicketsUpdate,
-}
-
-impl Scope {
-    /// Every scope, in the order of the documents.
-    pub const ALL: [Self; 12] = [
-        Self::PaymentsCreate,
-        Self::PaymentsRead,
-        Self::PaymentsCancel,
-        Self::PaymentsMethods,
-        Self::WebhooksCreate,
-        Self::WebhooksRead,
-        Self::WebhooksUpdate,
-        Self::WebhooksDelete,
-        Self::BalanceRead,
-        Self::TicketsCreate,
-        Self::TicketsRead,
-        Self::TicketsUpdate,
-    ];
-
-    /// The canonical name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PaymentsCreate => "payments.create",
-            Self::PaymentsRead => "payments.read",
-            Self::PaymentsCancel => "payments.cancel",
-            Self::PaymentsMethods => "payments.methods",
-            Self::WebhooksCreate => "webhooks.create",
-            Self::WebhooksRead => "webhooks.read",
-            Self::WebhooksUpdate => "webhooks.update",
-            Self::WebhooksDelete => "webhooks.delete",
-            Self::BalanceRead => "balance.read",
-            Self::TicketsCreate => "tickets.create",
-            Self::TicketsRead => "tickets.read",
-            Self::TicketsUpdate => "tickets.update",
-        }
-    }
-}
-
-impl FromStr for Scope {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let canonical = match text {
-            "payments.view" => "payments.read",
-            "webhooks.view" => "webhooks.read",
-            "balance.view" => "balance.read",
-            other => other,
-        };
-        let found = Self::ALL.into_iter().find(|scope| scope.as_str() == canonical);
-        found.ok_or(Unrecognised { expected: "a known scope, such as payments.create" })
+wire_names! {
+    /// One permission (docs/API.md, "Authentication"). The alias `.view` is read as `.read`, whose grant is exactly the same.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Scope {
+        /// `payments.create`
+        PaymentsCreate = "payments.create",
+        /// `payments.read`, also written `payments.view`
+        PaymentsRead = "payments.read" | "payments.view",
+        /// `payments.cancel`
+        PaymentsCancel = "payments.cancel",
+        /// `payments.methods`
+        PaymentsMethods = "payments.methods",
+        /// `webhooks.create`
+        WebhooksCreate = "webhooks.create",
+        /// `webhooks.read`, also written `webhooks.view`
+        WebhooksRead = "webhooks.read" | "webhooks.view",
+        /// `webhooks.update`
+        WebhooksUpdate = "webhooks.update",
+        /// `webhooks.delete`
+        WebhooksDelete = "webhooks.delete",
+        /// `balance.read`, also written `balance.view`
+        BalanceRead = "balance.read" | "balance.view",
+        /// `tickets.create`
+        TicketsCreate = "tickets.create",
+        /// `tickets.read`
+        TicketsRead = "tickets.read",
+        /// `tickets.update`
+        TicketsUpdate = "tickets.update",
     }
 }
 

@@ -12,7 +12,7 @@ use quipu_merchants::{RouteBook, StoreUnavailable};
 
 use crate::{
     creation::Creation,
-    decide::{Bounds, Decider, Decision},
+    decide::{Bounds, DecidedCreation, Decider},
     error::CreateError,
     page_links::PageLinks,
     payment::Payment,
@@ -166,7 +166,7 @@ impl CreatePayment {
             Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier.clone()).await,
             Err(problems) => Err(CreateError::Invalid(problems)),
         };
-        let Decision { mut changes, bounds, remote } = match decided {
+        let DecidedCreation { mut changes, bounds, remote } = match decided {
             Ok(decision) => decision,
             Err(error) => return Attempt::Refused(error, nonce),
         };

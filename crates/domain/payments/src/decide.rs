@@ -23,7 +23,7 @@ use crate::{
     payload,
     payment::{Due, DueAction, Payment, State, Terms},
     ports::PaymentReads,
-    rail::{Issued, Rail},
+    rail::{IssuedInstructions, Rail},
     rails::Rails,
 };
 
@@ -49,7 +49,7 @@ impl Bounds {
 }
 
 /// A decided creation.
-pub(crate) struct Decision {
+pub(crate) struct DecidedCreation {
     pub(crate) changes: Changes,
     /// For the words of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
@@ -80,7 +80,7 @@ impl Decider {
         mut draft: Draft,
         default_return_urls: ReturnUrls,
         earlier: Option<PaymentId>,
-    ) -> Result<Decision, CreateError> {
+    ) -> Result<DecidedCreation, CreateError> {
         let mut problems = Problems::new();
         judge_webhook(&draft, tenant.environment(), &mut problems);
         let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
@@ -131,7 +131,7 @@ impl Decider {
             changes.work.push(alert::alert_at(payment.id(), at));
         }
         changes::put_new(&mut changes, payment, claim, due);
-        Ok(Decision { changes, bounds, remote })
+        Ok(DecidedCreation { changes, bounds, remote })
     }
 }
 
@@ -253,7 +253,7 @@ impl Decider {
 
 impl Payment {
     /// The new payment with what its rail issued, and what is to be done with it next.
-    fn with(self, issued: Issued) -> (Self, Option<Due>) {
+    fn with(self, issued: IssuedInstructions) -> (Self, Option<Due>) {
         let (mut terms, mut state) = self.into_parts();
         terms.expires_at = terms.expires_at.and(issued.expires_at).or(terms.expires_at);
         state.instructions = issued.instructions;

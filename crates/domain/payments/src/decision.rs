@@ -1,5 +1,6 @@
 //! What a person of the operator's staff decides about a payment, on every rail.
 
+use quipu_kernel::wire_names;
 use quipu_merchants::Direction;
 
 use crate::{
@@ -7,33 +8,22 @@ use crate::{
     status::{Status, Trigger},
 };
 
-/// A decision of a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ManualDecision {
-    /// The withdrawal was handed to the bank.
-    Submit,
-    /// The money arrived, late money included.
-    Complete,
-    /// The money will not arrive.
-    Fail,
-    /// The bank sent the payout back.
-    Return,
+wire_names! {
+    /// A decision of a person.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ManualDecision {
+        /// The withdrawal was handed to the bank.
+        Submit = "submit",
+        /// The money arrived, late money included.
+        Complete = "complete",
+        /// The money will not arrive.
+        Fail = "fail",
+        /// The bank sent the payout back.
+        Return = "return",
+    }
 }
 
 impl ManualDecision {
-    /// Every decision.
-    pub const ALL: [Self; 4] = [Self::Submit, Self::Complete, Self::Fail, Self::Return];
-
-    /// The last part of its path, and the verb of its audit line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Submit => "submit",
-            Self::Complete => "complete",
-            Self::Fail => "fail",
-            Self::Return => "return",
-        }
-    }
-
     /// The triggers that carry it out on this payment, one after the other in one commit. None where the table of moves
     /// does not know the last of them; whoever repeats a decision is told so.
     pub fn triggers(self, payment: &Payment) -> &'static [Trigger] {

@@ -1,38 +1,23 @@
 //! Where a partner payout goes (docs/API.md, "Create").
 
-use std::str::FromStr;
-
-use quipu_kernel::{Fields, Problems, Unrecognised};
+use quipu_kernel::{Fields, Problems, wire_names};
 use quipu_merchants::{Beneficiary, BeneficiaryKind, judge_iban, judge_swift};
 use serde::{Deserialize, Serialize};
 
 use crate::address::is_email;
 
-/// How a wallet is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WalletScheme {
-    /// 8 to 15 digits.
-    Phone,
-    /// An e-mail address.
-    Email,
-    /// 6 to 12 digits.
-    NationalPassport,
-    /// 1 to 100 ASCII letters, digits, underscores and hyphens.
-    ReferenceId,
-}
-
-impl FromStr for WalletScheme {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "phone" => Ok(Self::Phone),
-            "email" => Ok(Self::Email),
-            "national_passport" => Ok(Self::NationalPassport),
-            "reference_id" => Ok(Self::ReferenceId),
-            _ => Err(Unrecognised { expected: "one of phone, email, national_passport, reference_id" }),
-        }
+wire_names! {
+    /// How a wallet is named.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum WalletScheme {
+        /// 8 to 15 digits.
+        Phone = "phone",
+        /// An e-mail address.
+        Email = "email",
+        /// 6 to 12 digits.
+        NationalPassport = "national_passport",
+        /// 1 to 100 ASCII letters, digits, underscores and hyphens.
+        ReferenceId = "reference_id",
     }
 }
 

@@ -12,13 +12,13 @@ use quipu_merchants::StoreUnavailable;
 use crate::{
     act::{Decided, act},
     changes::as_it_stands,
+    consequence::Consequence,
     error::HearError,
     moves::{Moves, chain},
     payment::{Due, Payment},
     ports::MoneyReads,
     rail_event::RailEvent,
     receipt::{ParkReason, Receipt},
-    verdict::Verdict,
 };
 
 /// To whom events belong that name no payment: no merchant has this number.
@@ -185,19 +185,19 @@ impl HearRail {
     ) -> Result<(Changes, Heard), HearError> {
         let at = self.clock.now();
         let payment_id = payment.as_ref().map(|payment| payment.id().clone());
-        let verdict = match &payment {
-            None => Verdict::Park(ParkReason::UnknownPayment),
-            Some(_) if unbookable => Verdict::Park(ParkReason::Unbookable),
-            Some(payment) => Verdict::of(payment, event),
+        let consequence = match &payment {
+            None => Consequence::Park(ParkReason::UnknownPayment),
+            Some(_) if unbookable => Consequence::Park(ParkReason::Unbookable),
+            Some(payment) => Consequence::of(payment, event),
         };
-        let (mut changes, heard) = match (verdict, payment) {
-            (Verdict::Move(triggers), Some(payment)) => {
+        let (mut changes, heard) = match (consequence, payment) {
+            (Consequence::Move(triggers), Some(payment)) => {
                 let failure = Some(event.failure());
                 let how = Moves { failure, due, ..Moves::new(at, &*self.entropy) };
                 let moved = chain(payment, triggers, &how);
                 (moved.map_err(|error| failed(&error.to_string()))?, Heard::Applied)
             }
-            (Verdict::Park(reason), payment) => {
+            (Consequence::Park(reason), payment) => {
                 let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant.unwrap_or(UNKNOWN_TENANT), at);
                 changes.saves.push(Receipt::parked(self.receipt(

@@ -1,7 +1,7 @@
 //! A payment: the terms it was made on, which never change, and the state it is in, which changes only through
 //! [`Payment::apply`].
 
-use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp};
+use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp, wire_names};
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_webhooks::EventName;
 use serde::{Deserialize, Serialize};
@@ -32,31 +32,16 @@ pub struct Failure {
     pub message: String,
 }
 
-/// What a worker must do with a payment next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DueAction {
-    /// Hand a withdrawal to its rail.
-    Submit,
-    /// Ask the rail how it stands.
-    Ask,
-    /// Let it expire.
-    Expire,
-}
-
-impl DueAction {
-    /// The name in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Submit => "submit",
-            Self::Ask => "ask",
-            Self::Expire => "expire",
-        }
-    }
-
-    /// Reads the name in the store.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Submit, Self::Ask, Self::Expire].into_iter().find(|action| action.as_str() == text)
+wire_names! {
+    /// What a worker must do with a payment next.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DueAction {
+        /// Hand a withdrawal to its rail.
+        Submit = "submit",
+        /// Ask the rail how it stands.
+        Ask = "ask",
+        /// Let it expire.
+        Expire = "expire",
     }
 }
 

@@ -1,8 +1,6 @@
 //! Where a withdrawal goes (docs/API.md, "Create").
 
-use std::str::FromStr;
-
-use quipu_kernel::{Currency, Fields, Problems, Unrecognised};
+use quipu_kernel::{Currency, Fields, Problems, wire_names};
 use quipu_merchants::{AccountCheck, Direction, Method, PAYOUT_FIELDS, Route};
 use serde::{Deserialize, Serialize};
 
@@ -11,28 +9,16 @@ use crate::{
     requested_pairing::RequestedPairing,
 };
 
-/// What a PayID is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PayIdType {
-    /// An e-mail address.
-    Email,
-    /// A telephone number.
-    Phone,
-    /// An Australian business number.
-    Abn,
-}
-
-impl FromStr for PayIdType {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "email" => Ok(Self::Email),
-            "phone" => Ok(Self::Phone),
-            "abn" => Ok(Self::Abn),
-            _ => Err(Unrecognised { expected: "one of email, phone, abn" }),
-        }
+wire_names! {
+    /// What a PayID is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PayIdType {
+        /// An e-mail address.
+        Email = "email",
+        /// A telephone number.
+        Phone = "phone",
+        /// An Australian business number.
+        Abn = "abn",
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 
 /// What a rail gives for a new payment, without asking anybody.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Issued {
+pub struct IssuedInstructions {
     /// What the payer needs; nothing for a withdrawal.
     pub instructions: Instructions,
     /// When a worker must first attend to it.
@@ -33,7 +33,7 @@ pub trait Rail: Send + Sync {
     fn name(&self) -> &str;
 
     /// What a new payment begins with, made quickly and without I/O: it is part of the payment's own commit.
-    fn issue(&self, payment: &Payment, route: &Route) -> Issued;
+    fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
 
     /// Whether the rail takes calls now. While it does not, no deposit is made on it and no withdrawal submitted.
     fn is_available(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What a rail tells by itself: the callback of a provider, the entry of a bank's statement.
 
-use quipu_kernel::{Amount, Currency, Fields, Problems, Timestamp, Unrecognised};
+use quipu_kernel::{Amount, Currency, Fields, Problems, Timestamp, wire_names};
 use serde_json::Value;
 
 use crate::payment::Failure;
@@ -11,37 +11,16 @@ const MOST_IN_NAME: usize = 255;
 const MOST_IN_CODE: usize = 64;
 const MOST_IN_MESSAGE: usize = 500;
 
-/// What happened at the rail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RailEventKind {
-    /// The money arrived.
-    Completed,
-    /// The money will not arrive.
-    Failed,
-    /// The bank sent a payout back.
-    Returned,
-}
-
-impl RailEventKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Returned];
-
-    /// The name in a callback and in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "payment.completed",
-            Self::Failed => "payment.failed",
-            Self::Returned => "payment.returned",
-        }
-    }
-}
-
-impl std::str::FromStr for RailEventKind {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or(Unrecognised { expected: "one of payment.completed, payment.failed, payment.returned" })
+wire_names! {
+    /// What happened at the rail.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum RailEventKind {
+        /// The money arrived.
+        Completed = "payment.completed",
+        /// The money will not arrive.
+        Failed = "payment.failed",
+        /// The bank sent a payout back.
+        Returned = "payment.returned",
     }
 }
 

@@ -1,87 +1,36 @@
 //! Money, or word of money, that no payment could follow: parked until a person decides.
 
 use quipu_commit::{Aggregate, Record, Save};
-use quipu_kernel::{Amount, Currency, PaymentId, Tenant, Timestamp, Unrecognised};
+use quipu_kernel::{Amount, Currency, PaymentId, Tenant, Timestamp, wire_names};
 use serde::Serialize;
 
 use crate::{payment::Payment, rail_event::RailEventKind, status::Status};
 
-/// Why a receipt was parked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ParkReason {
-    /// Another amount than was agreed.
-    AmountMismatch,
-    /// Another currency than was agreed.
-    CurrencyMismatch,
-    /// It names no payment of this rail.
-    UnknownPayment,
-    /// It contradicts what is known of the payment.
-    Contradiction,
-    /// The ledger could not take it.
-    Unbookable,
-}
-
-impl ParkReason {
-    /// Every reason.
-    pub const ALL: [Self; 5] = [
-        Self::AmountMismatch,
-        Self::CurrencyMismatch,
-        Self::UnknownPayment,
-        Self::Contradiction,
-        Self::Unbookable,
-    ];
-
-    /// The name in the interface and in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AmountMismatch => "amount_mismatch",
-            Self::CurrencyMismatch => "currency_mismatch",
-            Self::UnknownPayment => "unknown_payment",
-            Self::Contradiction => "contradiction",
-            Self::Unbookable => "unbookable",
-        }
+wire_names! {
+    /// Why a receipt was parked.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ParkReason {
+        /// Another amount than was agreed.
+        AmountMismatch = "amount_mismatch",
+        /// Another currency than was agreed.
+        CurrencyMismatch = "currency_mismatch",
+        /// It names no payment of this rail.
+        UnknownPayment = "unknown_payment",
+        /// It contradicts what is known of the payment.
+        Contradiction = "contradiction",
+        /// The ledger could not take it.
+        Unbookable = "unbookable",
     }
 }
 
-impl std::str::FromStr for ParkReason {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|reason| reason.as_str() == text);
-        found.ok_or(Unrecognised { expected: "a reason for parking" })
-    }
-}
-
-/// What a person decides about a parked receipt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Resolution {
-    /// The payment completes with what arrived: `received_amount` is set, fee and net amount follow from it.
-    CompleteWithReceivedAmount,
-    /// Nothing follows from it.
-    Ignore,
-}
-
-impl Resolution {
-    /// The name in the interface and in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CompleteWithReceivedAmount => "complete_with_received_amount",
-            Self::Ignore => "ignore",
-        }
-    }
-}
-
-impl std::str::FromStr for Resolution {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "complete_with_received_amount" => Ok(Self::CompleteWithReceivedAmount),
-            "ignore" => Ok(Self::Ignore),
-            _ => Err(Unrecognised { expected: "one of complete_with_received_amount, ignore" }),
-        }
+wire_names! {
+    /// What a person decides about a parked receipt.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Resolution {
+        /// The payment completes with what arrived: `received_amount` is set, fee and net amount follow from it.
+        CompleteWithReceivedAmount = "complete_with_received_amount",
+        /// Nothing follows from it.
+        Ignore = "ignore",
     }
 }
 

@@ -85,7 +85,7 @@ impl SettlePayment {
         let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
             return Err(failed("work names a payment that does not exist".to_owned()));
         };
-        match DueAction::parse(&claimed.action) {
+        match claimed.action.parse().ok() {
             Some(DueAction::Submit) => self.submit(claimed, payment).await,
             Some(DueAction::Ask) => self.ask(claimed, payment).await,
             Some(DueAction::Expire) => self.conclude(payment, &Outcome::TimeOver, DueAction::Expire).await,

@@ -1,62 +1,34 @@
 //! The statuses of a payment and the one table of moves between them.
 
-use std::str::FromStr;
-
-use quipu_kernel::Unrecognised;
+use quipu_kernel::wire_names;
 use quipu_merchants::{Direction, Method};
-use serde::{Deserialize, Serialize};
 
 use crate::kind::PaymentType;
 
-/// Where a payment stands (docs/API.md, "Statuses").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// A withdrawal that was accepted and not yet submitted.
-    Pending,
-    /// A deposit that waits for its money, or a withdrawal that may be on its way.
-    Processing,
-    /// The money arrived.
-    Completed,
-    /// It will not arrive.
-    Failed,
-    /// It was given up.
-    Cancelled,
-    /// Nobody paid in time.
-    Expired,
-    /// All of it went back.
-    Refunded,
-    /// Some of it went back.
-    PartialRefund,
+wire_names! {
+    /// Where a payment stands (docs/API.md, "Statuses").
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Status {
+        /// A withdrawal that was accepted and not yet submitted.
+        Pending = "pending",
+        /// A deposit that waits for its money, or a withdrawal that may be on its way.
+        Processing = "processing",
+        /// The money arrived.
+        Completed = "completed",
+        /// It will not arrive.
+        Failed = "failed",
+        /// It was given up.
+        Cancelled = "cancelled",
+        /// Nobody paid in time.
+        Expired = "expired",
+        /// All of it went back.
+        Refunded = "refunded",
+        /// Some of it went back.
+        PartialRefund = "partial_refund",
+    }
 }
 
 impl Status {
-    /// Every status, in the order of the documents.
-    pub const ALL: [Self; 8] = [
-        Self::Pending,
-        Self::Processing,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-        Self::Expired,
-        Self::Refunded,
-        Self::PartialRefund,
-    ];
-
-    /// The name in the interface.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Processing => "processing",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
-            Self::Refunded => "refunded",
-            Self::PartialRefund => "partial_refund",
-        }
-    }
-
     /// The status a new payment begins in.
     pub const fn first(kind: PaymentType) -> Self {
         match kind.direction() {
@@ -103,17 +75,6 @@ impl Status {
             _ => return None,
         };
         Some(next)
-    }
-}
-
-impl FromStr for Status {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        found.ok_or(Unrecognised {
-            expected: "one of pending, processing, completed, failed, cancelled, expired, refunded, partial_refund",
-        })
     }
 }
 

@@ -1,37 +1,29 @@
 //! The types of files that may be attached, and how their first bytes look.
 
-use std::str::FromStr;
-
-use quipu_kernel::Unrecognised;
-use serde::Serialize;
+use quipu_kernel::wire_names;
 
 /// The most bytes a file may have: 10 MiB.
 pub const MAX_FILE_BYTES: u64 = 10_485_760;
 
-/// A type of file that may be attached (docs/API.md, "Attachments").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum ContentType {
-    /// `image/jpeg`
-    #[serde(rename = "image/jpeg")]
-    Jpeg,
-    /// `image/png`
-    #[serde(rename = "image/png")]
-    Png,
-    /// `image/webp`
-    #[serde(rename = "image/webp")]
-    Webp,
-    /// `image/gif`
-    #[serde(rename = "image/gif")]
-    Gif,
-    /// `application/pdf`
-    #[serde(rename = "application/pdf")]
-    Pdf,
-    /// `video/mp4`
-    #[serde(rename = "video/mp4")]
-    Mp4,
-    /// `video/webm`
-    #[serde(rename = "video/webm")]
-    Webm,
+wire_names! {
+    /// A type of file that may be attached (docs/API.md, "Attachments").
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ContentType {
+        /// `image/jpeg`
+        Jpeg = "image/jpeg",
+        /// `image/png`
+        Png = "image/png",
+        /// `image/webp`
+        Webp = "image/webp",
+        /// `image/gif`
+        Gif = "image/gif",
+        /// `application/pdf`
+        Pdf = "application/pdf",
+        /// `video/mp4`
+        Mp4 = "video/mp4",
+        /// `video/webm`
+        Webm = "video/webm",
+    }
 }
 
 /// The brands (ISO/IEC 14496-12, section 4.3) that begin an MP4 file. Pictures (`heic`, `avif`) and `QuickTime` (`qt`) use the
@@ -42,25 +34,8 @@ const MP4_BRANDS: [&[u8; 4]; 22] = [
 ];
 
 impl ContentType {
-    /// Every type, in the order in which the documents list them.
-    pub const ALL: [Self; 7] =
-        [Self::Jpeg, Self::Png, Self::Webp, Self::Gif, Self::Pdf, Self::Mp4, Self::Webm];
-
     /// How many bytes [`ContentType::begins`] needs to see, unless the file has fewer.
     pub const HEAD_BYTES: usize = 64;
-
-    /// The name, as `Content-Type` has it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Jpeg => "image/jpeg",
-            Self::Png => "image/png",
-            Self::Webp => "image/webp",
-            Self::Gif => "image/gif",
-            Self::Pdf => "application/pdf",
-            Self::Mp4 => "video/mp4",
-            Self::Webm => "video/webm",
-        }
-    }
 
     /// Whether it is a picture: pictures have thumbnails and are shown in place.
     pub const fn is_image(self) -> bool {
@@ -97,17 +72,6 @@ fn names_other_document(head: &[u8]) -> bool {
     let Some(place) = seen.windows(2).position(|id| id == b"\x42\x82") else { return false };
     // The identifier, one byte of length with its marker bit, and the name.
     seen.get(place + 2) != Some(&0x84) || seen.get(place + 3..place + 7) != Some(b"webm")
-}
-
-impl FromStr for ContentType {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or(Unrecognised {
-            expected: "one of image/jpeg, image/png, image/webp, image/gif, application/pdf, video/mp4, video/webm",
-        })
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use quipu_kernel::{PaymentId, Tenant, Timestamp, Unrecognised};
+use quipu_kernel::{PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 use quipu_merchants::Period;
 
 use crate::{
@@ -90,53 +90,31 @@ pub fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// By what a list of tickets is sorted. Equals stand in the order in which they were opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum SortKey {
-    /// When they were opened.
-    #[default]
-    CreatedAt,
-    /// When their status last changed.
-    UpdatedAt,
-    /// When somebody last moved them or commented in public.
-    LastActivityAt,
-    /// Their status, in the order of [`Status::ALL`].
-    Status,
-}
-
-impl FromStr for SortKey {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "created_at" => Ok(Self::CreatedAt),
-            "updated_at" => Ok(Self::UpdatedAt),
-            "last_activity_at" => Ok(Self::LastActivityAt),
-            "status" => Ok(Self::Status),
-            _ => Err(Unrecognised { expected: "one of created_at, updated_at, last_activity_at, status" }),
-        }
+wire_names! {
+    /// By what a list of tickets is sorted. Equals stand in the order in which they were opened.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum SortKey {
+        /// When they were opened.
+        #[default]
+        CreatedAt = "created_at",
+        /// When their status last changed.
+        UpdatedAt = "updated_at",
+        /// When somebody last moved them or commented in public.
+        LastActivityAt = "last_activity_at",
+        /// Their status, in the order of [`Status::ALL`].
+        Status = "status",
     }
 }
 
-/// In which direction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum SortOrder {
-    /// The greatest first.
-    #[default]
-    Descending,
-    /// The least first.
-    Ascending,
-}
-
-impl FromStr for SortOrder {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "desc" => Ok(Self::Descending),
-            "asc" => Ok(Self::Ascending),
-            _ => Err(Unrecognised { expected: "one of desc, asc" }),
-        }
+wire_names! {
+    /// In which direction.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+    pub enum SortOrder {
+        /// The greatest first.
+        #[default]
+        Descending = "desc",
+        /// The least first.
+        Ascending = "asc",
     }
 }
 

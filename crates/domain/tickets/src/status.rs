@@ -1,55 +1,29 @@
 //! The statuses of a ticket and the one table of moves between them.
 
-use std::str::FromStr;
+use quipu_kernel::wire_names;
 
-use quipu_kernel::Unrecognised;
-use serde::Serialize;
-
-/// Where a ticket stands (docs/API.md, "Tickets").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// New, or opened again.
-    Open,
-    /// Support works on it.
-    InProgress,
-    /// Support waits for the merchant.
-    WaitingCustomer,
-    /// Support waits for somebody else.
-    OnHold,
-    /// Support has answered it.
-    Resolved,
-    /// It is over.
-    Closed,
-    /// It was given up.
-    Canceled,
+wire_names! {
+    /// Where a ticket stands (docs/API.md, "Tickets").
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Status {
+        /// New, or opened again.
+        Open = "open",
+        /// Support works on it.
+        InProgress = "in_progress",
+        /// Support waits for the merchant.
+        WaitingCustomer = "waiting_customer",
+        /// Support waits for somebody else.
+        OnHold = "on_hold",
+        /// Support has answered it.
+        Resolved = "resolved",
+        /// It is over.
+        Closed = "closed",
+        /// It was given up.
+        Canceled = "canceled",
+    }
 }
 
 impl Status {
-    /// Every status, in the order in which lists are sorted by it.
-    pub const ALL: [Self; 7] = [
-        Self::Open,
-        Self::InProgress,
-        Self::WaitingCustomer,
-        Self::OnHold,
-        Self::Resolved,
-        Self::Closed,
-        Self::Canceled,
-    ];
-
-    /// The name in the interface.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::InProgress => "in_progress",
-            Self::WaitingCustomer => "waiting_customer",
-            Self::OnHold => "on_hold",
-            Self::Resolved => "resolved",
-            Self::Closed => "closed",
-            Self::Canceled => "canceled",
-        }
-    }
-
     /// Its place in the order of [`Status::ALL`], from 0.
     pub const fn rank(self) -> i16 {
         match self {
@@ -92,17 +66,6 @@ impl Status {
             _ => return None,
         };
         Some(next)
-    }
-}
-
-impl FromStr for Status {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        found.ok_or(Unrecognised {
-            expected: "one of open, in_progress, waiting_customer, on_hold, resolved, closed, canceled",
-        })
     }
 }
 

@@ -1,9 +1,8 @@
 //! What is owed: one event to one endpoint, and what becomes of it.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
-use quipu_kernel::{EventId, Tenant, Timestamp, Unrecognised};
-use serde::Serialize;
+use quipu_kernel::{EventId, Tenant, Timestamp, wire_names};
 
 use crate::{
     attempt::{Attempt, Attempted},
@@ -11,38 +10,16 @@ use crate::{
     schedule::{RetryPolicy, Spread},
 };
 
-/// How a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryStatus {
-    /// It is still owed.
-    Pending,
-    /// The receiver has it.
-    Delivered,
-    /// Nobody tries any more, unless somebody asks for it.
-    Failed,
-}
-
-impl DeliveryStatus {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
-
-    /// The name in the interface.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl FromStr for DeliveryStatus {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        found.ok_or(Unrecognised { expected: "one of pending, delivered, failed" })
+wire_names! {
+    /// How a delivery stands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DeliveryStatus {
+        /// It is still owed.
+        Pending = "pending",
+        /// The receiver has it.
+        Delivered = "delivered",
+        /// Nobody tries any more, unless somebody asks for it.
+        Failed = "failed",
     }
 }
 

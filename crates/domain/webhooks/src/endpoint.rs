@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised};
+use quipu_kernel::{Entropy, Tenant, Timestamp, Unrecognised, wire_names};
 use serde::Serialize;
 use uuid::{Builder, Uuid};
 
@@ -47,36 +47,15 @@ impl fmt::Display for EndpointId {
     }
 }
 
-/// Who made an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// The merchant or the operator, on purpose. It hears what its subscription names.
-    Admin,
-    /// A payment whose request named its URL. It hears only of payments that named it, and is signed for with the merchant's
-    /// default secret.
-    InRequest,
-}
-
-impl Source {
-    /// `admin` or `in_request`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::InRequest => "in_request",
-        }
-    }
-}
-
-impl FromStr for Source {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        match text {
-            "admin" => Ok(Self::Admin),
-            "in_request" => Ok(Self::InRequest),
-            _ => Err(Unrecognised { expected: "one of admin, in_request" }),
-        }
+wire_names! {
+    /// Who made an endpoint.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Source {
+        /// The merchant or the operator, on purpose. It hears what its subscription names.
+        Admin = "admin",
+        /// A payment whose request named its URL. It hears only of payments that named it, and is signed for with the merchant's
+        /// default secret.
+        InRequest = "in_request",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_kernel::{Clock, MerchantId};
-use quipu_merchants::{Credentials, Merchant};
+use quipu_merchants::{CallerBook, Merchant};
 use quipu_signing::{Keyring, WebhookSecret};
 
 use crate::endpoint::Endpoint;
@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 /// Finds and opens the secrets of endpoints.
 pub struct Signer {
     keyring: Arc<Keyring>,
-    merchants: Arc<dyn Credentials>,
+    merchants: Arc<dyn CallerBook>,
     clock: Arc<dyn Clock>,
 }
 
@@ -22,7 +22,7 @@ pub struct NoSecret(String);
 
 impl Signer {
     /// A signer over these ports.
-    pub fn new(keyring: Arc<Keyring>, merchants: Arc<dyn Credentials>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(keyring: Arc<Keyring>, merchants: Arc<dyn CallerBook>, clock: Arc<dyn Clock>) -> Self {
         Self { keyring, merchants, clock }
     }
 

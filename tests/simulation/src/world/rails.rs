@@ -11,8 +11,8 @@ use std::{
 use async_trait::async_trait;
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
-    Arrival, BankDetails, Due, DueAction, Failure, Instructed, Instructions, Issued, Payment, Rail,
-    RailStatus, Submission,
+    Arrival, BankDetails, Due, DueAction, Failure, Instructed, Instructions, IssuedInstructions, Payment,
+    Rail, RailStatus, Submission,
 };
 
 use super::{BANK, DESK, bank::Bank, fault::Fault};
@@ -52,16 +52,17 @@ impl Rail for BankRail {
         BANK
     }
 
-    fn issue(&self, payment: &Payment, _: &Route) -> Issued {
+    fn issue(&self, payment: &Payment, _: &Route) -> IssuedInstructions {
         let at = payment.terms().created_at;
         match payment.terms().kind.direction() {
             Direction::Deposit => {
                 let due = Due { at: at.plus(QUESTIONS[0] + CALL), action: DueAction::Ask };
-                Issued { due: Some(due), remote: true, ..Issued::default() }
+                IssuedInstructions { due: Some(due), remote: true, ..IssuedInstructions::default() }
             }
-            Direction::Withdrawal => {
-                Issued { due: Some(Due { at, action: DueAction::Submit }), ..Issued::default() }
-            }
+            Direction::Withdrawal => IssuedInstructions {
+                due: Some(Due { at, action: DueAction::Submit }),
+                ..IssuedInstructions::default()
+            },
         }
     }
 
@@ -113,10 +114,10 @@ impl Rail for DeskRail {
         DESK
     }
 
-    fn issue(&self, payment: &Payment, _: &Route) -> Issued {
+    fn issue(&self, payment: &Payment, _: &Route) -> IssuedInstructions {
         let deposit = payment.terms().kind.direction() == Direction::Deposit;
         let instructions = if deposit { instructions(payment) } else { Instructions::default() };
-        Issued { instructions, ..Issued::default() }
+        IssuedInstructions { instructions, ..IssuedInstructions::default() }
     }
 
     async fn submit(&self, _: &Payment) -> Submission {

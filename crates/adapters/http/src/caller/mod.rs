@@ -15,7 +15,7 @@ use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use credential_header::CredentialHeader;
 pub(crate) use identity::Caller;
 pub(crate) use limit::{address_of, charge_address, charge_call, charge_callback};
-pub(crate) use operator::Staff;
+pub(crate) use operator::AuthenticatedOperator;
 pub(crate) use provider::Provider;
 pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim as claim_signature};
 
@@ -49,7 +49,7 @@ pub(crate) async fn by_operator_token(
     state: &AppState,
     request: &HttpRequest,
     now: Timestamp,
-) -> Result<Staff, ApiError> {
+) -> Result<AuthenticatedOperator, ApiError> {
     operator::authenticate(state, request, bearer_text(request), now).await
 }
 

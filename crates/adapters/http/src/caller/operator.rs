@@ -11,9 +11,9 @@ use super::permit_lookup;
 use crate::{code::ErrorCode, error::ApiError, state::AppState, tokens::invalid};
 
 /// A member of staff, authenticated.
-pub(crate) struct Staff(Arc<Operator>);
+pub(crate) struct AuthenticatedOperator(Arc<Operator>);
 
-impl Staff {
+impl AuthenticatedOperator {
     /// Who the audit log names.
     pub(crate) fn actor(&self) -> Actor {
         Actor { id: self.0.operator_id.clone(), name: self.0.name.clone() }
@@ -38,7 +38,7 @@ pub(super) async fn authenticate(
     request: &HttpRequest,
     token: Option<&str>,
     now: Timestamp,
-) -> Result<Staff, ApiError> {
+) -> Result<AuthenticatedOperator, ApiError> {
     let missing = || {
         ApiError::refused(ErrorCode::TokenInvalid, "header Authorization with an operator token is required")
     };
@@ -50,7 +50,11 @@ pub(super) async fn authenticate(
             if operator.expires_at.is_some_and(|at| at <= now) {
                 return Err(ApiError::refused(ErrorCode::TokenExpired, "the operator token has expired"));
             }
-            return if operator.revoked_at.is_none() { Ok(Staff(operator)) } else { Err(invalid()) };
+            return if operator.revoked_at.is_none() {
+                Ok(AuthenticatedOperator(operator))
+            } else {
+                Err(invalid())
+            };
         }
     }
     Err(invalid())

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{checked, existing_merchant, keyed_call::KeyedCall, tenant_of};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     error::ApiError,
     kept_answer,
 };
@@ -24,7 +24,7 @@ struct Adjustment {
 }
 
 /// `POST /operator/v1/merchants/{id}/adjustments`, once under an `Idempotency-Key`.
-pub(crate) async fn adjust(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let adjustment = parse(merchant, &call.json().await?)?;
     let Some(key) = kept_answer::idempotency_key(&call)? else {
@@ -50,7 +50,11 @@ pub(crate) async fn adjust(call: Call, staff: Staff) -> Outcome {
 }
 
 /// The answer, written before the commit that keeps it, and the line of the audit log.
-fn prepare(call: &Call, staff: &Staff, adjustment: &Adjustment) -> Result<(Answer, AuditRecord), ApiError> {
+fn prepare(
+    call: &Call,
+    staff: &AuthenticatedOperator,
+    adjustment: &Adjustment,
+) -> Result<(Answer, AuditRecord), ApiError> {
     let Adjustment { tenant, currency, amount, reason } = adjustment;
     let onboarding = &call.state.onboarding;
     let audit = onboarding.audit_of_adjustment(*tenant, *currency, *amount, reason, staff.actor());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{checked, existing_merchant, merchant_of, of_part, read_expiry, tenant_of};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     code::ErrorCode,
     envelope,
     error::ApiError,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// `POST /operator/v1/merchants/{id}/api-keys`
-pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let new = parse(merchant, &call.json().await?, call.now)?;
     let issued = call.state.onboarding.issue_api_key(new, staff.actor()).await?;
@@ -25,7 +25,7 @@ pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/merchants/{id}/api-keys`
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
@@ -39,7 +39,7 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `DELETE /operator/v1/merchants/{id}/api-keys/{key_id}`
-pub(crate) async fn revoke(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = merchant_of(&call)?;
     let key_id = call.segment("key_id");
     let revoked = call.state.onboarding.revoke_api_key(merchant, key_id, staff.actor()).await;

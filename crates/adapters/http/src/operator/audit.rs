@@ -6,12 +6,12 @@ use quipu_merchants::AuditFilter;
 use super::checked;
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
 };
 
 /// `GET /operator/v1/audit-log`, newest first.
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let query = call.query()?;
     let mut problems = Problems::new();
     let page = query.page(&mut problems);

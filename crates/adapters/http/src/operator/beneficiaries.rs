@@ -6,12 +6,12 @@ use quipu_merchants::Beneficiary;
 use super::{checked, existing_merchant};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
 };
 
 /// `POST /operator/v1/merchants/{id}/beneficiaries`
-pub(crate) async fn add(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn add(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let mut beneficiary = Beneficiary::parse(merchant, &call.json().await?, call.now)?;
     beneficiary.id = call.state.onboarding.add_beneficiary(beneficiary.clone(), staff.actor()).await?;
@@ -19,7 +19,7 @@ pub(crate) async fn add(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/merchants/{id}/beneficiaries`
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let mut problems = Problems::new();
     let query = call.query()?;

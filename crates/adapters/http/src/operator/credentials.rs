@@ -6,13 +6,13 @@ use serde_json::json;
 use super::{checked, existing_merchant, merchant_of, of_part, tenant_of};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     code::ErrorCode,
     envelope,
 };
 
 /// `POST /operator/v1/merchants/{id}/hmac-credentials`
-pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn issue(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let body = call.json().await?;
     let mut problems = Problems::new();
@@ -29,7 +29,7 @@ pub(crate) async fn issue(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `DELETE /operator/v1/merchants/{id}/hmac-credentials/{credential_id}`
-pub(crate) async fn revoke(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = merchant_of(&call)?;
     let credential_id = call.segment("credential_id");
     let revoked = call.state.onboarding.revoke_credential(merchant, credential_id, staff.actor()).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::keyed_call::KeyedCall;
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     error::ApiError,
     kept_answer,
 };
@@ -23,7 +23,7 @@ impl<'a> Deciding<'a> {
     /// Begins a decision about something of `tenant`; `Err` is the answer that it was given before.
     pub(super) async fn begin(
         call: &'a Call,
-        staff: &Staff,
+        staff: &AuthenticatedOperator,
         tenant: Tenant,
     ) -> Result<Result<Self, Answered>, ApiError> {
         let entropy = call.state.services.entropy.as_ref();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{decided::Deciding, payments::found};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     error::ApiError,
     kept_answer,
 };
@@ -16,26 +16,26 @@ const MAX_REASON: usize = 500;
 const MAX_REFERENCE: usize = 255;
 
 /// `POST /operator/v1/payments/{payment_id}/submit`
-pub(crate) async fn submit(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn submit(call: Call, staff: AuthenticatedOperator) -> Outcome {
     decide(call, staff, ManualDecision::Submit).await
 }
 
 /// `POST /operator/v1/payments/{payment_id}/complete`
-pub(crate) async fn complete(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn complete(call: Call, staff: AuthenticatedOperator) -> Outcome {
     decide(call, staff, ManualDecision::Complete).await
 }
 
 /// `POST /operator/v1/payments/{payment_id}/fail`
-pub(crate) async fn fail(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn fail(call: Call, staff: AuthenticatedOperator) -> Outcome {
     decide(call, staff, ManualDecision::Fail).await
 }
 
 /// `POST /operator/v1/payments/{payment_id}/return`
-pub(crate) async fn give_back(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn give_back(call: Call, staff: AuthenticatedOperator) -> Outcome {
     decide(call, staff, ManualDecision::Return).await
 }
 
-async fn decide(call: Call, staff: Staff, decision: ManualDecision) -> Outcome {
+async fn decide(call: Call, staff: AuthenticatedOperator, decision: ManualDecision) -> Outcome {
     let payment = found(&call).await?;
     let (reason, rail_reference) = parse(&call.optional_json().await?)?;
     let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {

@@ -6,12 +6,12 @@ use serde_json::json;
 use super::checked;
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
 };
 
 /// `GET /operator/v1/ledger/check`
-pub(crate) async fn check(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn check(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let report = call.state.services.ledger.check().await?;
     #[expect(clippy::cast_precision_loss, reason = "few breaches are listed")]
     metrics::gauge!("quipu_ledger_breaches").set(report.breaches.len() as f64);
@@ -25,7 +25,7 @@ pub(crate) async fn check(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/ledger/chains`: how far the chains over entries and audit log are sealed.
-pub(crate) async fn chains(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn chains(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let query = call.query()?;
     let mut problems = Problems::new();
     let page = query.page(&mut problems);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{checked, existing_merchant, tenant_of};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
     error::ApiError,
     state::AppState,
@@ -19,14 +19,14 @@ use crate::{
 const MAX_NAME: usize = 255;
 
 /// `POST /operator/v1/merchants`
-pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let new = parse_new(&call.json().await?)?;
     let (merchant, _) = call.state.onboarding.create_merchant(new, staff.actor()).await?;
     envelope::one(shown(&call.state, &merchant)?)
 }
 
 /// `GET /operator/v1/merchants`
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let query = call.query()?;
     let page = query.page(&mut problems);
@@ -42,12 +42,12 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/merchants/{id}`
-pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     envelope::one(shown(&call.state, &existing_merchant(&call).await?)?)
 }
 
 /// `PATCH /operator/v1/merchants/{id}`. The version is changed by `switch`, which issues credentials.
-pub(crate) async fn change(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn change(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?;
     let (patch, version) = parse_patch(&call.json().await?)?;
     if version.is_some_and(|version| version != merchant.api_version) {
@@ -58,7 +58,7 @@ pub(crate) async fn change(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `POST /operator/v1/merchants/{id}/rotate-webhook-secret`
-pub(crate) async fn rotate_webhook_secret(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn rotate_webhook_secret(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let body = call.json().await?;
     let mut problems = Problems::new();
@@ -69,7 +69,7 @@ pub(crate) async fn rotate_webhook_secret(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `POST /operator/v1/merchants/{id}/switch`
-pub(crate) async fn switch(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn switch(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let body = call.json().await?;
     let mut problems = Problems::new();

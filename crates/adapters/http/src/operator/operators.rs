@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::{checked, of_part, read_expiry};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     code::ErrorCode,
     envelope,
 };
 
 /// `POST /operator/v1/operators`; the token is in this answer and nowhere else.
-pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let body = call.json().await?;
     let fields = Fields::of_body(&body)?;
     let mut problems = Problems::new();
@@ -28,7 +28,7 @@ pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/operators`, newest first, revoked ones included.
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = call.query()?.page(&mut problems);
     let page = checked(Some(page), problems)?;
@@ -37,7 +37,7 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `DELETE /operator/v1/operators/{operator_id}`
-pub(crate) async fn revoke(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn revoke(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let operator_id = call.segment("operator_id");
     let revoked = call.state.onboarding.revoke_operator(operator_id, staff.actor()).await;
     revoked.map_err(of_part(ErrorCode::OperatorNotFound, "operator"))?;

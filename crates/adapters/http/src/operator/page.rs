@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::existing_merchant;
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
     error::ApiError,
 };
@@ -20,13 +20,13 @@ const MAX_NAME: usize = 255;
 const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
 
 /// `GET /operator/v1/merchants/{id}/page`
-pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     shown(&call, merchant).await
 }
 
 /// `PUT /operator/v1/merchants/{id}/page`: sets all of it; what is left out is the gateway's own again.
-pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn put(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let (page, file) = parse(&call.json().await?)?;
     // Pictures are drawn where nobody waits for the thread.
@@ -43,14 +43,14 @@ pub(crate) async fn put(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `DELETE /operator/v1/merchants/{id}/page`
-pub(crate) async fn delete(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn delete(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     set(&call, &staff, merchant, None).await
 }
 
 async fn set(
     call: &Call,
-    staff: &Staff,
+    staff: &AuthenticatedOperator,
     merchant: MerchantId,
     page: Option<(MerchantPage, Option<Vec<u8>>)>,
 ) -> Outcome {

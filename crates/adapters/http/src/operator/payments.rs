@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
     error::ApiError,
     query::Query,
@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// `GET /operator/v1/payments`, newest first.
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let (filter, page) = parse(&call.query()?)?;
     let (payments, total) = call.state.services.money.search_payments(&filter, page).await?;
     envelope::many(payments.iter().map(operator_record).collect(), total, page)
 }
 
 /// `GET /operator/v1/payments/{payment_id}`: the payment and everything that happened to it.
-pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
     envelope::one(whole(&call, &payment).await?)
 }

@@ -6,7 +6,7 @@ use quipu_payments::{ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt
 use super::{checked, decided::Deciding};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     code::ErrorCode,
     envelope,
     error::ApiError,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// `GET /operator/v1/receipts`, newest first.
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let query = call.query()?;
     let mut problems = Problems::new();
     let page = query.page(&mut problems);
@@ -41,7 +41,7 @@ pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `POST /operator/v1/receipts/{receipt_id}/resolve`
-pub(crate) async fn resolve(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let receipt = call.state.services.money.receipt(call.segment("receipt_id")).await?;
     let missing = || ApiError::refused(ErrorCode::ReceiptNotFound, "there is no such receipt");
     let receipt = receipt.ok_or_else(missing)?;

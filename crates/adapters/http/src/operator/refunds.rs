@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{checked, decided::Deciding, payments::found};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
     error::ApiError,
     kept_answer,
@@ -17,7 +17,7 @@ const MAX_REASON: usize = 500;
 const MAX_TICKET: usize = 64;
 
 /// `POST /operator/v1/payments/{payment_id}/refunds`
-pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
     let order = parse(&call.json().await?)?;
     let deciding = match Deciding::begin(&call, &staff, payment.terms().tenant).await? {
@@ -34,7 +34,7 @@ pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/payments/{payment_id}/refunds`, eldest first.
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = call.query()?.page(&mut problems);
     let page: Page = checked(Some(page), problems)?;

@@ -6,19 +6,19 @@ use serde_json::json;
 use super::existing_merchant;
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
 };
 
 /// `GET /operator/v1/merchants/{id}/routes`
-pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let routes = call.state.services.directory.routes(merchant).await?;
     envelope::one(json!({ "routes": &routes[..] }))
 }
 
 /// `PUT /operator/v1/merchants/{id}/routes`
-pub(crate) async fn replace(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn replace(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let rails = &call.state.services.rails;
     let routes = parse_routes(&call.json().await?, |rail| rails.knows(rail))?;

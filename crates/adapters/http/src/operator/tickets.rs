@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{checked, payments};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     envelope,
     error::ApiError,
     query::Query,
@@ -30,7 +30,7 @@ fn assignee(query: &Query, problems: &mut Problems) -> Option<String> {
 }
 
 /// `GET /operator/v1/tickets`: the queue.
-pub(crate) async fn queue(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn queue(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let query = call.query()?;
     let mut problems = Problems::new();
     let p = &mut problems;
@@ -51,7 +51,7 @@ pub(crate) async fn queue(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/tickets/{id}`: the ticket, all that was said, and the payment it is about with its timeline.
-pub(crate) async fn get(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
     let latest = latest(&call, &ticket).await?;
@@ -91,7 +91,7 @@ async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
 }
 
 /// `GET /operator/v1/tickets/{id}/comments`: all that was said, page by page.
-pub(crate) async fn comments(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn comments(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = call.query()?.page(&mut problems);
     let page = checked(Some(page), problems)?;
@@ -102,7 +102,7 @@ pub(crate) async fn comments(call: Call, _staff: Staff) -> Outcome {
 }
 
 /// `POST /operator/v1/tickets/{id}/assign`
-pub(crate) async fn assign(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn assign(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let id = existing_ticket(&call).await?;
     let assignee = parse_assignment(&call.json().await?)?;
     let ticket = call.state.services.tickets.assign(&id, assignee, &staff.actor()).await?;
@@ -110,7 +110,7 @@ pub(crate) async fn assign(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `POST /operator/v1/tickets/{id}/status`
-pub(crate) async fn set_status(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn set_status(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let id = existing_ticket(&call).await?;
     let draft = MoveDraft::parse(&call.json().await?)?;
     let ticket = call.state.services.tickets.set_status(&id, &draft, &staff.actor()).await?;
@@ -118,7 +118,7 @@ pub(crate) async fn set_status(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `POST /operator/v1/tickets/{id}/comments`
-pub(crate) async fn say(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn say(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let id = existing_ticket(&call).await?;
     let draft = ReplyDraft::parse(&call.json().await?)?;
     let entry = call.state.services.tickets.say(&id, draft, &staff.actor()).await?;

@@ -5,12 +5,12 @@ use quipu_kernel::{Environment, Fields, Problems, Tenant};
 use super::{checked, existing_merchant, tenant_of};
 use crate::{
     call::{Call, Outcome},
-    caller::Staff,
+    caller::AuthenticatedOperator,
     v1::webhooks::endpoints,
 };
 
 /// `POST /operator/v1/merchants/{id}/webhooks`
-pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
+pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let body = call.json().await?;
     let mut problems = Problems::new();
@@ -24,7 +24,7 @@ pub(crate) async fn create(call: Call, staff: Staff) -> Outcome {
 }
 
 /// `GET /operator/v1/merchants/{id}/webhooks`
-pub(crate) async fn list(call: Call, _staff: Staff) -> Outcome {
+pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let (query, mut problems) = (call.query()?, Problems::new());
     let environment = query.parsed("environment", &mut problems).unwrap_or(Environment::Live);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, str::FromStr};
 
-use quipu_kernel::{Currency, Minor, Problems, Tenant, Unrecognised};
+use quipu_kernel::{Currency, Minor, Problems, Tenant, Unrecognised, wire_names};
 use quipu_ledger::Balance;
 use serde::Serialize;
 
@@ -110,28 +110,24 @@ impl FromStr for QueryCurrency {
     }
 }
 
-#[derive(Clone, Copy)]
-enum BalanceType {
-    Main,
-    Deposit,
-    Withdrawal,
-    Commission,
-    Frozen,
+wire_names! {
+    /// Which part of a balance is asked for.
+    #[derive(Clone, Copy)]
+    enum BalanceType {
+        /// All of it.
+        Main = "main",
+        /// What came in.
+        Deposit = "deposit",
+        /// What went out.
+        Withdrawal = "withdrawal",
+        /// What it cost.
+        Commission = "commission",
+        /// What open withdrawals reserve.
+        Frozen = "frozen",
+    }
 }
 
 impl BalanceType {
-    const ALL: [Self; 5] = [Self::Main, Self::Deposit, Self::Withdrawal, Self::Commission, Self::Frozen];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::Deposit => "deposit",
-            Self::Withdrawal => "withdrawal",
-            Self::Commission => "commission",
-            Self::Frozen => "frozen",
-        }
-    }
-
     /// Total, available and frozen, by the table of balances (docs/API.md, "Balances").
     const fn parts(self, balance: &Balance) -> (i64, Minor, Minor) {
         match self {
@@ -142,14 +138,5 @@ impl BalanceType {
             Self::Commission => (balance.commission.get(), Minor::ZERO, Minor::ZERO),
             Self::Frozen => (balance.frozen.get(), Minor::ZERO, balance.frozen),
         }
-    }
-}
-
-impl FromStr for BalanceType {
-    type Err = Unrecognised;
-
-    fn from_str(text: &str) -> Result<Self, Unrecognised> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or(Unrecognised { expected: "one of main, deposit, withdrawal, commission, frozen" })
     }
 }

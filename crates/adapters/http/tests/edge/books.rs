@@ -10,7 +10,7 @@ use quipu_ledger::{
 };
 use quipu_merchants::{Route, StoreUnavailable};
 use quipu_payments::{
-    Customer, Issued, KeptRow, Payment, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
+    Customer, IssuedInstructions, KeptRow, Payment, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
 };
 
 #[derive(Default)]
@@ -122,10 +122,10 @@ impl Rail for PatientRail {
         "simulator"
     }
 
-    fn issue(&self, payment: &Payment, _: &Route) -> Issued {
+    fn issue(&self, payment: &Payment, _: &Route) -> IssuedInstructions {
         // The customer of this name meets a rail that is broken beyond all ports.
         assert_ne!(payment.terms().customer.name.as_deref(), Some("Panic"), "told to panic: secret detail");
-        Issued::default()
+        IssuedInstructions::default()
     }
 
     async fn submit(&self, _: &Payment) -> Submission {

@@ -12,7 +12,8 @@ use hyper::Method;
 use quipu_kernel::{Clock, Unrecognised};
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
-    CallbackHeaders, Due, DueAction, Instructed, Issued, NotVerified, Payment, Rail, RailStatus, Submission,
+    CallbackHeaders, Due, DueAction, Instructed, IssuedInstructions, NotVerified, Payment, Rail, RailStatus,
+    Submission,
 };
 use quipu_signing::WebhookSecret;
 
@@ -58,18 +59,19 @@ impl Rail for HttpRail {
 
     /// A withdrawal is due at once. A deposit is asked about as if its instructions had been lost on their way, which
     /// they will be if the gateway dies before they come.
-    fn issue(&self, payment: &Payment, _route: &Route) -> Issued {
+    fn issue(&self, payment: &Payment, _route: &Route) -> IssuedInstructions {
         let created_at = payment.terms().created_at;
         match payment.terms().kind.direction() {
             Direction::Deposit => {
                 // Not while the call for its instructions may still run.
                 let gap = self.questions.first().map(|gap| *gap + WHOLE);
                 let due = gap.map(|gap| Due { at: created_at.plus(gap), action: DueAction::Ask });
-                Issued { due, remote: true, ..Issued::default() }
+                IssuedInstructions { due, remote: true, ..IssuedInstructions::default() }
             }
-            Direction::Withdrawal => {
-                Issued { due: Some(Due { at: created_at, action: DueAction::Submit }), ..Issued::default() }
-            }
+            Direction::Withdrawal => IssuedInstructions {
+                due: Some(Due { at: created_at, action: DueAction::Submit }),
+                ..IssuedInstructions::default()
+            },
         }
     }
 

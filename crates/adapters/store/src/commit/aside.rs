@@ -18,8 +18,8 @@ use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{batch, job::Job};
 use crate::{
+    custody::{Custody, Origin},
     hub::Hub,
-    lease::{Lease, Origin},
 };
 
 /// How many changes of one merchant may wait aside.
@@ -144,7 +144,7 @@ impl Asides {
 }
 
 async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
-    let mut lease = Lease::none();
+    let mut custody = Custody::none();
     let mut may_end = false;
     loop {
         let jobs = aside.take(may_end);
@@ -155,7 +155,7 @@ async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
             may_end = timeout(LINGER, aside.arrived.notified()).await.is_err();
             continue;
         }
-        let work = AssertUnwindSafe(batch::settle(&mut lease, &origin, &hub, jobs, false));
+        let work = AssertUnwindSafe(batch::settle(&mut custody, &origin, &hub, jobs, false));
         let Ok(settled) = work.catch_unwind().await else {
             tracing::error!("work aside of a lane panicked");
             continue;

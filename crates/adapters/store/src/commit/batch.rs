@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{
     connection::Connection,
+    custody::{Custody, Origin},
     error::Fault,
     hub::Hub,
-    lease::{Lease, Origin},
     transaction,
 };
 
@@ -48,14 +48,14 @@ struct Part {
     tries: usize,
 }
 
-/// Settles `jobs`, answering each but those that go aside. The lease is replaced when its connection fails.
+/// Settles `jobs`, answering each but those that go aside. The custody is replaced when its connection fails.
 ///
 /// A failed batch is tried once more whole, and then in halves, so that only the change at fault suffers. Where it is the
 /// connection that fails, halves would fare no better, and everybody is told that nothing happened. Where somebody else's
 /// lock is in the way, the batch is split by merchants, until only they are left whose rows are locked: they go aside if
 /// `others_wait`, and otherwise wait once more.
 pub(crate) async fn settle(
-    lease: &mut Lease,
+    custody: &mut Custody,
     origin: &Origin,
     hub: &Hub,
     jobs: Vec<Job>,
@@ -69,7 +69,7 @@ pub(crate) async fn settle(
         if jobs.is_empty() {
             continue;
         }
-        let fault = match transact(lease, origin, hub, &mut jobs).await {
+        let fault = match transact(custody, origin, hub, &mut jobs).await {
             Turn::Judged(judged) => {
                 settled.news.join(answer_all(hub, jobs, judged));
                 continue;
@@ -148,21 +148,21 @@ enum Turn {
 }
 
 /// One transaction over all of `jobs`, rolled back unless it commits.
-async fn transact(lease: &mut Lease, origin: &Origin, hub: &Hub, jobs: &mut [Job]) -> Turn {
-    let conn = match lease.connection(origin).await {
+async fn transact(custody: &mut Custody, origin: &Origin, hub: &Hub, jobs: &mut [Job]) -> Turn {
+    let conn = match custody.connection(origin).await {
         Ok(conn) => conn,
         Err(fault) => return Turn::Failed(fault),
     };
     let applied = origin.within(origin.times().attempt, apply(conn, hub, jobs)).await;
     let applied = applied.unwrap_or(Err(Fault::Silent));
     match applied {
-        Ok((judged, mark)) => match transaction::commit(lease, origin, mark).await {
+        Ok((judged, mark)) => match transaction::commit(custody, origin, mark).await {
             Ok(()) => Turn::Judged(judged),
             Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged, fault),
             Err(fault) => Turn::Failed(fault),
         },
         Err(fault) => {
-            lease.undo(&fault).await;
+            custody.undo(&fault).await;
             Turn::Failed(fault)
         }
     }

@@ -12,8 +12,8 @@ use super::{
     small_writes::{self, SmallWrite},
 };
 use crate::{
+    custody::{Custody, Origin},
     hub::Hub,
-    lease::{Lease, Origin},
 };
 
 /// How many changes are committed together at most.
@@ -39,7 +39,7 @@ pub(crate) async fn serve(
     mut asides: Asides,
     mut after_turn: impl FnMut() + Send,
 ) {
-    let mut lease = Lease::none();
+    let mut custody = Custody::none();
     let mut waiting = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
@@ -55,12 +55,12 @@ pub(crate) async fn serve(
                 }
             }
         }
-        commit(&mut lease, &origin, jobs, &mut asides, &hub).await;
+        commit(&mut custody, &origin, jobs, &mut asides, &hub).await;
         if !writes.is_empty() {
-            guarded(small_writes::settle(&mut lease, &origin, writes)).await;
+            guarded(small_writes::settle(&mut custody, &origin, writes)).await;
         }
         if let Some(done) = closing {
-            drop(lease);
+            drop(custody);
             asides.close().await;
             let _gone = done.send(());
             return;
@@ -69,7 +69,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut Asides, hub: &Hub) {
+async fn commit(custody: &mut Custody, origin: &Origin, jobs: Vec<Job>, asides: &mut Asides, hub: &Hub) {
     if jobs.is_empty() {
         return;
     }
@@ -77,7 +77,7 @@ async fn commit(lease: &mut Lease, origin: &Origin, jobs: Vec<Job>, asides: &mut
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
     let others_wait = asides.are_possible();
-    let settled = guarded(batch::settle(lease, origin, hub, jobs, others_wait)).await.unwrap_or_default();
+    let settled = guarded(batch::settle(custody, origin, hub, jobs, others_wait)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
     hub.tell(settled.news);
     if !settled.aside.is_empty() {

@@ -16,8 +16,8 @@ use tokio::time::sleep;
 
 use crate::{
     connection::{Connection, first},
+    custody::{Custody, Origin},
     error::Fault,
-    lease::{Lease, Origin},
     schema::{audit_log, entries, events, kept_answers, nonces, payments},
     session::{Server, Session},
     statement::statement,
@@ -81,13 +81,13 @@ enum Answer {
 }
 
 async fn ask(origin: &Origin, mark: Option<&Mark>) -> Result<Answer, Fault> {
-    let mut lease = Lease::none();
-    lease.take_over(origin.connect_anew().await?);
-    let Some(conn) = lease.taken() else { return Err(Fault::Abandoned) };
+    let mut custody = Custody::none();
+    custody.take_over(origin.connect_anew().await?);
+    let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
     let answer = ask_on(conn, mark).await;
     match &answer {
-        Ok(_) => lease.done(),
-        Err(fault) => lease.discard(fault),
+        Ok(_) => custody.done(),
+        Err(fault) => custody.discard(fault),
     }
     answer
 }

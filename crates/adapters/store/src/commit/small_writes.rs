@@ -9,8 +9,8 @@ use quipu_merchants::StoreUnavailable;
 
 use crate::{
     connection::Connection,
+    custody::{Custody, Origin},
     error::Fault,
-    lease::{Lease, Origin},
     transaction,
 };
 
@@ -30,22 +30,22 @@ pub(crate) type SmallWrite =
     Box<dyn for<'c> FnOnce(Result<&'c mut Connection, Fault>) -> BoxFuture<'c, Tried> + Send>;
 
 /// Does all of `writes` in one transaction, and tells whoever waits.
-pub(crate) async fn settle(lease: &mut Lease, origin: &Origin, writes: Vec<SmallWrite>) {
+pub(crate) async fn settle(custody: &mut Custody, origin: &Origin, writes: Vec<SmallWrite>) {
     let mut writes = writes.into_iter();
     let mut done = Vec::new();
-    let tried = match lease.connection(origin).await {
+    let tried = match custody.connection(origin).await {
         Ok(conn) => try_all(conn, &mut writes, &mut done).await,
         Err(fault) => Err(fault),
     };
     let outcome = match tried {
         // Nothing is to be kept.
         Ok(()) if done.is_empty() => {
-            lease.undo(&Fault::Overtaken).await;
+            custody.undo(&Fault::Overtaken).await;
             return;
         }
-        Ok(()) => transaction::commit(lease, origin, None).await,
+        Ok(()) => transaction::commit(custody, origin, None).await,
         Err(fault) => {
-            lease.undo(&fault).await;
+            custody.undo(&fault).await;
             Err(fault)
         }
     };
@@ -205,7 +205,7 @@ mod tests {
         }
 
         async fn settle(&self, writes: Vec<SmallWrite>) {
-            settle(&mut Lease::none(), &self.origin().0, writes).await;
+            settle(&mut Custody::none(), &self.origin().0, writes).await;
         }
 
         fn told(&self) -> Vec<Told> {
@@ -249,7 +249,7 @@ mod tests {
         std::fs::remove_file(marks.folder.path().join("quipu.db")).expect("removed");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let writes = vec![marks.write("first", |_| true), marks.write("second", |_| true)];
-        settle(&mut Lease::none(), &origin, writes).await;
+        settle(&mut Custody::none(), &origin, writes).await;
         assert_eq!(marks.told(), [("first", false, Vec::new()), ("second", false, Vec::new())]);
     }
 }

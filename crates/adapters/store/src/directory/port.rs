@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{
-    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, Credentials, DirectoryError,
+    ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, CallerBook, DirectoryError,
     HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Merchants, Operator, Period,
     Route, RouteBook, Routing, Staff, StoreUnavailable,
 };
@@ -104,7 +104,7 @@ impl RouteBook for Store {
 }
 
 #[async_trait]
-impl Credentials for Store {
+impl CallerBook for Store {
     async fn api_key_by_hash(
         &self,
         hash: &str,

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use quipu_commit::{Commit, CommitError, Refusal, WorkQueue};
 use quipu_ledger::LedgerReads;
-use quipu_merchants::{Credentials, Directory, MemoryDirectory};
+use quipu_merchants::{CallerBook, Directory, MemoryDirectory};
 use quipu_payments::PaymentReads;
 use quipu_simulation::MemoryStore;
 use quipu_store::{Store, StoreSettings};
@@ -39,9 +39,9 @@ impl<S: Commit + Endpoints + DeliveryLog + DeliveryQueue> DeliveryPorts for S {}
 pub(crate) type AnyDeliveries = Arc<dyn DeliveryPorts>;
 
 /// The ports of merchants and staff.
-pub(crate) trait DirectoryPorts: Credentials + Directory {}
+pub(crate) trait DirectoryPorts: CallerBook + Directory {}
 
-impl<S: Credentials + Directory> DirectoryPorts for S {}
+impl<S: CallerBook + Directory> DirectoryPorts for S {}
 
 /// A directory of merchants and staff, whichever store has it.
 pub(crate) type AnyDirectory = Arc<dyn DirectoryPorts>;

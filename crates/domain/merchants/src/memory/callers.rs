@@ -14,12 +14,12 @@ use crate::{
     listing::MerchantFilter,
     merchant::{ApiVersion, Merchant, MerchantChange},
     operator::Operator,
-    ports::{Credentials, Merchants},
+    ports::{CallerBook, Merchants},
     route::Route,
 };
 
 #[async_trait]
-impl Credentials for MemoryDirectory {
+impl CallerBook for MemoryDirectory {
     async fn api_key_by_hash(
         &self,
         hash: &str,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::world::{
     START, TENANT, World, amount, bank, creation, deposit, minor, ready, route, with, withdrawal,
 };
-use crate::{CreateError, Customer, Due, DueAction, Issued, Status, Trigger};
+use crate::{CreateError, Customer, Due, DueAction, IssuedInstructions, Status, Trigger};
 
 fn refused(world: &World, body: &Value) -> CreateError {
     ready(world.create.run(creation(body))).expect_err("refused")
@@ -186,7 +186,8 @@ fn redirectpay_is_given_up_when_its_own_period_says() {
 fn the_rail_says_what_comes_first() {
     let ask = Due { at: START.plus(Duration::from_secs(2)), action: DueAction::Ask };
     let mut rail = bank();
-    rail.expect_issue().returning(move |_, _| Issued { due: Some(ask), ..Issued::default() });
+    rail.expect_issue()
+        .returning(move |_, _| IssuedInstructions { due: Some(ask), ..IssuedInstructions::default() });
     let world = World::with_rail(rail);
     world.fund(Currency::MXN, 1_000_000);
     assert_eq!(world.store.due(world.created(&deposit()).id()), Some(ask));

@@ -5,6 +5,7 @@
 
 mod bank_export;
 mod cancel_and_adjust;
+mod consequence;
 mod create;
 mod directory;
 mod draft;
@@ -16,5 +17,4 @@ mod settle;
 mod store;
 mod transitions;
 mod unknown;
-mod verdict;
 mod world;

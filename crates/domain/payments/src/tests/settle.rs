@@ -13,8 +13,8 @@ use super::world::{
     withdrawal,
 };
 use crate::{
-    Arrival, Due, DueAction, Failure, Happening, HearRail, Issued, Payment, PaymentType, RailStatus, Rails,
-    SettleError, SettlePayment, Status, Submission, Trigger, changes::postponed,
+    Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, Payment, PaymentType,
+    RailStatus, Rails, SettleError, SettlePayment, Status, Submission, Trigger, changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -34,7 +34,7 @@ fn later(seconds: u64) -> Timestamp {
 fn issuing(action: DueAction) -> MockBank {
     let mut rail = bank_asked_after(GAPS);
     let due = Some(Due { at: START, action });
-    rail.expect_issue().returning(move |_, _| Issued { due, ..Issued::default() });
+    rail.expect_issue().returning(move |_, _| IssuedInstructions { due, ..IssuedInstructions::default() });
     rail
 }
 

@@ -22,7 +22,7 @@ use quipu_webhooks::Event;
 
 use super::world::{START, TENANT, failed};
 use crate::{
-    Customer, Due, DueAction, HeardEvent, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads, Receipt,
+    Customer, Due, HeardEvent, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads, Receipt,
     ReceiptFilter, Refund, SearchFilter, Timeline,
 };
 
@@ -91,7 +91,7 @@ impl FakeStore {
     pub(super) fn due(&self, id: &PaymentId) -> Option<Due> {
         let contents = self.memory.contents();
         let (work, at) = contents.work_of(Queue::SETTLEMENT, TENANT, id.as_str())?;
-        Some(Due { at, action: DueAction::parse(work.action).expect("an action") })
+        Some(Due { at, action: work.action.parse().expect("an action") })
     }
 
     /// What a worker that has just claimed a payment holds in its hands.
@@ -148,7 +148,7 @@ impl FakeStore {
 
 fn asked(changes: &Changes) -> Asked {
     let due = changes.work.iter().find_map(|change| match change {
-        WorkChange::Put(put) => Some(Due { at: put.due, action: DueAction::parse(put.action)? }),
+        WorkChange::Put(put) => Some(Due { at: put.due, action: put.action.parse().ok()? }),
         _ => None,
     });
     Asked {

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Instructed, Issued, Payment, PaymentType, Payout, Rail, RailStatus, Rails, State,
-    Status, Submission, Terms, create::CreatePayment, creation::Creation,
+    Customer, Draft, Instructed, IssuedInstructions, Payment, PaymentType, Payout, Rail, RailStatus, Rails,
+    State, Status, Submission, Terms, create::CreatePayment, creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);
@@ -77,7 +77,7 @@ mockall::mock! {
     #[async_trait::async_trait]
     impl Rail for Bank {
         fn name(&self) -> &str;
-        fn issue(&self, payment: &Payment, route: &Route) -> Issued;
+        fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
         fn is_available(&self) -> bool;
         fn questions(&self) -> &[Duration];
         async fn instruct(&self, payment: &Payment) -> Instructed;
@@ -113,7 +113,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> Self {
         let mut bank = bank();
-        bank.expect_issue().returning(|_, _| Issued::default());
+        bank.expect_issue().returning(|_, _| IssuedInstructions::default());
         Self::with_rail(bank)
     }
 

@@ -14,7 +14,7 @@ use crate::{
 
 /// What follows from an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Consequence {
     /// The payment moves by these triggers, one after the other, in one commit.
     Move(&'static [Trigger]),
     /// It repeats what is known, or tells what no longer matters; nothing changes.
@@ -23,7 +23,7 @@ pub enum Verdict {
     Park(ParkReason),
 }
 
-impl Verdict {
+impl Consequence {
     /// Judges `event` against the payment as it stands.
     pub fn of(payment: &Payment, event: &RailEvent) -> Self {
         let by_table = Self::by_status(payment, event.kind);

@@ -69,8 +69,8 @@ impl Origin {
 }
 
 /// A connection in somebody's hands. It is used again only if whoever had it said that it is in order, with
-/// [`Lease::done`] or [`Lease::undo`]; one that was left in the middle of something, by a panic for one, is closed.
-pub(crate) struct Lease {
+/// [`Custody::done`] or [`Custody::undo`]; one that was left in the middle of something, by a panic for one, is closed.
+pub(crate) struct Custody {
     conn: Option<Connection>,
     in_use: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Lease {
 /// How long a rollback may take.
 const ROLLBACK: Duration = Duration::from_secs(1);
 
-impl Lease {
+impl Custody {
     /// No connection yet; the first use makes one.
     pub(crate) const fn none() -> Self {
         Self { conn: None, in_use: false }
@@ -153,7 +153,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for Custody {
     fn drop(&mut self) {
         if self.in_use {
             self.discard(&Fault::Abandoned);

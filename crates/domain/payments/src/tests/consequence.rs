@@ -6,8 +6,8 @@ use quipu_merchants::{Direction, Method};
 
 use super::world::{Counting, START, amount, standing};
 use crate::{
-    Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent, RailEventKind,
-    Status, Trigger, Verdict,
+    Consequence, Happening, ManualDecision, NotRefundable, ParkReason, Payment, PaymentType, RailEvent,
+    RailEventKind, Status, Trigger,
 };
 
 fn event(kind: RailEventKind, units: i64, currency: Currency) -> RailEvent {
@@ -44,10 +44,11 @@ fn every_payment() -> Vec<Payment> {
 }
 
 #[test]
-fn a_verdict_to_move_is_always_a_move_of_the_table() {
+fn a_consequence_that_moves_is_always_a_move_of_the_table() {
     for payment in every_payment() {
         for kind in RailEventKind::ALL {
-            if let Verdict::Move(triggers) = Verdict::of(&payment, &event(kind, 1_000, Currency::MXN)) {
+            if let Consequence::Move(triggers) = Consequence::of(&payment, &event(kind, 1_000, Currency::MXN))
+            {
                 let mut at = Some(payment.clone());
                 for trigger in triggers {
                     at = at.and_then(|payment| moved(payment, *trigger));
@@ -63,11 +64,16 @@ fn an_event_that_was_applied_is_known_afterwards() {
     for payment in every_payment() {
         for kind in RailEventKind::ALL {
             let event = event(kind, 1_000, Currency::MXN);
-            if let Verdict::Move(triggers) = Verdict::of(&payment, &event) {
+            if let Consequence::Move(triggers) = Consequence::of(&payment, &event) {
                 let after = triggers.iter().fold(payment.clone(), |payment, trigger| {
                     moved(payment, *trigger).expect("a move of the table")
                 });
-                assert_eq!(Verdict::of(&after, &event), Verdict::Known, "{kind:?} on {:?}", payment.status());
+                assert_eq!(
+                    Consequence::of(&after, &event),
+                    Consequence::Known,
+                    "{kind:?} on {:?}",
+                    payment.status()
+                );
             }
         }
     }
@@ -78,15 +84,19 @@ fn money_that_does_not_match_never_completes_anything() {
     for payment in every_payment() {
         for kind in [RailEventKind::Completed, RailEventKind::Returned] {
             for event in [event(kind, 999, Currency::MXN), event(kind, 1_000, Currency::AUD)] {
-                assert!(matches!(Verdict::of(&payment, &event), Verdict::Park(_)), "{:?}", payment.status());
+                assert!(
+                    matches!(Consequence::of(&payment, &event), Consequence::Park(_)),
+                    "{:?}",
+                    payment.status()
+                );
             }
         }
     }
     let waiting = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
     let short = event(RailEventKind::Completed, 999, Currency::MXN);
-    assert_eq!(Verdict::of(&waiting, &short), Verdict::Park(ParkReason::AmountMismatch));
+    assert_eq!(Consequence::of(&waiting, &short), Consequence::Park(ParkReason::AmountMismatch));
     let foreign = event(RailEventKind::Completed, 1_000, Currency::AUD);
-    assert_eq!(Verdict::of(&waiting, &foreign), Verdict::Park(ParkReason::CurrencyMismatch));
+    assert_eq!(Consequence::of(&waiting, &foreign), Consequence::Park(ParkReason::CurrencyMismatch));
 }
 
 #[test]
@@ -101,7 +111,11 @@ fn money_for_what_had_failed_waits_for_a_person() {
         (PaymentType::Deposit, Status::Completed, &failed),
     ] {
         let payment = standing(kind, Method::Spei, status, true);
-        assert_eq!(Verdict::of(&payment, event), Verdict::Park(ParkReason::Contradiction), "{status:?}");
+        assert_eq!(
+            Consequence::of(&payment, event),
+            Consequence::Park(ParkReason::Contradiction),
+            "{status:?}"
+        );
     }
 }
 
@@ -109,13 +123,13 @@ fn money_for_what_had_failed_waits_for_a_person() {
 fn a_payout_that_comes_back_before_the_word_of_its_payment_ends_where_it_would_in_order() {
     let payment = standing(PaymentType::Withdrawal, Method::Spei, Status::Processing, true);
     let returned = event(RailEventKind::Returned, 1_000, Currency::MXN);
-    let verdict = Verdict::of(&payment, &returned);
-    assert_eq!(verdict, Verdict::Move(&[Trigger::Confirm, Trigger::Return]));
+    let consequence = Consequence::of(&payment, &returned);
+    assert_eq!(consequence, Consequence::Move(&[Trigger::Confirm, Trigger::Return]));
     let after =
         moved(moved(payment, Trigger::Confirm).expect("confirmed"), Trigger::Return).expect("returned");
     assert_eq!((after.status(), after.state().version), (Status::Refunded, 3));
     let completed = event(RailEventKind::Completed, 1_000, Currency::MXN);
-    assert_eq!(Verdict::of(&after, &completed), Verdict::Known);
+    assert_eq!(Consequence::of(&after, &completed), Consequence::Known);
 }
 
 #[test]
@@ -194,14 +208,14 @@ proptest! {
         let mut payment = standing(PaymentType::Withdrawal, Method::Spei, Status::Processing, true);
         for index in order {
             let event = event(kinds[index], 1_000, Currency::MXN);
-            match Verdict::of(&payment, &event) {
-                Verdict::Move(triggers) => {
+            match Consequence::of(&payment, &event) {
+                Consequence::Move(triggers) => {
                     for trigger in triggers {
                         payment = moved(payment, *trigger).expect("a move");
                     }
                 }
-                Verdict::Known => {}
-                Verdict::Park(reason) => panic!("{reason:?}"),
+                Consequence::Known => {}
+                Consequence::Park(reason) => panic!("{reason:?}"),
             }
         }
         prop_assert_eq!((payment.status(), payment.state().version), (Status::Refunded, 3));
