@@ -51,6 +51,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// For how long another node counts as there that was heard of. It says so itself when it begins to listen, and beats every
 /// two seconds.
 const OTHERS: Duration = Duration::from_secs(10);
+/// Before everything that anybody waits for.
+const AT_ONCE: Timestamp = Timestamp::from_millis(i64::MIN);
 /// How long to wait before another attempt to hear other nodes.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -141,6 +143,13 @@ impl Hub {
         if self.has_others() {
             // Full, or nobody to send them: it is only a hint.
             let _dropped = self.hints.try_send(news);
+        }
+    }
+
+    /// Wakes every worker of this node: there is work that was put long ago.
+    pub(crate) fn wake_workers(&self) {
+        for bell in &self.bells {
+            bell.ring(AT_ONCE);
         }
     }
 
@@ -239,8 +248,7 @@ fn news_of(node: &str, payload: &str) -> Option<News> {
     let mut parts = payload.splitn(3, '|');
     let sender = parts.next().filter(|sender| *sender != node)?;
     // When it is due is not said, so whoever waits looks.
-    let at_any_time = |queue| (queue, Timestamp::from_millis(i64::MIN));
-    let queues = parts.next()?.split(',').filter_map(Queue::named).map(at_any_time).collect();
+    let queues = parts.next()?.split(',').filter_map(Queue::named).map(|queue| (queue, AT_ONCE)).collect();
     let items = parts.next()?;
     let saved = items.split(',').filter_map(|item| {
         let mut parts = item.splitn(4, '/');

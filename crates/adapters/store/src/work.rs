@@ -169,21 +169,27 @@ impl WorkQueue for Store {
                 match conn {
                     Connection::Sqlite(conn) => {
                         diesel::RunQueryDsl::execute(Beat { node: &node }, conn)?;
-                        diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
+                        let freed = diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
                         diesel::RunQueryDsl::execute(ForgetSilent { silence: &SILENCE }, conn)?;
-                        Ok(0)
+                        Ok((freed, 0))
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl as _;
                         BeatOnServer { node: &node }.execute(&mut ***conn).await?;
-                        ReleaseSilentOnServer { silence: &SILENCE }.execute(&mut ***conn).await?;
-                        Ok::<i64, Fault>(CountOthers { node: &node }.get_result(&mut ***conn).await?)
+                        let freed = ReleaseSilentOnServer { silence: &SILENCE }.execute(&mut ***conn).await?;
+                        let others: i64 = CountOthers { node: &node }.get_result(&mut ***conn).await?;
+                        Ok::<_, Fault>((freed, others))
                     }
                 }
             })
         });
-        if beaten.await? > 0 {
+        let (freed, others) = beaten.await?;
+        if others > 0 {
             self.inner.hub.note_others();
+        }
+        if freed > 0 {
+            // It is due at once, and workers may sleep for longer than a dead node's work is to wait.
+            self.inner.hub.wake_workers();
         }
         Ok(())
     }

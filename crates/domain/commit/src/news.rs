@@ -16,7 +16,7 @@ use crate::{
 pub struct News {
     /// What was saved.
     pub saved: Vec<AggregateKey>,
-    /// The queues that have new work, with the time when the first of it is due.
+    /// The queues that have new work, or work put off, with the time when the first of it is due.
     pub queues: Vec<(Queue, Timestamp)>,
     /// Whether more was saved than is listed.
     pub incomplete: bool,
@@ -33,11 +33,14 @@ impl News {
         let tenant = changes.tenant;
         self.saved.extend(changes.saves.iter().map(|save| (save.aggregate, tenant, save.id.clone())));
         for change in &changes.work {
-            if let WorkChange::Put(put) = change {
-                match self.queues.iter_mut().find(|(queue, _)| *queue == put.queue) {
-                    Some((_, due)) => *due = put.due.min(*due),
-                    None => self.queues.push((put.queue, put.due)),
-                }
+            let (queue, due) = match change {
+                WorkChange::Put(put) => (put.queue, put.due),
+                WorkChange::PutOff { claim, due, .. } => (claim.queue, *due),
+                WorkChange::Drop { .. } | WorkChange::Done(_) => continue,
+            };
+            match self.queues.iter_mut().find(|(known, _)| *known == queue) {
+                Some((_, first)) => *first = due.min(*first),
+                None => self.queues.push((queue, due)),
             }
         }
     }

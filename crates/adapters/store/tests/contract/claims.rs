@@ -3,9 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::{FutureExt as _, future::join_all};
-use quipu_commit::{
-    Aggregate, Changes, Claimed, Commit as _, Heard, NewsDesk as _, Queue, WorkChange, WorkQueue as _,
-};
+use quipu_commit::{Aggregate, Changes, Claimed, Commit as _, Heard, NewsDesk as _, Queue, WorkChange};
 use quipu_kernel::Timestamp;
 use quipu_payments::{DueAction, Payment, Status};
 
@@ -159,6 +157,7 @@ async fn work_of_a_silent_node_is_given_to_others(fixture: Fixture) {
     assert!(claim(&alive, 20, 1_000_000, 1).await.is_empty(), "it was heard of just now");
     fixture.sql("UPDATE nodes SET beat_at = beat_at - 8000").await.expect("eight seconds pass");
     alive.beat().await.expect("beaten");
+    heard_of(&alive, 10).await;
     assert_eq!(claim(&alive, 20, 1_000_000, 1).await.len(), 1);
     silent.commit(with(WorkChange::Done(lost))).await.expect("nothing happens");
     assert_eq!(next_due(&alive).await, Some(after(1_000_000)), "it is still the other's");
@@ -173,11 +172,20 @@ async fn what_all_nodes_have_claimed_can_be_given_back(fixture: Fixture) {
 }
 
 async fn a_commit_that_makes_work_is_heard_of(fixture: Fixture) {
-    let store = fixture.open().await;
+    let store = fixture.any().await;
     assert!(store.woken(QUEUE, after(10)).now_or_never().is_none());
     store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
     store.commit(waiting(5, DueAction::Ask).create()).await.expect("committed");
-    tokio::time::timeout(Duration::from_mins(1), store.woken(QUEUE, after(10))).await.expect("heard of");
+    heard_of(&store, 10).await;
+    let claim = claim(&store, 5, 1_000_000, 1).await.remove(0);
+    store.commit(with(WorkChange::PutOff { claim, due: after(7), action: "ask" })).await.expect("put off");
+    heard_of(&store, 10).await;
+}
+
+/// There is work in the queue that is due before then.
+async fn heard_of(store: &AnyStore, before: i64) {
+    let heard = tokio::time::timeout(Duration::from_mins(1), store.woken(QUEUE, after(before))).await;
+    heard.expect("heard of");
 }
 
 async fn a_listener_hears_of_every_batch(fixture: Fixture) {
