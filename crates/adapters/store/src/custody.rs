@@ -32,14 +32,6 @@ impl Origin {
         }
     }
 
-    /// The same, for what begins: a look of a moment ago will do.
-    fn look_again(&self) -> Result<(), Fault> {
-        match self {
-            Self::Sqlite(file, _) => file.look_again().map_err(Fault::Lost),
-            Self::Postgres(_) => Ok(()),
-        }
-    }
-
     /// Bounds what is done on a server. What is done in a file waits for nothing but the disk, which nobody can interrupt.
     pub(crate) async fn within<T>(
         &self,
@@ -89,7 +81,7 @@ impl Custody {
         if self.in_use {
             self.discard(&Fault::Abandoned);
         }
-        origin.look_again()?;
+        origin.look()?;
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => origin.connect().await?,

@@ -12,7 +12,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use diesel::{QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
@@ -35,17 +35,12 @@ pub(crate) struct DatabaseFile {
     longest_log: AtomicU64,
     is_log_truncated: AtomicBool,
     is_in_trouble: AtomicBool,
-    /// When this was made, and how many microseconds later the files were last seen to be in order.
-    made: Instant,
-    in_order_at: AtomicU64,
     /// Of the log: a page of the database and its header.
     frame: u64,
     /// While there is a connection SQLite keeps the log, so that it stays the one that was seen at first.
     keeper: Mutex<Connection>,
 }
 
-/// For how many microseconds a look is as good as another.
-const MOMENT: u64 = 20_000;
 /// What stands before the frames of the log.
 const LOG_HEADER: u64 = 32;
 /// What stands before the page in each frame.
@@ -88,8 +83,6 @@ impl DatabaseFile {
             longest_log: AtomicU64::new(0),
             is_log_truncated: AtomicBool::new(false),
             is_in_trouble: AtomicBool::new(false),
-            made: Instant::now(),
-            in_order_at: AtomicU64::new(0),
             frame: FRAME_HEADER + u64::try_from(page.page_size).unwrap_or(0),
             keeper: Mutex::new(keeper),
         };
@@ -120,21 +113,6 @@ impl DatabaseFile {
             }
         }
         found
-    }
-
-    /// The same, unless it was found out a moment ago. For what begins: what is acknowledged is looked after by [`Self::look`].
-    pub(crate) fn look_again(&self) -> Result<(), FileTrouble> {
-        let now = self.microseconds();
-        if now.saturating_sub(self.in_order_at.load(Ordering::Relaxed)) < MOMENT {
-            return Ok(());
-        }
-        self.look()?;
-        self.in_order_at.store(now, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn microseconds(&self) -> u64 {
-        u64::try_from(self.made.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     fn found(&self) -> Result<(), FileTrouble> {

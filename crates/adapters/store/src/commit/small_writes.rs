@@ -247,7 +247,6 @@ mod tests {
         let marks = Arc::new(Marks::new());
         let (origin, _conn) = marks.origin();
         std::fs::remove_file(marks.folder.path().join("quipu.db")).expect("removed");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let writes = vec![marks.write("first", |_| true), marks.write("second", |_| true)];
         settle(&mut Custody::none(), &origin, writes).await;
         assert_eq!(marks.told(), [("first", false, Vec::new()), ("second", false, Vec::new())]);
