@@ -83,7 +83,7 @@ async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
     }
 }
 
-/// Commits what the custody's connection has begun. `Ok` and `Undone` are certain, whatever became of the connection; only
+/// Commits what the connection in custody has begun. `Ok` and `Undone` are certain, whatever became of the connection; only
 /// where neither can be learnt in time is the outcome unknown.
 pub(crate) async fn commit(custody: &mut Custody, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
     let times = origin.times();

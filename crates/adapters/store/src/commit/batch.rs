@@ -48,7 +48,7 @@ struct Part {
     tries: usize,
 }
 
-/// Settles `jobs`, answering each but those that go aside. The custody is replaced when its connection fails.
+/// Settles `jobs`, answering each but those that go aside. The connection in custody is replaced when it fails.
 ///
 /// A failed batch is tried once more whole, and then in halves, so that only the change at fault suffers. Where it is the
 /// connection that fails, halves would fare no better, and everybody is told that nothing happened. Where somebody else's
