@@ -266,8 +266,14 @@ impl Deliveries {
     }
 
     /// A delivery that the node has in hand.
-    pub(super) fn held(&mut self, node: Node, id: &EndpointId, event: &EventId) -> Option<&mut Delivery> {
-        let delivery = self.hearers.get_mut(id)?.told.get_mut(event)?;
+    pub(super) fn held(
+        &mut self,
+        node: Node,
+        (tenant, id): (Tenant, &EndpointId),
+        event: &EventId,
+    ) -> Option<&mut Delivery> {
+        let hearer = self.hearers.get_mut(id).filter(|hearer| hearer.endpoint.tenant == tenant)?;
+        let delivery = hearer.told.get_mut(event)?;
         (delivery.node == Some(node)).then_some(delivery)
     }
 

@@ -134,7 +134,8 @@ impl DeliveryQueue for MemoryStore {
         let mut kept = self.deliveries();
         let mut claimed = Vec::new();
         for one in wanted {
-            if let Some(hearer) = kept.hearers.get_mut(&one.endpoint) {
+            let hearer = kept.hearers.get_mut(&one.endpoint);
+            if let Some(hearer) = hearer.filter(|hearer| hearer.endpoint.tenant == one.tenant) {
                 claimed.extend(hearer.take(now, one.most.try_into().unwrap_or(usize::MAX), self.node));
             }
         }
@@ -151,7 +152,9 @@ impl DeliveryQueue for MemoryStore {
         let mut kept = self.deliveries();
         let mut of_endpoint: BTreeMap<(Tenant, &EndpointId), Vec<&Outcome>> = BTreeMap::new();
         for outcome in &outcomes {
-            if let Some(delivery) = kept.held(self.node, &outcome.endpoint, &outcome.event_id) {
+            if let Some(delivery) =
+                kept.held(self.node, (outcome.tenant, &outcome.endpoint), &outcome.event_id)
+            {
                 delivery.settle(outcome);
             }
             if outcome.failed_at.is_some() || outcome.was_failing {
@@ -172,7 +175,9 @@ impl DeliveryQueue for MemoryStore {
         give_way().await;
         let mut kept = self.deliveries();
         for owed in deliveries {
-            if let Some(delivery) = kept.held(self.node, &owed.endpoint.id, &owed.event_id) {
+            if let Some(delivery) =
+                kept.held(self.node, (owed.endpoint.tenant, &owed.endpoint.id), &owed.event_id)
+            {
                 delivery.node = None;
             }
         }

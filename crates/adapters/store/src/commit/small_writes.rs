@@ -1,5 +1,5 @@
 //! Small writes of an embedded database: onboarding, clean-up, claims. Those that wait at once share a transaction, and so a flush to
-//! disk. Each has a savepoint of its own, so that one that fails undoes nothing of the others.
+//! disk. Each that is not alone has a savepoint of its own, so that one that fails undoes nothing of the others.
 
 use std::panic::AssertUnwindSafe;
 
@@ -69,10 +69,9 @@ async fn try_all(
     conn.begin_writing().await?;
     if writes.len() == 1 {
         // If it fails there is nothing to be kept, and a savepoint would have SQLite copy every page it touches.
-        done.extend(match writes.next() {
-            Some(write) => tried(conn, write).await,
-            None => None,
-        });
+        if let Some(write) = writes.next() {
+            done.extend(tried(conn, write).await);
+        }
         return Ok(());
     }
     for write in writes {
@@ -240,6 +239,14 @@ mod tests {
         let marks = Arc::new(Marks::new());
         marks.settle(vec![marks.write("first", |_| false), marks.write("second", |_| false)]).await;
         assert_eq!((marks.seen(), marks.told()), (Vec::new(), Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_write_that_is_alone_is_kept_or_undone() {
+        let marks = Arc::new(Marks::new());
+        marks.settle(vec![marks.write("first", |_| false)]).await;
+        marks.settle(vec![marks.write("second", |_| true)]).await;
+        assert_eq!((marks.seen(), marks.told().len()), (vec!["second".to_owned()], 1));
     }
 
     #[tokio::test]

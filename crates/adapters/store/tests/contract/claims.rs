@@ -214,3 +214,26 @@ async fn a_listener_hears_of_every_batch(fixture: Fixture) {
     }
     assert!(remote, "the other node hears nothing");
 }
+
+/// A node that heard of no other for ten seconds tells none, until one says that it is there.
+#[test]
+fn a_node_that_was_alone_tells_one_that_comes() {
+    crate::fixture::run(crate::fixture::Engine::Postgres, |fixture: Fixture| async move {
+        let alone = fixture.open().await;
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        let come = fixture.open().await;
+        let mut heard_there = come.listen();
+        let heard = async {
+            loop {
+                alone.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+                let next = tokio::time::timeout(Duration::from_millis(100), heard_there.next()).await;
+                if let Ok(Heard::News(news)) = next
+                    && !news.saved.is_empty()
+                {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), heard).await.expect("heard of");
+    });
+}
