@@ -4,15 +4,15 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicI64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
 use hdrhistogram::Histogram;
-use quipu_commit::{Changes, Commit, CommitError, Committed, Record};
-use quipu_kernel::{Clock, Entropy, SystemClock, Tenant};
+use quipu_commit::{Changes, Commit, CommitError, Committed, Record, WorkChange};
+use quipu_kernel::{Clock, Entropy, SystemClock, Tenant, Timestamp};
 use quipu_merchants::{ReturnUrls, RouteBook};
 use quipu_payments::{CreatePayment, Creation, Draft, Payment, PaymentReads, Rail, Rails};
 use quipu_rails::Simulator;
@@ -40,9 +40,30 @@ impl Commit for Recorder {
     }
 }
 
+const YEAR: Duration = Duration::from_hours(365 * 24);
+
+/// One payment in so many is in a currency of its own.
+const RARE: usize = 5_000;
+
+/// A clock that stands where it was set, or goes with the machine's if it was not set.
+#[derive(Default)]
+struct Hands(AtomicI64);
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        match self.0.load(Ordering::Relaxed) {
+            0 => SystemClock.now(),
+            millis => Timestamp::from_millis(millis),
+        }
+    }
+}
+
 /// Makes changes as the gateway would for one merchant, and commits them.
 pub(crate) struct Filler {
     store: Store,
+    hands: Arc<Hands>,
+    /// The number of payments over which the last year is spread; nothing if all are made now.
+    over_a_year: Option<usize>,
     recorder: Arc<Recorder>,
     create: CreatePayment,
     tenant: Tenant,
@@ -63,7 +84,8 @@ pub(crate) struct Rate {
 impl Filler {
     pub(crate) fn new(store: Store, tenant: Tenant) -> Self {
         let recorder = Arc::new(Recorder::default());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let hands = Arc::new(Hands::default());
+        let clock: Arc<dyn Clock> = Arc::clone(&hands) as Arc<dyn Clock>;
         let rail = Simulator::new(Duration::from_hours(1), "http://127.0.0.1", Arc::clone(&clock));
         let rails: Vec<Arc<dyn Rail>> = vec![Arc::new(rail)];
         let reads: Arc<dyn PaymentReads> = Arc::new(store.clone());
@@ -71,7 +93,23 @@ impl Filler {
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let commit: Arc<dyn Commit> = Arc::clone(&recorder) as Arc<dyn Commit>;
         let create = CreatePayment::new(commit, reads, routes, Arc::new(Rails::new(rails)), clock, entropy);
-        Self { store, recorder, create, tenant, sample: Vec::new(), committed: 0 }
+        Self { store, hands, over_a_year: None, recorder, create, tenant, sample: Vec::new(), committed: 0 }
+    }
+
+    /// Spreads the first so many payments over the year until now.
+    pub(crate) fn over_a_year(mut self, payments: usize) -> Self {
+        self.over_a_year = Some(payments);
+        self
+    }
+
+    /// Sets the clock to when the payment was made that has this place among all.
+    fn set_clock(&self, place: usize) {
+        let millis = self.over_a_year.filter(|payments| place < *payments).map_or(0, |payments| {
+            let before = YEAR / u32::try_from(payments).expect("millions")
+                * u32::try_from(payments - place).expect("millions");
+            SystemClock.now().minus(before).millis()
+        });
+        self.hands.0.store(millis, Ordering::Relaxed);
     }
 
     /// Commits for `time` with so many callers waiting at once.
@@ -101,7 +139,10 @@ impl Filler {
 
     async fn prepare(&mut self, draft: fn(u64) -> Value, count: usize) -> Vec<Changes> {
         let mut prepared = Vec::with_capacity(count);
-        for _ in 0..count {
+        for place in (self.committed..).take(count) {
+            self.set_clock(place);
+            let is_rare = self.over_a_year.is_some() && place.is_multiple_of(RARE);
+            let draft = if is_rare { rare } else { draft };
             let creation = Creation {
                 tenant: self.tenant,
                 draft: Draft::parse(&draft(next())),
@@ -109,11 +150,11 @@ impl Filler {
                 nonce: None,
             };
             let payment = self.create.run(creation).await.expect("the merchant may create this");
-            if (self.committed + prepared.len()).is_multiple_of(100) {
+            if place.is_multiple_of(100) {
                 self.sample.push(payment.id().to_string());
             }
             let recorded = self.recorder.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-            prepared.push(recorded.expect("a creation commits once"));
+            prepared.push(of_now(recorded.expect("a creation commits once")));
         }
         prepared
     }
@@ -146,6 +187,25 @@ impl Filler {
         }
         (begun.elapsed(), latency)
     }
+}
+
+/// What is committed is committed now, and due later, however old the payment is.
+fn of_now(mut changes: Changes) -> Changes {
+    changes.at = SystemClock.now();
+    for change in &mut changes.work {
+        if let WorkChange::Put(work) = change {
+            work.due = changes.at.plus(Duration::from_hours(1));
+        }
+    }
+    changes
+}
+
+/// A deposit in a currency that hardly any other has.
+fn rare(number: u64) -> Value {
+    let mut draft = deposit(number);
+    draft["currency"] = json!("UYU");
+    draft["method"] = json!("bank_transfer");
+    draft
 }
 
 /// The withdrawal that is measured over HTTP as well.

@@ -28,7 +28,7 @@ use std::{
 
 use ceiling::Filler;
 use load::{Pressure, Request};
-use quipu_kernel::{Environment, MerchantId, Tenant};
+use quipu_kernel::{Clock as _, Day, Environment, MerchantId, SystemClock, Tenant};
 use quipu_store::{Store, StoreSettings};
 use quipu_tests::{Database, Gateway, Merchant, Setup, draft};
 use report::{Chapter, Row};
@@ -162,7 +162,7 @@ async fn caller_of(merchant: &Merchant) -> Caller {
 
 /// The store's own ceiling, while no gateway runs; afterwards the merchant has its history.
 async fn without_http(gateway: &Gateway, merchant: &Merchant, plan: Plan, caller: &mut Caller) -> Vec<Row> {
-    let mut filler = filler_of(gateway, merchant).await;
+    let mut filler = filler_of(gateway, merchant).await.over_a_year(plan.payments);
     // Measured on a history of a fair length, not on empty tables.
     filler.fill(plan.payments / 2).await;
     let mut rows = Vec::new();
@@ -217,12 +217,21 @@ fn address_of(gateway: &Gateway) -> SocketAddr {
     client.base_url().trim_start_matches("http://").parse().expect("the gateway listens on an address")
 }
 
+/// A date.
+fn days_ago(days: u64) -> String {
+    let at = SystemClock.now().minus(Duration::from_hours(24 * days));
+    Day::of(at).to_string()
+}
+
 fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, rows: &mut Vec<Row>) {
     let address = address_of(gateway);
     let deep = format!("/api/v1/payments?offset={}", plan.payments - plan.payments / 10);
     let account = format!("/api/v1/merchants/{}", caller.merchant_id);
     let middle = format!("/api/v1/payments?offset={}", plan.payments / 2);
-    let operations: [(&'static str, Request); 12] = [
+    let middle_of_type = format!("/api/v1/payments?type=withdrawal&offset={}", plan.payments / 4);
+    let (from, to) = (days_ago(200), days_ago(170));
+    let month = format!("/api/v1/payments?created_from={from}&created_to={to}");
+    let operations: [(&'static str, Request); 15] = [
         (HEALTH, caller.get_path("/healthz")),
         (ACCOUNT, caller.get_path(&account)),
         ("get", caller.get()),
@@ -231,6 +240,9 @@ fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, row
         ("list middle page", caller.get_path(&middle)),
         ("list deep page", caller.get_path(&deep)),
         ("list by type", caller.get_path("/api/v1/payments?type=withdrawal")),
+        ("list by type, middle page", caller.get_path(&middle_of_type)),
+        ("list of a month", caller.get_path(&month)),
+        ("list of a month by type", caller.get_path(&format!("{month}&type=deposit"))),
         ("list by a rare currency", caller.get_path("/api/v1/payments?currency=UYU")),
         ("balance", caller.get_path("/api/v1/balance?currency=ARS")),
         ("create deposit", caller.create_deposit()),

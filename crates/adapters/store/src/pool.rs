@@ -21,7 +21,8 @@ use crate::{
 };
 
 /// A commit is on disk when it returns.
-const SESSION: &str = "SET synchronous_commit = on; SET client_min_messages = warning;";
+const SESSION: &str =
+    "SET synchronous_commit = on; SET client_min_messages = warning; SET quipu.counts_days = on;";
 
 /// A lock that was waited for too long is told from other failures by what the server says, and it says so in the language
 /// of its messages.

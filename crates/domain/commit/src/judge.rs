@@ -1,6 +1,9 @@
 //! The decision about each change of a batch: a pure function over the state so far.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 use quipu_kernel::{Currency, Tenant};
 use quipu_ledger::{Balance, PostingError};
@@ -53,7 +56,7 @@ pub struct Writes {
     /// For each aggregate the last change that saves it, and the place of the save.
     pub saves: HashMap<AggregateKey, (Put, usize, usize)>,
     /// By how much each counter changes.
-    pub tallies: BTreeMap<(Tenant, &'static str, [std::borrow::Cow<'static, str>; 4]), i64>,
+    pub tallies: BTreeMap<(Tenant, Cow<'static, str>, [Cow<'static, str>; 4]), i64>,
     /// The balances that changed, as they end.
     pub balances: Vec<(Tenant, Currency, KnownBalance)>,
 }
@@ -73,7 +76,7 @@ impl Writes {
     }
 
     fn count(&mut self, tenant: Tenant, tally: &Tally) {
-        *self.tallies.entry((tenant, tally.name, tally.keys.clone())).or_default() += tally.by;
+        *self.tallies.entry((tenant, tally.name.clone(), tally.keys.clone())).or_default() += tally.by;
     }
 }
 

@@ -74,7 +74,7 @@ pub struct Contents {
     pub entries: Vec<Posted>,
     transactions: u64,
     /// Counters that are not zero.
-    pub counters: BTreeMap<(Tenant, &'static str, [String; 4]), i64>,
+    pub counters: BTreeMap<(Tenant, String, [String; 4]), i64>,
     kept: BTreeMap<AnswerKey, Kept>,
     work: BTreeMap<(Queue, Tenant, String), Waiting>,
 }
@@ -142,7 +142,7 @@ impl Contents {
         let (mut verdicts, writes) = judge(&mut self.state, std::iter::once(&mut changes));
         let answer = verdicts.pop().unwrap_or(Ok(None))?;
         for ((tenant, name, keys), by) in writes.tallies {
-            let key = (tenant, name, keys.map(std::borrow::Cow::into_owned));
+            let key = (tenant, name.into_owned(), keys.map(std::borrow::Cow::into_owned));
             *self.counters.entry(key).or_default() += by;
         }
         self.counters.retain(|_, count| *count != 0);

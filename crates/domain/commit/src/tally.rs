@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// Moves one counter of a tenant. A counter is found by its name and up to four keys, the rest being empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tally {
-    /// What is counted: `payments`, `deliveries`.
-    pub name: &'static str,
+    /// What is counted: `payments`, `payments/2026-01-31` (those of one day), `deliveries`.
+    pub name: Cow<'static, str>,
     /// By what: for payments status, type, method and currency.
     pub keys: [Cow<'static, str>; 4],
     /// By how much it changes.

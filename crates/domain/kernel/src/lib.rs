@@ -2,6 +2,7 @@
 
 mod clock;
 mod currency;
+mod day;
 mod entropy;
 mod environment;
 mod ids;
@@ -15,6 +16,7 @@ mod wire_names;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use currency::Currency;
+pub use day::Day;
 pub use entropy::{Entropy, base32, base62};
 pub use environment::{Environment, Tenant};
 pub use ids::{CustomerId, EventId, IdSource, MerchantId, PaymentId, PaymentIdSource};

@@ -1,14 +1,13 @@
 //! How a payment goes into a commit: as a saved aggregate with its reference, its customer and its counters.
 
-use std::borrow::Cow;
-
 use quipu_commit::{
-    Aggregate, Answer, Changes, Expect, Holder, Index, Join, Name, NameChange, Queue, Record, Save, Tally,
-    Work, WorkChange,
+    Aggregate, Answer, Changes, Expect, Holder, Index, Join, Name, NameChange, Queue, Record, Save, Work,
+    WorkChange,
 };
 use quipu_kernel::{CustomerId, PaymentId, Timestamp};
 
 use crate::{
+    counters::tallies,
     customer::Customer,
     payment::{Due, Payment},
     status::Status,
@@ -74,7 +73,7 @@ pub fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, du
     if let CustomerClaim::MatchOrCreate(fresh) = claim {
         changes.joins.push(join_customer(&payment.terms().customer, fresh));
     }
-    changes.tallies.push(tally(&payment, payment.status(), 1));
+    changes.tallies.extend(tallies(&payment, payment.status(), 1));
     changes.payment_id = Some(payment.id().clone());
     changes.work.extend(due.map(|due| WorkChange::Put(settlement(payment.id(), due))));
     save(changes, None, payment);
@@ -86,8 +85,8 @@ pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
         changes.names.push(NameChange::Release(reference_of(&payment), holder_of(&payment)));
     }
     if before.status != payment.status() {
-        changes.tallies.push(tally(&payment, before.status, -1));
-        changes.tallies.push(tally(&payment, payment.status(), 1));
+        changes.tallies.extend(tallies(&payment, before.status, -1));
+        changes.tallies.extend(tallies(&payment, payment.status(), 1));
     }
     changes.payment_id = Some(payment.id().clone());
     save(changes, Some(before.revision), payment);
@@ -155,15 +154,4 @@ fn join_customer(customer: &Customer, fresh: CustomerId) -> Join {
     };
     let make = Box::new(NewCustomer(Customer { id: fresh, ..customer.clone() }));
     Join { by, index: Index::CUSTOMER, fresh: Holder::Number(fresh.0), also, make }
-}
-
-fn tally(payment: &Payment, status: Status, by: i64) -> Tally {
-    let terms = payment.terms();
-    let keys = [
-        Cow::Borrowed(status.as_str()),
-        Cow::Borrowed(terms.kind.as_str()),
-        Cow::Borrowed(terms.method.as_str()),
-        Cow::Owned(terms.currency.as_str().to_owned()),
-    ];
-    Tally { name: "payments", keys, by }
 }

@@ -146,5 +146,5 @@ fn holder(ticket: &TicketId) -> Holder {
 
 fn tally(ticket: &Ticket, status: Status, by: i64) -> Tally {
     let keys = [status.as_str(), ticket.terms().category.as_str(), "", ""].map(Cow::Borrowed);
-    Tally { name: "tickets", keys, by }
+    Tally { name: "tickets".into(), keys, by }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quipu_commit::{Aggregate, Contents, Holder, Index, Name};
-use quipu_kernel::{Currency, PaymentId, Tenant};
+use quipu_kernel::{Currency, Day, PaymentId, Tenant};
 use quipu_ledger::{Balance, Breach, CheckReport};
-use quipu_payments::Payment;
+use quipu_payments::{COUNTER, Payment, counter_of_day};
 use quipu_webhooks::Event;
 
 /// Everything that is broken, each by the name of its invariant.
@@ -93,9 +93,9 @@ fn statuses(contents: &Contents, report: &mut CheckReport) {
     }
 }
 
-/// The counters are the numbers of payments.
+/// The counters are the numbers of payments, of all and of each day.
 fn counters(contents: &Contents, report: &mut CheckReport) {
-    let mut counts: BTreeMap<(Tenant, [String; 4]), i64> = BTreeMap::new();
+    let mut counts: BTreeMap<(Tenant, String, [String; 4]), i64> = BTreeMap::new();
     for (tenant, payment) in contents.all::<Payment>(Aggregate::PAYMENT) {
         let terms = payment.terms();
         let keys = [
@@ -104,11 +104,12 @@ fn counters(contents: &Contents, report: &mut CheckReport) {
             terms.method.as_str().to_owned(),
             terms.currency.to_string(),
         ];
-        *counts.entry((tenant, keys)).or_default() += 1;
+        for name in [COUNTER.to_owned(), counter_of_day(Day::of(terms.created_at))] {
+            *counts.entry((tenant, name, keys.clone())).or_default() += 1;
+        }
     }
-    let kept = contents.counters.iter().filter(|((_, name, _), _)| *name == "payments");
-    let kept: BTreeMap<_, _> =
-        kept.map(|((tenant, _, keys), count)| ((*tenant, keys.clone()), *count)).collect();
+    let kept = contents.counters.iter().filter(|((_, name, _), _)| name.starts_with(COUNTER));
+    let kept: BTreeMap<_, _> = kept.map(|(key, count)| (key.clone(), *count)).collect();
     if kept != counts {
         breach(report, "counters_count", &"payments", format!("{kept:?} is kept of {counts:?}"));
     }

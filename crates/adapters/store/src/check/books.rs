@@ -202,23 +202,26 @@ pub(super) const OWNERS: &str = "
         ELSE payment.id IS NULL END)
     LIMIT 100";
 
-/// The counters say how many payments there are.
+/// The counters say how many payments there are, and how many were made on each day.
 pub(super) const COUNTERS: &str = "
     WITH counted AS (
-        SELECT merchant_id, environment, status, type, method, currency, COUNT(*) AS count FROM payments
-        GROUP BY merchant_id, environment, status, type, method, currency
+        SELECT merchant_id, environment, 'payments' AS name, status, type, method, currency, COUNT(*) AS count
+        FROM payments GROUP BY merchant_id, environment, status, type, method, currency
+        UNION ALL
+        SELECT merchant_id, environment, 'payments/' || DATE_OF(created_at), status, type, method, currency, COUNT(*)
+        FROM payments GROUP BY 1, 2, 3, 4, 5, 6, 7
     ), kept AS (
-        SELECT merchant_id, environment, key1 AS status, key2 AS type, key3 AS method, key4 AS currency, count
-        FROM counters WHERE name = 'payments'
+        SELECT merchant_id, environment, name, key1 AS status, key2 AS type, key3 AS method, key4 AS currency, count
+        FROM counters WHERE name = 'payments' OR name LIKE 'payments/%'
     )
     SELECT CAST(COALESCE(kept.merchant_id, counted.merchant_id) AS TEXT) || '/'
-            || COALESCE(kept.environment, counted.environment) || ' ' || COALESCE(kept.status, counted.status) || ' '
-            || COALESCE(kept.type, counted.type) || ' ' || COALESCE(kept.method, counted.method) || ' '
-            || COALESCE(kept.currency, counted.currency) AS subject,
+            || COALESCE(kept.environment, counted.environment) || ' ' || COALESCE(kept.name, counted.name) || ' '
+            || COALESCE(kept.status, counted.status) || ' ' || COALESCE(kept.type, counted.type) || ' '
+            || COALESCE(kept.method, counted.method) || ' ' || COALESCE(kept.currency, counted.currency) AS subject,
         'counted ' || CAST(COALESCE(kept.count, 0) AS TEXT) || '; there are '
             || CAST(COALESCE(counted.count, 0) AS TEXT) AS detail
     FROM kept FULL JOIN counted ON kept.merchant_id = counted.merchant_id
-        AND kept.environment = counted.environment AND kept.status = counted.status AND kept.type = counted.type
-        AND kept.method = counted.method AND kept.currency = counted.currency
+        AND kept.environment = counted.environment AND kept.name = counted.name AND kept.status = counted.status
+        AND kept.type = counted.type AND kept.method = counted.method AND kept.currency = counted.currency
     WHERE COALESCE(kept.count, 0) <> COALESCE(counted.count, 0)
     LIMIT 100";

@@ -100,16 +100,25 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
 
 /// A statement in the words of its database. What is no JSON, or no number, is none here and an error nowhere.
 fn dialect(conn: &Connection, statement: &str) -> String {
-    match conn {
-        Connection::Sqlite(_) => statement.replace(
-            "AMOUNT_OF(after)",
-            "CASE WHEN json_valid(after) THEN CAST(json_extract(after, '$.amount') AS INTEGER) END",
-        ),
-        Connection::Postgres(_) => statement.replace("instr(", "strpos(").replace(
-            "AMOUNT_OF(after)",
-            "CAST(substring(after from '\"amount\":(-?[0-9]{1,18})') AS BIGINT)",
-        ),
-    }
+    let words = match conn {
+        Connection::Sqlite(_) => [
+            ("instr(", "instr("),
+            ("DATE_OF(created_at)", "date(created_at / 1000, 'unixepoch')"),
+            (
+                "AMOUNT_OF(after)",
+                "CASE WHEN json_valid(after) THEN CAST(json_extract(after, '$.amount') AS INTEGER) END",
+            ),
+        ],
+        Connection::Postgres(_) => [
+            ("instr(", "strpos("),
+            (
+                "DATE_OF(created_at)",
+                "to_char(to_timestamp(created_at / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+            ),
+            ("AMOUNT_OF(after)", "CAST(substring(after from '\"amount\":(-?[0-9]{1,18})') AS BIGINT)"),
+        ],
+    };
+    words.iter().fold(statement.to_owned(), |statement, (word, here)| statement.replace(word, here))
 }
 
 async fn count(conn: &mut Connection, statement: &str) -> Result<u64, Fault> {

@@ -179,7 +179,7 @@ impl FanOut {
         }
         for ((tenant, endpoint), by) in counts {
             let keys = [Cow::Owned(endpoint.as_str().to_owned()), "all".into(), "".into(), "".into()];
-            *writes.tallies.entry((tenant, COUNTER, keys)).or_default() += by;
+            *writes.tallies.entry((tenant, COUNTER.into(), keys)).or_default() += by;
         }
         fan_out
     }

@@ -1,53 +1,113 @@
-//! How many payments match a filter, exactly and cheaply however many there are.
+//! How many payments match a filter, exactly and cheaply however many there are, and in which stretches of time they lie.
 
 use diesel::{
     ExpressionMethods as _, QueryDsl as _,
+    dsl::sql,
     sql_types::{BigInt, Nullable},
 };
-use quipu_kernel::Tenant;
-use quipu_payments::PaymentFilter;
+use quipu_kernel::{Day, Page, Tenant, Timestamp};
+use quipu_payments::{COUNTER, PaymentFilter, counter_of_day, day_of_counter};
 
-use super::narrow::narrowed;
+use super::{narrow::narrowed, stretch::Stretch};
 use crate::{
-    connection::{Connection, first},
+    connection::{Connection, first, load},
     error::Fault,
     schema::{counters, payments},
 };
 
-/// The number of the tenant's payments that match. What is filtered by status, type, method and currency only is a
-/// sum of the few counters that every commit keeps; the rest is counted in an index.
-pub(crate) async fn count(
+/// Further down than this, the days that a page does not touch are skipped by their counters.
+pub(super) const DEEP: u64 = 1_000;
+
+/// Where fewer than one of so many match, the days without any are skipped by their counters.
+const SPARSE: u64 = 20;
+
+/// The tenant's payments that match, by stretches of time from the oldest to the newest.
+///
+/// Every commit keeps two kinds of counters, by status, type, method and currency: one of all payments and one for each day.
+/// A page near the end of the list needs the first kind only; days tell of what is filtered by time, of a page far down, and
+/// of payments that stand far apart. Only the days that a filter cuts through are counted in an index, and so is what is
+/// filtered by reference or customer.
+pub(super) async fn stretches(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
-) -> Result<u64, Fault> {
-    let total = if is_counted(filter) {
-        sum_of_counters(conn, tenant, filter).await?
-    } else {
-        first!(conn, i64, narrowed!(payments::table.count().into_boxed(), tenant, filter))?.unwrap_or(0)
-    };
-    u64::try_from(total).map_err(|_| Fault::Corrupt("a negative number of payments".to_owned()))
+    page: Page,
+) -> Result<Vec<Stretch>, Fault> {
+    let all = |count| vec![Stretch { from: filter.created_from, to: filter.created_to, count }];
+    if filter.merchant_reference.is_some() || filter.customer_id.is_some() {
+        return Ok(all(by_index(conn, tenant, filter).await?));
+    }
+    if filter.created_from.is_none() && filter.created_to.is_none() {
+        let (matching, passed) = of_counters(conn, tenant, filter).await?;
+        if page.offset() <= DEEP && passed <= matching.saturating_mul(SPARSE) {
+            return Ok(all(matching));
+        }
+    }
+    let mut stretches = Vec::new();
+    for (day, count) in of_days(conn, tenant, filter).await? {
+        let (first, last) = (day.start(), Timestamp::from_millis(day.next().start().millis() - 1));
+        let from = filter.created_from.map_or(first, |from| from.max(first));
+        let to = filter.created_to.map_or(last, |to| to.min(last));
+        let count = if (from, to) == (first, last) {
+            count
+        } else {
+            let within = PaymentFilter { created_from: Some(from), created_to: Some(to), ..filter.clone() };
+            by_index(conn, tenant, &within).await?
+        };
+        stretches.push(Stretch { from: Some(from), to: Some(to), count });
+    }
+    Ok(stretches)
 }
 
-fn is_counted(filter: &PaymentFilter) -> bool {
-    filter.merchant_reference.is_none()
-        && filter.customer_id.is_none()
-        && filter.created_from.is_none()
-        && filter.created_to.is_none()
+async fn by_index(conn: &mut Connection, tenant: Tenant, filter: &PaymentFilter) -> Result<u64, Fault> {
+    let counted = first!(conn, i64, narrowed!(payments::table.count().into_boxed(), tenant, filter));
+    natural(counted?.unwrap_or(0))
 }
 
-async fn sum_of_counters(
+/// How many match, and how many there are to look through for them: those of the status, which has an index.
+async fn of_counters(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
-) -> Result<i64, Fault> {
+) -> Result<(u64, u64), Fault> {
+    let query = counters::table
+        .filter(counters::merchant_id.eq(tenant.merchant().0))
+        .filter(counters::environment.eq(tenant.environment().as_str()))
+        .filter(counters::name.eq(COUNTER))
+        .select((counters::key1, counters::key2, counters::key3, counters::key4, counters::count));
+    let rows: Vec<(String, String, String, String, i64)> =
+        load!(conn, (String, String, String, String, i64), query)?;
+    let (mut matching, mut passed) = (0, 0);
+    for (status, kind, method, currency, count) in rows {
+        if filter.status.is_none_or(|wanted| wanted.as_str() == status) {
+            passed += count;
+            let matches = filter.kind.is_none_or(|wanted| wanted.as_str() == kind)
+                && filter.method.is_none_or(|wanted| wanted.as_str() == method)
+                && filter.currency.is_none_or(|wanted| wanted.as_str() == currency);
+            matching += if matches { count } else { 0 };
+        }
+    }
+    Ok((natural(matching)?, natural(passed)?))
+}
+
+/// The days on which payments that match were made, from the oldest to the newest, each whole.
+async fn of_days(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+) -> Result<Vec<(Day, u64)>, Fault> {
+    let name = |at: Option<Timestamp>, without| counter_of_day(at.map_or(without, Day::of));
+    let first = name(filter.created_from, Day::of(Timestamp::from_millis(0)));
+    let last = name(filter.created_to, Day::LAST);
     macro_rules! query {
         () => {{
             let mut query = counters::table
                 .filter(counters::merchant_id.eq(tenant.merchant().0))
                 .filter(counters::environment.eq(tenant.environment().as_str()))
-                .filter(counters::name.eq("payments"))
-                .select(diesel::dsl::sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)"))
+                .filter(counters::name.between(&first, &last))
+                .group_by(counters::name)
+                .select((counters::name, sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)")))
+                .order(counters::name)
                 .into_boxed();
             if let Some(status) = filter.status {
                 query = query.filter(counters::key1.eq(status.as_str()));
@@ -64,5 +124,16 @@ async fn sum_of_counters(
             query
         }};
     }
-    Ok(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
+    let rows: Vec<(String, Option<i64>)> = load!(conn, (String, Option<i64>), query!())?;
+    let mut days = Vec::with_capacity(rows.len());
+    for (name, count) in rows {
+        let day = day_of_counter(&name).ok_or_else(|| Fault::Corrupt(format!("a counter named {name:?}")))?;
+        days.push((day, natural(count.unwrap_or(0))?));
+    }
+    days.retain(|(_, count)| *count > 0);
+    Ok(days)
+}
+
+fn natural(count: i64) -> Result<u64, Fault> {
+    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of payments".to_owned()))
 }

@@ -9,6 +9,7 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_payments::PaymentFilter;
 
+use super::count::DEEP;
 use crate::{
     connection::Connection,
     error::Fault,
@@ -16,9 +17,6 @@ use crate::{
     schema::payments,
     statement::statement,
 };
-
-/// Further down, a page is counted from whichever end is nearer, for which the total must be known first.
-const DEEPEST: u64 = 1_000;
 
 /// What stands behind the name narrows the counters and the payments. The sums that change nothing keep a planner with old
 /// statistics from looking for the rows of a page among all of the tenant's.
@@ -62,7 +60,7 @@ pub(super) async fn list(
     page: Page,
 ) -> Result<Option<(Vec<PaymentRow>, u64)>, Fault> {
     let plain = PaymentFilter { status: filter.status, ..PaymentFilter::default() };
-    if *filter != plain || page.offset() > DEEPEST {
+    if *filter != plain || page.offset() > DEEP {
         return Ok(None);
     }
     let (merchant, environment) = (tenant.merchant().0, tenant.environment().as_str());

@@ -12,6 +12,7 @@ mod payments;
 mod receipts;
 mod search;
 pub(crate) mod slice;
+mod stretch;
 mod ticket_filter;
 mod ticket_list;
 mod ticket_queue;

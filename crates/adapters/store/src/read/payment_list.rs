@@ -4,7 +4,13 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, Tenant};
 use quipu_payments::{Payment, PaymentFilter};
 
-use super::{count::count, first_pages, narrow::narrowed, slice::Slice};
+use super::{
+    count::stretches,
+    first_pages,
+    narrow::narrowed,
+    slice,
+    stretch::{Part, parts_of},
+};
 use crate::{
     connection::{Connection, load},
     error::Fault,
@@ -24,13 +30,10 @@ pub(crate) async fn list(
         return Ok((payments_of(rows)?, total));
     }
     conn.begin_snapshot().await?;
-    let total = count(conn, tenant, filter).await?;
-    let rows = match Slice::of(page, total) {
-        Some(slice) => rows(conn, tenant, filter, &slice).await?,
-        None => Vec::new(),
-    };
+    let stretches = stretches(conn, tenant, filter, page).await?;
+    let rows = rows(conn, tenant, filter, parts_of(page, &stretches)).await?;
     conn.commit().await?;
-    Ok((payments_of(rows)?, total))
+    Ok((payments_of(rows)?, stretches.iter().map(|stretch| stretch.count).sum()))
 }
 
 fn payments_of(rows: Vec<PaymentRow>) -> Result<Vec<Payment>, Fault> {
@@ -42,20 +45,27 @@ async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
-    slice: &Slice,
+    (oldest_first, parts): (bool, Vec<Part>),
 ) -> Result<Vec<PaymentRow>, Fault> {
-    macro_rules! keys {
-        () => {{
-            let query = narrowed!(payments::table.select(payments::id).into_boxed(), tenant, filter);
-            let query = if slice.oldest_first {
-                query.order(payments::id.asc())
-            } else {
-                query.order(payments::id.desc())
-            };
-            query.limit(slice.limit).offset(slice.offset)
-        }};
+    let mut keys: Vec<String> = Vec::new();
+    for part in parts {
+        let within = PaymentFilter { created_from: part.from, created_to: part.to, ..filter.clone() };
+        macro_rules! keys {
+            () => {{
+                let query = narrowed!(payments::table.select(payments::id).into_boxed(), tenant, within);
+                let query = if oldest_first {
+                    query.order(payments::id.asc())
+                } else {
+                    query.order(payments::id.desc())
+                };
+                query.limit(slice::rows(part.limit)).offset(slice::rows(part.offset))
+            }};
+        }
+        keys.extend(load!(conn, String, keys!())?);
     }
-    let keys: Vec<String> = load!(conn, String, keys!())?;
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
     let query = payments::table
         .filter(Keys::of(tenant, "payments").with("id", keys.iter().map(String::as_str)))
         .order(payments::id.desc());

@@ -6,8 +6,8 @@ use quipu_kernel::Page;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) oldest_first: bool,
-    pub(crate) offset: i64,
-    pub(crate) limit: i64,
+    pub(crate) offset: u64,
+    pub(crate) limit: u64,
 }
 
 impl Slice {
@@ -18,8 +18,13 @@ impl Slice {
         let behind = left - limit;
         let oldest_first = behind < page.offset();
         let offset = if oldest_first { behind } else { page.offset() };
-        Some(Self { oldest_first, offset: i64::try_from(offset).ok()?, limit: i64::try_from(limit).ok()? })
+        Some(Self { oldest_first, offset, limit })
     }
+}
+
+/// A number of rows, as databases take it.
+pub(crate) fn rows(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
     keys::Keys,
-    read::slice::Slice,
+    read::slice::{Slice, rows},
     schema::{counters, deliveries, events},
     store::Store,
     stored::{from_json, parsed},
@@ -142,7 +142,7 @@ async fn list(
             } else {
                 query.order(deliveries::event_id.desc())
             };
-            query.limit(slice.limit).offset(slice.offset)
+            query.limit(rows(slice.limit)).offset(rows(slice.offset))
         }};
     }
     let keys: Vec<String> = load!(conn, String, keys!())?;

@@ -44,7 +44,7 @@ async fn history(store: &AnyStore) -> Vec<Payment> {
     all
 }
 
-fn matches(payment: &Payment, filter: &PaymentFilter) -> bool {
+pub(crate) fn matches(payment: &Payment, filter: &PaymentFilter) -> bool {
     let terms = payment.terms();
     filter.status.is_none_or(|status| payment.status() == status)
         && filter.kind.is_none_or(|kind| terms.kind == kind)

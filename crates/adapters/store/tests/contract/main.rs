@@ -4,6 +4,7 @@ mod chain;
 mod claims;
 mod commits;
 mod customers;
+mod days;
 mod deadlines;
 mod deliveries;
 mod directory;

@@ -1,0 +1,111 @@
+//! A page of a list whose rows are counted by stretches of time: those before it are skipped whole.
+
+use quipu_kernel::{Page, Timestamp};
+
+use super::slice::Slice;
+
+/// A stretch of time, both ends included, and how many rows lie in it. Without an end it reaches as far as there are rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub(super) from: Option<Timestamp>,
+    pub(super) to: Option<Timestamp>,
+    pub(super) count: u64,
+}
+
+/// Rows to be read of a stretch, counted from one of its ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) from: Option<Timestamp>,
+    pub(super) to: Option<Timestamp>,
+    pub(super) offset: u64,
+    pub(super) limit: u64,
+}
+
+/// Where the rows of a page are, newest first, in a list whose rows lie in `stretches`: whether to count from the oldest
+/// row, which is done where that end is nearer, and what to read one after the other. Stretches that touch are read as one.
+pub(super) fn parts_of(page: Page, stretches: &[Stretch]) -> (bool, Vec<Part>) {
+    let total: u64 = stretches.iter().map(|stretch| stretch.count).sum();
+    let Some(Slice { oldest_first, offset, limit }) = Slice::of(page, total) else {
+        return (false, Vec::new());
+    };
+    let parts = if oldest_first {
+        parts(offset, limit, stretches.iter())
+    } else {
+        parts(offset, limit, stretches.iter().rev())
+    };
+    (oldest_first, parts)
+}
+
+fn parts<'s>(mut offset: u64, mut limit: u64, stretches: impl Iterator<Item = &'s Stretch>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for stretch in stretches {
+        if limit == 0 {
+            break;
+        }
+        if offset >= stretch.count {
+            offset -= stretch.count;
+            continue;
+        }
+        let here = limit.min(stretch.count - offset);
+        match parts.last_mut() {
+            Some(part) if touch(part.to, stretch.from) => {
+                (part.to, part.limit) = (stretch.to, part.limit + here)
+            }
+            Some(part) if touch(stretch.to, part.from) => {
+                (part.from, part.limit) = (stretch.from, part.limit + here)
+            }
+            _ => parts.push(Part { from: stretch.from, to: stretch.to, offset, limit: here }),
+        }
+        (offset, limit) = (0, limit - here);
+    }
+    parts
+}
+
+/// Whether nothing lies between the end of one stretch and the beginning of another.
+fn touch(end: Option<Timestamp>, beginning: Option<Timestamp>) -> bool {
+    let next = end.map(|end| Timestamp::from_millis(end.millis().saturating_add(1)));
+    next.is_some() && next == beginning
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(page: (u32, u64), stretches: &[(i64, i64, u64)]) -> (bool, Vec<(i64, i64, u64, u64)>) {
+        let at = |at| Some(Timestamp::from_millis(at));
+        let stretches: Vec<_> = stretches
+            .iter()
+            .map(|(from, to, count)| Stretch { from: at(*from), to: at(*to), count: *count })
+            .collect();
+        let page = Page::new(page.0, page.1).expect("a page");
+        let (oldest_first, parts) = parts_of(page, &stretches);
+        let ends = |part: &Part| Some((part.from?.millis(), part.to?.millis(), part.offset, part.limit));
+        (oldest_first, parts.iter().map(|part| ends(part).expect("both ends")).collect())
+    }
+
+    #[test]
+    fn stretches_before_a_page_are_skipped_whole() {
+        let days = [(0, 9, 50), (10, 19, 50), (20, 29, 50), (30, 39, 50)];
+        assert_eq!(found((20, 60), &days), (false, vec![(20, 29, 10, 20)]));
+        assert_eq!(found((20, 50), &days), (false, vec![(20, 29, 0, 20)]));
+        assert_eq!(found((20, 120), &days), (true, vec![(10, 19, 10, 20)]));
+    }
+
+    #[test]
+    fn stretches_that_touch_are_read_as_one_and_others_one_by_one() {
+        assert_eq!(found((20, 5), &[(0, 9, 30), (10, 19, 15)]), (false, vec![(0, 19, 5, 20)]));
+        assert_eq!(found((20, 20), &[(0, 9, 30), (10, 19, 25)]), (true, vec![(0, 19, 15, 20)]));
+        let apart = [(0, 9, 2), (20, 29, 2), (40, 49, 2)];
+        assert_eq!(found((5, 0), &apart), (false, vec![(40, 49, 0, 2), (20, 29, 0, 2), (0, 9, 0, 1)]));
+        assert_eq!(found((5, 1), &apart), (true, vec![(0, 9, 0, 2), (20, 29, 0, 2), (40, 49, 0, 1)]));
+    }
+
+    #[test]
+    fn a_stretch_without_ends_touches_none() {
+        let open = Stretch { from: None, to: None, count: 3 };
+        let page = Page::new(10, 0).expect("a page");
+        let part = Part { from: None, to: None, offset: 0, limit: 3 };
+        assert_eq!(parts_of(page, &[open.clone()]), (false, vec![part.clone()]));
+        assert_eq!(parts_of(page, &[open.clone(), open]), (false, vec![part.clone(), part]));
+    }
+}

@@ -1,0 +1,1 @@
+DELETE FROM counters WHERE name LIKE 'payments/%';
