@@ -43,7 +43,7 @@ impl Commit for Recorder {
 const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// One payment in so many is in a currency of its own.
-const RARE: usize = 5_000;
+pub(crate) const RARE: usize = 5_000;
 
 /// A clock that stands where it was set, or goes with the machine's if it was not set.
 #[derive(Default)]

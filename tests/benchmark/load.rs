@@ -141,8 +141,17 @@ pub(crate) fn whole_message(buffer: &[u8]) -> Option<usize> {
     (buffer.len() >= whole).then_some(whole)
 }
 
-/// Reads one answer to its last byte.
+/// Reads one answer, which must be a success.
 async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
+    read_message(stream, buffer).await?;
+    if buffer.get(9..11) == Some(b"20") {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("not a success: {}", String::from_utf8_lossy(buffer))))
+}
+
+/// Reads one answer to its last byte.
+pub(crate) async fn read_message(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     let mut whole = None;
     loop {
@@ -158,10 +167,7 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the gateway closed the connection"));
         }
     }
-    if buffer.get(9..11) == Some(b"20") {
-        return Ok(());
-    }
-    Err(io::Error::other(format!("not a success: {}", String::from_utf8_lossy(buffer))))
+    Ok(())
 }
 
 fn head_length(buffer: &[u8]) -> Option<usize> {

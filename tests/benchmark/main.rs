@@ -12,6 +12,7 @@ mod due;
 mod fairness;
 mod load;
 mod locked;
+mod overload;
 mod pgbench;
 mod process;
 mod report;
@@ -37,6 +38,11 @@ use workload::Caller;
 
 pub(crate) const WITHDRAW: &str = "create withdrawal";
 pub(crate) const STORE_WITHDRAW: &str = "store: withdrawal";
+pub(crate) const GET: &str = "get";
+pub(crate) const MIDDLE_PAGE: &str = "list middle page";
+pub(crate) const MONTH: &str = "list of a month";
+pub(crate) const MONTH_BY_TYPE: &str = "list of a month by type";
+pub(crate) const RARE_CURRENCY: &str = "list by a rare currency";
 pub(crate) const FIRST_PAGE: &str = "list first page";
 pub(crate) const FIRST_PAGE_SMALL: &str = "list first page of a hundred";
 /// A call without a caller, and one that does little but recognise its caller and count the call.
@@ -47,7 +53,7 @@ pub(crate) const PGBENCH_ONE: &str = "pgbench TPC-B, 1 branch";
 pub(crate) const PGBENCH_MANY: &str = "pgbench TPC-B, 128 branches";
 
 /// What is measured unless `QUIPU_BENCH_PARTS` names fewer.
-const PARTS: &str = "core,due,locked,webhooks,fairness,tickets,uploads,viewers";
+const PARTS: &str = "core,due,overload,locked,webhooks,fairness,tickets,uploads,viewers";
 
 /// Where it is measured unless `QUIPU_BENCH_DATABASES` names fewer.
 const DATABASES: &str = "sqlite,postgres";
@@ -85,6 +91,9 @@ async fn main() {
             if is_wanted("core") { measure(database, plan).await } else { Chapter::without_core(database) };
         if is_wanted("due") {
             chapter.rows.extend(due::rates(database, plan).await);
+        }
+        if is_wanted("overload") {
+            chapter.rows.extend(overload::rates(database, plan).await);
         }
         if is_wanted("locked") && database == Database::Postgres {
             chapter.rows.extend(locked::rates(plan).await);
@@ -234,16 +243,16 @@ fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, row
     let operations: [(&'static str, Request); 15] = [
         (HEALTH, caller.get_path("/healthz")),
         (ACCOUNT, caller.get_path(&account)),
-        ("get", caller.get()),
+        (GET, caller.get()),
         (FIRST_PAGE, caller.get_path("/api/v1/payments")),
         (FIRST_PAGE_SMALL, small.get_path("/api/v1/payments")),
-        ("list middle page", caller.get_path(&middle)),
+        (MIDDLE_PAGE, caller.get_path(&middle)),
         ("list deep page", caller.get_path(&deep)),
         ("list by type", caller.get_path("/api/v1/payments?type=withdrawal")),
         ("list by type, middle page", caller.get_path(&middle_of_type)),
-        ("list of a month", caller.get_path(&month)),
-        ("list of a month by type", caller.get_path(&format!("{month}&type=deposit"))),
-        ("list by a rare currency", caller.get_path("/api/v1/payments?currency=UYU")),
+        (MONTH, caller.get_path(&month)),
+        (MONTH_BY_TYPE, caller.get_path(&format!("{month}&type=deposit"))),
+        (RARE_CURRENCY, caller.get_path("/api/v1/payments?currency=UYU")),
         ("balance", caller.get_path("/api/v1/balance?currency=ARS")),
         ("create deposit", caller.create_deposit()),
         (WITHDRAW, caller.create_withdrawal()),

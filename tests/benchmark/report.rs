@@ -5,7 +5,9 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 use quipu_tests::Database;
 
-use crate::{beside::Ratio, deliveries, fairness, locked, support, uploads, viewers, viewers::Watching};
+use crate::{
+    beside::Ratio, deliveries, fairness, locked, overload, support, uploads, viewers, viewers::Watching,
+};
 
 /// One measurement.
 pub(crate) struct Row {
@@ -70,6 +72,35 @@ impl Chapter {
                 100.0 * self.rate(deliveries::HEARD, 128) / alone,
                 100.0 * self.rate(deliveries::DRAIN, 0) / alone,
                 self.peak_delivering,
+            );
+        }
+        let capacity = self.rate(overload::CAPACITY, 128);
+        if capacity.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: with {:.1} times as many creations asked for as 128 connections get, over {} connections, {:.0} % of \
+                 what those get is accepted, 99 of 100 within {:.0} ms.",
+                self.database,
+                self.rate(overload::ASKED, overload::CONNECTIONS) / capacity,
+                overload::CONNECTIONS,
+                100.0 * self.rate(overload::ACCEPTED, overload::CONNECTIONS) / capacity,
+                self.quantile_milliseconds(overload::ACCEPTED, overload::CONNECTIONS, 0.99),
+            );
+        }
+        let first = self.median_milliseconds(super::FIRST_PAGE);
+        if first.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: a first page is answered at {:.2} times the rate of a get; a page in the middle takes {:.1} times as long as \
+                 a first one, a month {:.1} times, a month by type {:.1} times, a currency that one payment in {} has {:.1} times \
+                 (one caller).",
+                self.database,
+                self.rate(super::FIRST_PAGE, 1) / self.rate(super::GET, 1),
+                self.median_milliseconds(super::MIDDLE_PAGE) / first,
+                self.median_milliseconds(super::MONTH) / first,
+                self.median_milliseconds(super::MONTH_BY_TYPE) / first,
+                crate::ceiling::RARE,
+                self.median_milliseconds(super::RARE_CURRENCY) / first,
             );
         }
         let usual = self.quantile_milliseconds(locked::USUAL, locked::OTHERS, 0.99);

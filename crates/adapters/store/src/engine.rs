@@ -8,7 +8,7 @@ use quipu_kernel::MerchantId;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
     runtime::Handle,
-    sync::{Semaphore, mpsc, oneshot},
+    sync::{Semaphore, oneshot},
     time::{Instant, timeout, timeout_at},
 };
 
@@ -16,7 +16,7 @@ use crate::{
     checkpoint,
     commit::{
         aside::Asides,
-        lane::{self, Work},
+        lane::{self, Lane, Work},
         small_writes::{SmallWrite, Tried},
         standing::Standing,
     },
@@ -32,9 +32,6 @@ use crate::{
     settings::{StoreSettings, Times},
 };
 
-/// How much may wait in the queue of a lane.
-const QUEUE: usize = 4096;
-
 /// How often it is asked whether the database still answers while it works on something long.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -46,9 +43,9 @@ pub(crate) struct Engine {
 
 enum Kind {
     /// One thread that writes, and some that read.
-    Sqlite { writer: mpsc::Sender<Work>, readers: Readers, file: Arc<DatabaseFile> },
+    Sqlite { writer: Lane, readers: Readers, file: Arc<DatabaseFile> },
     /// A few lanes that commit, and tasks for everything else, as many at once as there are connections.
-    Postgres { lanes: Vec<mpsc::Sender<Work>>, server: Box<Server> },
+    Postgres { lanes: Vec<Lane>, server: Box<Server> },
 }
 
 impl Engine {
@@ -63,10 +60,10 @@ impl Engine {
         let unopened = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
         let file = Arc::new(DatabaseFile::open(path).map_err(|fault| unopened(&fault))?);
         let origin = Origin::Sqlite(Arc::clone(&file), times);
-        let (writer, queue) = mpsc::channel(QUEUE);
+        let (writer, changes) = Lane::new();
         let after_turn = checkpoint::start(Arc::clone(&file)).map_err(|error| unopened(&error))?;
         let asides = Asides::new(None, Arc::clone(hub));
-        let lane = lane::serve(queue, origin.clone(), Arc::clone(hub), asides, after_turn);
+        let lane = lane::serve(changes, origin.clone(), Arc::clone(hub), asides, after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         let writing = std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane));
@@ -84,9 +81,9 @@ impl Engine {
         let server = Box::new(Server::new(settings, runtime)?);
         hub.join_others(server.listening(), server.hints().clone(), runtime);
         let start = |_| {
-            let (lane, queue) = mpsc::channel(QUEUE);
+            let (lane, changes) = Lane::new();
             let asides = Asides::new(Some((server.asides.clone(), runtime.clone())), Arc::clone(hub));
-            runtime.spawn(lane::serve(queue, server.lanes.clone(), Arc::clone(hub), asides, || {}));
+            runtime.spawn(lane::serve(changes, server.lanes.clone(), Arc::clone(hub), asides, || {}));
             lane
         };
         let lanes = (0..settings.lanes.max(1)).map(start).collect();
@@ -99,7 +96,7 @@ impl Engine {
     }
 
     /// The lane of a merchant; all changes of one merchant go through one, so that lanes do not wait for each other.
-    pub(crate) fn lane(&self, merchant: MerchantId) -> &mpsc::Sender<Work> {
+    pub(crate) fn lane(&self, merchant: MerchantId) -> &Lane {
         match &self.kind {
             Kind::Sqlite { writer, .. } => writer,
             Kind::Postgres { lanes, .. } => {
@@ -206,7 +203,7 @@ impl Engine {
                         }
                     })
                 });
-                writer.try_send(Work::SmallWrite(write)).map_err(|_| Fault::Overloaded)?;
+                writer.put(Work::SmallWrite(write))?;
             }
             Kind::Postgres { server, .. } => server.write(query, begun, reply)?,
         }
@@ -231,11 +228,7 @@ impl Engine {
             Kind::Postgres { lanes, .. } => lanes.as_slice(),
         };
         for lane in lanes {
-            let (done, closed) = oneshot::channel();
-            // An error means that the lane has stopped already, which is what is wanted.
-            if lane.send(Work::Close(done)).await.is_ok() {
-                let _stopped = closed.await;
-            }
+            lane.close().await;
         }
     }
 }

@@ -15,10 +15,7 @@ use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::Payment;
-use tokio::{
-    runtime::Handle,
-    sync::{mpsc::error::TrySendError, oneshot},
-};
+use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     cache::Cache,
@@ -138,11 +135,12 @@ impl Commit for Store {
         let job = Job::new(changes, not_before, reply);
         let job = job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?;
         let job = Box::new(job.within(Arc::clone(&standing)));
-        lane.try_send(Work::Change(job)).map_err(|error| match error {
-            TrySendError::Full(_) => StoreUnavailable::Overloaded,
-            TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),
-        })?;
+        lane.put(Work::Change(job))?;
         standing.outcome(outcome, times).await
+    }
+
+    fn is_pressed(&self, tenant: Tenant) -> bool {
+        self.inner.engine.lane(tenant.merchant()).is_pressed()
     }
 }
 

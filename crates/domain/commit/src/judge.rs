@@ -1,9 +1,6 @@
 //! The decision about each change of a batch: a pure function over the state so far.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-};
+use std::collections::{BTreeMap, HashMap};
 
 use quipu_kernel::{Currency, Tenant};
 use quipu_ledger::{Balance, PostingError};
@@ -16,7 +13,7 @@ use crate::{
     ports::Refusal,
     record::Expect,
     state::{AggregateKey, KnownAnswer, KnownBalance, State},
-    tally::Tally,
+    tally::{CounterKey, Tally},
 };
 
 /// What became of a change: accepted, perhaps with an answer that was kept, or refused.
@@ -56,7 +53,7 @@ pub struct Writes {
     /// For each aggregate the last change that saves it, and the place of the save.
     pub saves: HashMap<AggregateKey, (Put, usize, usize)>,
     /// By how much each counter changes.
-    pub tallies: BTreeMap<(Tenant, Cow<'static, str>, [Cow<'static, str>; 4]), i64>,
+    pub tallies: BTreeMap<CounterKey, i64>,
     /// The balances that changed, as they end.
     pub balances: Vec<(Tenant, Currency, KnownBalance)>,
 }

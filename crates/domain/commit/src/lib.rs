@@ -23,5 +23,5 @@ pub use news::{Heard, Listener, News, NewsDesk};
 pub use ports::{Commit, CommitError, Refusal, WorkQueue};
 pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, Wanted};
-pub use tally::Tally;
+pub use tally::{CounterKey, Tally};
 pub use work::{Claimed, Queue, QueueState, Work, WorkChange};

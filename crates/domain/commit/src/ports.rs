@@ -1,7 +1,7 @@
 //! What a store gives to whoever changes something.
 
 use async_trait::async_trait;
-use quipu_kernel::Timestamp;
+use quipu_kernel::{Tenant, Timestamp};
 use quipu_ledger::PostingError;
 use quipu_merchants::StoreUnavailable;
 
@@ -66,6 +66,12 @@ pub trait Commit: Send + Sync {
     /// nonce, idempotency key, revisions, names, balances as they will be and as they are foreseen.
     /// Dropping the returned future does not undo anything.
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
+
+    /// Whether so many changes wait before those of this tenant that a new one had better be refused before anybody works for
+    /// it. Only a store with a queue can say so.
+    fn is_pressed(&self, _tenant: Tenant) -> bool {
+        false
+    }
 }
 
 /// Work that waits, over all tenants.

@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use quipu_kernel::Tenant;
+
+/// Which counter: whose, its name and its keys.
+pub type CounterKey = (Tenant, Cow<'static, str>, [Cow<'static, str>; 4]);
+
 /// Moves one counter of a tenant. A counter is found by its name and up to four keys, the rest being empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tally {

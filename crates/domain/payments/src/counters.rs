@@ -46,6 +46,6 @@ mod tests {
         for other in [COUNTER, "payments/", "tickets/2026-01-31", "payments2026-01-31"] {
             assert_eq!(day_of_counter(other), None, "{other}");
         }
-        assert!(counter_of_day(day) > COUNTER.to_owned() && counter_of_day(day) < counter_of_day(day.next()));
+        assert!(counter_of_day(day).as_str() > COUNTER && counter_of_day(day) < counter_of_day(day.next()));
     }
 }

@@ -90,6 +90,11 @@ impl CreatePayment {
         self
     }
 
+    /// Whether a creation had better be refused at once ([`Commit::is_pressed`]), before its request is read.
+    pub fn is_pressed(&self, tenant: Tenant) -> bool {
+        self.commit.is_pressed(tenant)
+    }
+
     pub(crate) fn rails(&self) -> &Rails {
         &self.decider.rails
     }

@@ -1,6 +1,9 @@
 //! Payments and balances in the reference store.
 
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 use quipu_commit::{Aggregate, Audience, Changes, Commit, CommitError, Committed, IdempotencyKey, Memory};
@@ -18,12 +21,18 @@ pub(crate) struct FakeBooks {
     memory: Memory,
     /// What every read of a balance answers, if anything.
     pub(crate) ledger_failure: Mutex<Option<LedgerUnavailable>>,
+    /// Whether creations had better be refused.
+    pub(crate) pressed: AtomicBool,
 }
 
 #[async_trait]
 impl Commit for FakeBooks {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
         self.memory.commit(changes).await
+    }
+
+    fn is_pressed(&self, _: Tenant) -> bool {
+        self.pressed.load(Ordering::Relaxed)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rate limits at the edge.
 
+use std::sync::atomic::Ordering;
+
 use actix_web::{App, test};
 use quipu_http::configure;
 use quipu_kernel::{Environment, Tenant};
@@ -40,6 +42,25 @@ async fn creation_and_everything_else_have_budgets_of_their_own() {
 
     assert_eq!(balance().await.status, 200);
     assert_eq!(balance().await.code(), (429, "RATE_LIMITED"));
+}
+
+#[actix_web::test]
+async fn a_creation_under_pressure_is_counted_and_refused_before_it_is_read() {
+    let world = World::new();
+    let key = limited_key(&world).await;
+    world.books.pressed.store(true, Ordering::Relaxed);
+    let unreadable = request("POST", "/api/v1/payments").insert_header(("X-API-Key", key.as_str()));
+    let refused = world.send(unreadable.set_payload("{")).await;
+    assert_eq!(refused.code(), (503, "OVERLOADED"));
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(refused.header("x-ratelimit-remaining"), Some("1"));
+    let stranger = request("POST", "/api/v1/payments").insert_header(("X-API-Key", "qp_test_sk_guess"));
+    assert_eq!(world.send(stranger).await.code(), (401, "API_KEY_INVALID"));
+    let balance = request("GET", "/api/v1/balance").insert_header(("X-API-Key", key.as_str()));
+    assert_eq!(world.send(balance).await.status, 200);
+
+    world.books.pressed.store(false, Ordering::Relaxed);
+    assert_eq!(world.deposit(&key, "r-1").await.status, 200);
 }
 
 #[actix_web::test]

@@ -1,9 +1,20 @@
 //! A lane: one queue, one connection, and whoever takes from the one and writes through the other.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use futures_util::FutureExt as _;
-use tokio::sync::{mpsc, oneshot};
+use quipu_merchants::StoreUnavailable;
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot,
+};
 
 use super::{
     aside::Asides,
@@ -19,6 +30,12 @@ use crate::{
 /// How many changes are committed together at most.
 const BATCH: usize = 512;
 
+/// How much may wait in the queue of a lane.
+const QUEUE: usize = 4096;
+
+/// How long a change may have to wait for its turn before newcomers had better be refused.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// What a lane is asked to do.
 pub(crate) enum Work {
     /// A change, to be committed together with others that wait.
@@ -29,11 +46,58 @@ pub(crate) enum Work {
     Close(oneshot::Sender<()>),
 }
 
+/// The end of a lane to which changes come.
+pub(crate) struct Lane {
+    queue: mpsc::Sender<Work>,
+    last_turn: Arc<AtomicU64>,
+}
+
+/// The end from which they are taken.
+pub(crate) struct Waiting {
+    queue: mpsc::Receiver<Work>,
+    /// How long the last turn took, in microseconds.
+    last_turn: Arc<AtomicU64>,
+}
+
+impl Lane {
+    /// Both ends of a new lane.
+    pub(crate) fn new() -> (Self, Waiting) {
+        let (sender, queue) = mpsc::channel(QUEUE);
+        let last_turn = Arc::<AtomicU64>::default();
+        (Self { queue: sender, last_turn: Arc::clone(&last_turn) }, Waiting { queue, last_turn })
+    }
+
+    /// Puts work at the end of the queue, if there is room.
+    pub(crate) fn put(&self, work: Work) -> Result<(), StoreUnavailable> {
+        self.queue.try_send(work).map_err(|error| match error {
+            TrySendError::Full(_) => StoreUnavailable::Overloaded,
+            TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),
+        })
+    }
+
+    /// Whether what comes now would wait for long: for as many turns as the queue fills, each as long as the last one. What goes
+    /// with the next turn is never too much.
+    pub(crate) fn is_pressed(&self) -> bool {
+        let turns = (self.queue.max_capacity() - self.queue.capacity()) / BATCH;
+        let turn = Duration::from_micros(self.last_turn.load(Ordering::Relaxed));
+        turn.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX)) > PATIENCE
+    }
+
+    /// Finishes what waits. Nothing more is taken afterwards.
+    pub(crate) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        // An error means that the lane has stopped already, which is what is wanted.
+        if self.queue.send(Work::Close(done)).await.is_ok() {
+            let _stopped = closed.await;
+        }
+    }
+}
+
 /// Serves a queue until it is told to stop or everybody who could ask has gone. There is no timer: a single change
 /// is committed at once, and a batch grows only while the one before it is on its way to the disk. `after_turn` is
 /// called behind every turn.
 pub(crate) async fn serve(
-    mut queue: mpsc::Receiver<Work>,
+    Waiting { mut queue, last_turn }: Waiting,
     origin: Origin,
     hub: Arc<Hub>,
     mut asides: Asides,
@@ -55,10 +119,12 @@ pub(crate) async fn serve(
                 }
             }
         }
+        let begun = Instant::now();
         commit(&mut custody, &origin, jobs, &mut asides, &hub).await;
         if !writes.is_empty() {
             guarded(small_writes::settle(&mut custody, &origin, writes)).await;
         }
+        last_turn.store(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         if let Some(done) = closing {
             drop(custody);
             asides.close().await;
@@ -89,4 +155,45 @@ async fn commit(custody: &mut Custody, origin: &Origin, jobs: Vec<Job>, asides: 
 async fn guarded<T>(work: impl Future<Output = T>) -> Option<T> {
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     outcome.inspect_err(|_| tracing::error!("work in a lane panicked")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing() -> Work {
+        Work::SmallWrite(Box::new(|_| Box::pin(async { small_writes::Tried::Undone })))
+    }
+
+    #[test]
+    fn a_lane_is_pressed_if_its_queue_takes_too_many_turns() {
+        let (lane, waiting) = Lane::new();
+        let turn_of = |millis: u64| waiting.last_turn.store(millis * 1_000, Ordering::Relaxed);
+        turn_of(10_000);
+        for _ in 1..BATCH {
+            lane.put(nothing()).expect("room");
+            assert!(!lane.is_pressed(), "what goes with the next turn is never too much");
+        }
+        lane.put(nothing()).expect("room");
+        assert!(lane.is_pressed());
+        turn_of(100);
+        assert!(!lane.is_pressed());
+        for _ in 0..BATCH {
+            lane.put(nothing()).expect("room");
+        }
+        assert!(lane.is_pressed());
+        turn_of(50);
+        assert!(!lane.is_pressed());
+    }
+
+    #[test]
+    fn a_full_lane_refuses_and_a_closed_one_says_so() {
+        let (lane, waiting) = Lane::new();
+        for _ in 0..QUEUE {
+            lane.put(nothing()).expect("room");
+        }
+        assert!(matches!(lane.put(nothing()), Err(StoreUnavailable::Overloaded)));
+        drop(waiting);
+        assert!(matches!(lane.put(nothing()), Err(StoreUnavailable::Unavailable(_))));
+    }
 }

@@ -49,10 +49,10 @@ fn parts<'s>(mut offset: u64, mut limit: u64, stretches: impl Iterator<Item = &'
         let here = limit.min(stretch.count - offset);
         match parts.last_mut() {
             Some(part) if touch(part.to, stretch.from) => {
-                (part.to, part.limit) = (stretch.to, part.limit + here)
+                (part.to, part.limit) = (stretch.to, part.limit + here);
             }
             Some(part) if touch(stretch.to, part.from) => {
-                (part.from, part.limit) = (stretch.from, part.limit + here)
+                (part.from, part.limit) = (stretch.from, part.limit + here);
             }
             _ => parts.push(Part { from: stretch.from, to: stretch.to, offset, limit: here }),
         }
@@ -105,7 +105,7 @@ mod tests {
         let open = Stretch { from: None, to: None, count: 3 };
         let page = Page::new(10, 0).expect("a page");
         let part = Part { from: None, to: None, offset: 0, limit: 3 };
-        assert_eq!(parts_of(page, &[open.clone()]), (false, vec![part.clone()]));
+        assert_eq!(parts_of(page, std::slice::from_ref(&open)), (false, vec![part.clone()]));
         assert_eq!(parts_of(page, &[open.clone(), open]), (false, vec![part.clone(), part]));
     }
 }

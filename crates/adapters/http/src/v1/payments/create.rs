@@ -12,11 +12,15 @@ use crate::{
     body::{self, Intake},
     call::{Call, Outcome},
     caller::{Caller, Signed},
+    error::ApiError,
     kept_answer::{self, WrittenRefusal},
     pages::links::with_page,
 };
 
 pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
+    if call.state.services.create.is_pressed(caller.tenant()) {
+        return Err(ApiError::Overloaded);
+    }
     let body = call.body().await?;
     create(call, caller, &body, None).await
 }

@@ -1,0 +1,151 @@
+//! What becomes of creations when three times as many are asked for as can be had.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use hdrhistogram::Histogram;
+use quipu_tests::{Database, Setup};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinSet, time::sleep_until};
+
+use crate::{
+    Plan, caller_of,
+    load::{self, Pressure, Request, microseconds, read_message},
+    report::Row,
+};
+
+pub(crate) const CAPACITY: &str = "create deposit, capacity";
+pub(crate) const ASKED: &str = "create deposit, three times as many asked for: asked";
+pub(crate) const ACCEPTED: &str = "create deposit, three times as many asked for: accepted";
+
+const TIMES: f64 = 3.0;
+/// Enough that a call which waits holds no other up.
+pub(crate) const CONNECTIONS: usize = 8_000;
+
+/// What is had at 128 connections, and beyond.
+pub(crate) async fn rates(database: Database, plan: Plan) -> Vec<Row> {
+    let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let caller = caller_of(&gateway.merchant().await).await;
+    let address = crate::address_of(&gateway);
+    let pressure = Pressure { connections: 128, time: plan.time };
+    let capacity = load::press(address, pressure, caller.create_deposit()).expect("created");
+    let asked = capacity.per_second * TIMES;
+    let flood = Flood { per_second: asked, time: plan.time };
+    let outcome = flood.let_loose(address, caller.create_deposit()).expect("answered");
+    eprintln!(
+        "capacity {:.0}/s, asked {:.0}/s, accepted {:.0}/s, p99 {} ms",
+        capacity.per_second,
+        outcome.asked,
+        outcome.accepted,
+        outcome.latency.value_at_quantile(0.99) / 1_000
+    );
+    gateway.check();
+    let row = |operation, per_second, latency| Row {
+        operation,
+        callers: CONNECTIONS,
+        per_second,
+        latency,
+        cost: None,
+    };
+    vec![
+        Row { callers: 128, ..row(CAPACITY, capacity.per_second, capacity.latency) },
+        row(ASKED, outcome.asked, microseconds()),
+        row(ACCEPTED, outcome.accepted, outcome.latency),
+    ]
+}
+
+/// So many calls a second, whatever becomes of them.
+#[derive(Clone, Copy)]
+struct Flood {
+    per_second: f64,
+    time: Duration,
+}
+
+/// What came of a flood: how many were asked for and accepted a second, and how long those took that were accepted.
+struct Outcome {
+    asked: f64,
+    accepted: f64,
+    latency: Histogram<u64>,
+}
+
+/// What one connection saw.
+struct Seen {
+    asked: u32,
+    latency: Histogram<u64>,
+}
+
+impl Flood {
+    fn let_loose(self, address: SocketAddr, request: Request) -> io::Result<Outcome> {
+        let flooding = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(self.on_this_thread(address, request))
+        });
+        flooding.join().expect("the load generator does not panic")
+    }
+
+    async fn on_this_thread(self, address: SocketAddr, request: Request) -> io::Result<Outcome> {
+        let (begin, turns) = (Instant::now(), Arc::new(AtomicU32::new(0)));
+        let mut callers = JoinSet::new();
+        for _ in 0..CONNECTIONS {
+            callers.spawn(self.call(address, begin, Arc::clone(&turns), Arc::clone(&request)));
+        }
+        let mut outcome = Outcome { asked: 0.0, accepted: 0.0, latency: microseconds() };
+        while let Some(seen) = callers.join_next().await {
+            let seen = seen.map_err(io::Error::other)??;
+            outcome.asked += f64::from(seen.asked) / self.time.as_secs_f64();
+            outcome.latency.add(seen.latency).map_err(io::Error::other)?;
+        }
+        let accepted = u32::try_from(outcome.latency.len()).map_err(io::Error::other)?;
+        outcome.accepted = f64::from(accepted) / self.time.as_secs_f64();
+        Ok(outcome)
+    }
+
+    /// Takes turn after turn, each of which has its time. The first fifth of the time warms up and is not counted.
+    async fn call(
+        self,
+        address: SocketAddr,
+        begin: Instant,
+        turns: Arc<AtomicU32>,
+        request: Request,
+    ) -> io::Result<Seen> {
+        let counted_from = begin + self.time / 5;
+        let end = counted_from + self.time;
+        let mut stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let mut seen = Seen { asked: 0, latency: microseconds() };
+        let (mut outgoing, mut incoming) = (Vec::with_capacity(2_048), Vec::with_capacity(4_096));
+        loop {
+            let turn = turns.fetch_add(1, Ordering::Relaxed);
+            let due = begin + Duration::from_secs_f64(f64::from(turn) / self.per_second);
+            if due > Instant::now() {
+                sleep_until(due.into()).await;
+            }
+            let sent = Instant::now();
+            if sent >= end {
+                return Ok(seen);
+            }
+            outgoing.clear();
+            request(&mut outgoing);
+            stream.write_all(&outgoing).await?;
+            read_message(&mut stream, &mut incoming).await?;
+            if sent < counted_from {
+                continue;
+            }
+            seen.asked += 1;
+            match incoming.get(9..12) {
+                Some(b"200") => {
+                    let elapsed = u64::try_from(sent.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    seen.latency.saturating_record(elapsed.max(1));
+                }
+                Some(b"503") => {}
+                _ => return Err(io::Error::other(format!("{}", String::from_utf8_lossy(&incoming)))),
+            }
+        }
+    }
+}
