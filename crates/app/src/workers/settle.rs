@@ -21,9 +21,9 @@ const _: () = assert!(
 );
 
 /// Payments claimed in one commit.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 /// Payments attended to at once. They are many, because what they commit at the same time shares one flush to disk.
-const AT_ONCE: usize = 1_024;
+const AT_ONCE: usize = 2_048;
 /// How long to sleep if nothing wakes the worker: what another node committed makes no sound here.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// How long to wait where something is due that somebody else has claimed.

@@ -39,7 +39,8 @@ pub(super) async fn stretches(
     }
     if filter.created_from.is_none() && filter.created_to.is_none() {
         let (matching, passed) = of_counters(conn, tenant, filter).await?;
-        if page.offset() <= DEEP && passed <= matching.saturating_mul(SPARSE) {
+        let is_near = page.offset() <= DEEP && passed <= matching.saturating_mul(SPARSE);
+        if is_near || matching == 0 {
             return Ok(all(matching));
         }
     }
