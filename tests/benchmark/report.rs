@@ -74,35 +74,8 @@ impl Chapter {
                 self.peak_delivering,
             );
         }
-        let capacity = self.rate(overload::CAPACITY, 128);
-        if capacity.is_finite() {
-            let _ = writeln!(
-                text,
-                "- {}: with {:.1} times as many creations asked for as 128 connections get, over {} connections, {:.0} % of \
-                 what those get is accepted, 99 of 100 within {:.0} ms.",
-                self.database,
-                self.rate(overload::ASKED, overload::CONNECTIONS) / capacity,
-                overload::CONNECTIONS,
-                100.0 * self.rate(overload::ACCEPTED, overload::CONNECTIONS) / capacity,
-                self.quantile_milliseconds(overload::ACCEPTED, overload::CONNECTIONS, 0.99),
-            );
-        }
-        let first = self.median_milliseconds(super::FIRST_PAGE);
-        if first.is_finite() {
-            let _ = writeln!(
-                text,
-                "- {}: a first page is answered at {:.2} times the rate of a get; a page in the middle takes {:.1} times as long as \
-                 a first one, a month {:.1} times, a month by type {:.1} times, a currency that one payment in {} has {:.1} times \
-                 (one caller).",
-                self.database,
-                self.rate(super::FIRST_PAGE, 1) / self.rate(super::GET, 1),
-                self.median_milliseconds(super::MIDDLE_PAGE) / first,
-                self.median_milliseconds(super::MONTH) / first,
-                self.median_milliseconds(super::MONTH_BY_TYPE) / first,
-                crate::ceiling::RARE,
-                self.median_milliseconds(super::RARE_CURRENCY) / first,
-            );
-        }
+        self.write_refusals(text);
+        self.write_lists(text);
         let usual = self.quantile_milliseconds(locked::USUAL, locked::OTHERS, 0.99);
         if usual.is_finite() {
             let _ = writeln!(
@@ -155,6 +128,43 @@ impl Chapter {
                 self.median_milliseconds(support::SEARCH_COMMON) / unfiltered,
                 self.median_milliseconds(support::SEARCH_OLD) / unfiltered,
                 self.median_milliseconds(support::SEARCH_RARE) / unfiltered,
+            );
+        }
+    }
+
+    /// What becomes of more creations than there can be.
+    fn write_refusals(&self, text: &mut String) {
+        let capacity = self.rate(overload::CAPACITY, 128);
+        if capacity.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: with {:.1} times as many creations asked for as 128 connections get, over {} connections, {:.0} % of \
+                 what those get is accepted, 99 of 100 within {:.0} ms.",
+                self.database,
+                self.rate(overload::ASKED, overload::CONNECTIONS) / capacity,
+                overload::CONNECTIONS,
+                100.0 * self.rate(overload::ACCEPTED, overload::CONNECTIONS) / capacity,
+                self.quantile_milliseconds(overload::ACCEPTED, overload::CONNECTIONS, 0.99),
+            );
+        }
+    }
+
+    /// What pages cost, measured by the first one.
+    fn write_lists(&self, text: &mut String) {
+        let first = self.median_milliseconds(super::FIRST_PAGE);
+        if first.is_finite() {
+            let _ = writeln!(
+                text,
+                "- {}: a first page is answered at {:.2} times the rate of a get; a page in the middle takes {:.1} times as long as \
+                 a first one, a month {:.1} times, a month by type {:.1} times, a currency that one payment in {} has {:.1} times \
+                 (one caller).",
+                self.database,
+                self.rate(super::FIRST_PAGE, 1) / self.rate(super::GET, 1),
+                self.median_milliseconds(super::MIDDLE_PAGE) / first,
+                self.median_milliseconds(super::MONTH) / first,
+                self.median_milliseconds(super::MONTH_BY_TYPE) / first,
+                crate::ceiling::RARE,
+                self.median_milliseconds(super::RARE_CURRENCY) / first,
             );
         }
     }

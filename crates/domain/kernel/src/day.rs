@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use time::{Date, Duration, format_description::well_known::Iso8601};
-
 use crate::Timestamp;
 
 const MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -24,8 +22,7 @@ impl Day {
 
     /// Reads an ISO 8601 date.
     pub fn parse(text: &str) -> Option<Self> {
-        let date = Date::parse(text, &Iso8601::DATE).ok()?;
-        Some(Self((date - Self::EPOCH).whole_days()))
+        Timestamp::parse_date(text).map(Self::of)
     }
 
     /// The first instant of the day.
@@ -38,17 +35,12 @@ impl Day {
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
-
-    const EPOCH: Date = match Date::from_ordinal_date(1970, 1) {
-        Ok(date) => date,
-        Err(_) => unreachable!(),
-    };
 }
 
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let date = Self::EPOCH.checked_add(Duration::days(self.0)).unwrap_or(Date::MAX);
-        write!(f, "{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day())
+        let instant = self.start().to_string();
+        f.write_str(instant.split_once('T').map_or(&instant, |(date, _)| date))
     }
 }
 

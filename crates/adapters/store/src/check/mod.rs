@@ -100,16 +100,15 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
 
 /// A statement in the words of its database. What is no JSON, or no number, is none here and an error nowhere.
 fn dialect(conn: &Connection, statement: &str) -> String {
-    let words = match conn {
-        Connection::Sqlite(_) => [
-            ("instr(", "instr("),
+    let words: &[(&str, &str)] = match conn {
+        Connection::Sqlite(_) => &[
             ("DATE_OF(created_at)", "date(created_at / 1000, 'unixepoch')"),
             (
                 "AMOUNT_OF(after)",
                 "CASE WHEN json_valid(after) THEN CAST(json_extract(after, '$.amount') AS INTEGER) END",
             ),
         ],
-        Connection::Postgres(_) => [
+        Connection::Postgres(_) => &[
             ("instr(", "strpos("),
             (
                 "DATE_OF(created_at)",

@@ -19,9 +19,13 @@ on_every_store! {
 }
 
 mod databases {
-    use super::{a_tampered_day_is_named, days_are_counted_for_what_was_there};
+    use super::{
+        a_page_asks_for_days_where_they_help, a_tampered_day_is_named, days_are_counted_for_what_was_there,
+    };
 
-    crate::fixture::on_both_databases! { a_tampered_day_is_named, days_are_counted_for_what_was_there }
+    crate::fixture::on_both_databases! {
+        a_page_asks_for_days_where_they_help, a_tampered_day_is_named, days_are_counted_for_what_was_there
+    }
 }
 
 #[test]
@@ -120,6 +124,24 @@ async fn a_cut_through_days_is_exact(fixture: Fixture) {
         expected.reverse();
         let found: Vec<_> = found.iter().map(|payment| payment.terms().created_at).collect();
         assert_eq!((found, total), (expected.clone(), expected.len() as u64), "{filter:?}");
+    }
+}
+
+/// Without counters of days, what asks for them finds nothing, and what does not finds everything.
+async fn a_page_asks_for_days_where_they_help(fixture: Fixture) {
+    let store = fixture.any().await;
+    let all = history(&store, &mut Numbers(7)).await.len() as u64;
+    fixture.sql("DELETE FROM counters WHERE name LIKE 'payments/%'").await.expect("forgotten");
+    let plain = PaymentFilter::default;
+    let of_type = PaymentFilter { kind: Some(PaymentType::DepositPp), ..plain() };
+    let rare = PaymentFilter { currency: Some(Currency::UYU), ..plain() };
+    let since = PaymentFilter { created_from: Some(after(0)), ..plain() };
+    let near = [(plain(), 0, all), (plain(), 1_000, all), (of_type.clone(), 0, 500)];
+    let by_days = [(plain(), 1_001, 0), (of_type, 1_001, 0), (rare, 0, 0), (since, 0, 0)];
+    for (filter, offset, expected) in near.into_iter().chain(by_days) {
+        let page = Page::new(20, offset).expect("a page");
+        let (_, total) = store.payments(tenant(1), &filter, page).await.expect("read");
+        assert_eq!(total, expected, "{filter:?} from {offset}");
     }
 }
 
