@@ -8,7 +8,11 @@ use diesel::{
 use quipu_kernel::{Day, Page, Tenant, Timestamp};
 use quipu_payments::{COUNTER, PaymentFilter, counter_of_day, day_of_counter};
 
-use super::{narrow::narrowed, stretch::Stretch};
+use super::{
+    classes::{self, are_filtered},
+    narrow::narrowed,
+    stretch::{NEAR, Stretch},
+};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -18,14 +22,10 @@ use crate::{
 /// Further down than this, the days that a page does not touch are skipped by their counters.
 pub(super) const DEEP: u64 = 1_000;
 
-/// Where fewer than one of so many match, the days without any are skipped by their counters.
-const SPARSE: u64 = 20;
-
 /// The tenant's payments that match, by stretches of time from the oldest to the newest.
 ///
 /// Every commit keeps two kinds of counters, by status, type, method and currency: one of all payments and one for each day.
-/// A page near the end of the list needs the first kind only; days tell of what is filtered by time, of a page far down, and
-/// of payments that stand far apart. Only the days that a filter cuts through are counted in an index, and so is what is
+/// A page near the end of the list needs the first kind only; days tell of what is filtered by time and of a page far down. Only the days that a filter cuts through are counted in an index, and so is what is
 /// filtered by reference or customer.
 pub(super) async fn stretches(
     conn: &mut Connection,
@@ -38,9 +38,9 @@ pub(super) async fn stretches(
         return Ok(all(by_index(conn, tenant, filter).await?));
     }
     if filter.created_from.is_none() && filter.created_to.is_none() {
-        let (matching, passed) = of_counters(conn, tenant, filter).await?;
-        let is_near = page.offset() <= DEEP && passed <= matching.saturating_mul(SPARSE);
-        if is_near || matching == 0 {
+        let matching = of_counters(conn, tenant, filter).await?;
+        let near = if are_filtered(filter) { NEAR } else { DEEP };
+        if page.offset() <= near || page.offset() >= matching {
             return Ok(all(matching));
         }
     }
@@ -61,34 +61,17 @@ pub(super) async fn stretches(
 }
 
 async fn by_index(conn: &mut Connection, tenant: Tenant, filter: &PaymentFilter) -> Result<u64, Fault> {
+    if are_filtered(filter) {
+        return classes::count(conn, tenant, filter).await;
+    }
     let counted = first!(conn, i64, narrowed!(payments::table.count().into_boxed(), tenant, filter));
     natural(counted?.unwrap_or(0))
 }
 
-/// How many match, and how many there are to look through for them: those of the status, which has an index.
-async fn of_counters(
-    conn: &mut Connection,
-    tenant: Tenant,
-    filter: &PaymentFilter,
-) -> Result<(u64, u64), Fault> {
-    let query = counters::table
-        .filter(counters::merchant_id.eq(tenant.merchant().0))
-        .filter(counters::environment.eq(tenant.environment().as_str()))
-        .filter(counters::name.eq(COUNTER))
-        .select((counters::key1, counters::key2, counters::key3, counters::key4, counters::count));
-    let rows: Vec<(String, String, String, String, i64)> =
-        load!(conn, (String, String, String, String, i64), query)?;
-    let (mut matching, mut passed) = (0, 0);
-    for (status, kind, method, currency, count) in rows {
-        if filter.status.is_none_or(|wanted| wanted.as_str() == status) {
-            passed += count;
-            let matches = filter.kind.is_none_or(|wanted| wanted.as_str() == kind)
-                && filter.method.is_none_or(|wanted| wanted.as_str() == method)
-                && filter.currency.is_none_or(|wanted| wanted.as_str() == currency);
-            matching += if matches { count } else { 0 };
-        }
-    }
-    Ok((natural(matching)?, natural(passed)?))
+/// How many match, whenever they were made.
+async fn of_counters(conn: &mut Connection, tenant: Tenant, filter: &PaymentFilter) -> Result<u64, Fault> {
+    let counts = by_name(conn, tenant, filter, COUNTER, COUNTER).await?;
+    Ok(counts.iter().map(|(_, count)| count).sum())
 }
 
 /// The days on which payments that match were made, from the oldest to the newest, each whole.
@@ -100,12 +83,28 @@ async fn of_days(
     let name = |at: Option<Timestamp>, without| counter_of_day(at.map_or(without, Day::of));
     let first = name(filter.created_from, Day::of(Timestamp::from_millis(0)));
     let last = name(filter.created_to, Day::LAST);
+    let counts = by_name(conn, tenant, filter, &first, &last).await?;
+    let days = counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| {
+        let day = day_of_counter(&name).ok_or_else(|| Fault::Corrupt(format!("a counter named {name:?}")))?;
+        Ok((day, count))
+    });
+    days.collect()
+}
+
+/// The sums of the counters that match, by their names from `first` to `last`.
+async fn by_name(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+    first: &str,
+    last: &str,
+) -> Result<Vec<(String, u64)>, Fault> {
     macro_rules! query {
         () => {{
             let mut query = counters::table
                 .filter(counters::merchant_id.eq(tenant.merchant().0))
                 .filter(counters::environment.eq(tenant.environment().as_str()))
-                .filter(counters::name.between(&first, &last))
+                .filter(counters::name.between(first, last))
                 .group_by(counters::name)
                 .select((counters::name, sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)")))
                 .order(counters::name)
@@ -126,15 +125,10 @@ async fn of_days(
         }};
     }
     let rows: Vec<(String, Option<i64>)> = load!(conn, (String, Option<i64>), query!())?;
-    let mut days = Vec::with_capacity(rows.len());
-    for (name, count) in rows {
-        let day = day_of_counter(&name).ok_or_else(|| Fault::Corrupt(format!("a counter named {name:?}")))?;
-        days.push((day, natural(count.unwrap_or(0))?));
-    }
-    days.retain(|(_, count)| *count > 0);
-    Ok(days)
+    rows.into_iter().map(|(name, count)| Ok((name, natural(count.unwrap_or(0))?))).collect()
 }
 
-fn natural(count: i64) -> Result<u64, Fault> {
+/// A number of payments, as databases give it.
+pub(super) fn natural(count: i64) -> Result<u64, Fault> {
     u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of payments".to_owned()))
 }

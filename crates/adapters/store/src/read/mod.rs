@@ -1,6 +1,7 @@
 //! Reading: one file for each port, on connections of their own, so that reads never wait for writers.
 
 mod bank;
+mod classes;
 mod count;
 mod deliveries;
 mod first_pages;

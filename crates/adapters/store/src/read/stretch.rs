@@ -4,6 +4,9 @@ use quipu_kernel::{Page, Timestamp};
 
 use super::slice::Slice;
 
+/// So many rows are skipped one by one without a thought.
+pub(super) const NEAR: u64 = 100;
+
 /// A stretch of time, both ends included, and how many rows lie in it. Without an end it reaches as far as there are rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stretch {
@@ -12,11 +15,12 @@ pub(super) struct Stretch {
     pub(super) count: u64,
 }
 
-/// Rows to be read of a stretch, counted from one of its ends.
+/// Rows to be read of a stretch that has `count`, counted from one of its ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) from: Option<Timestamp>,
     pub(super) to: Option<Timestamp>,
+    pub(super) count: u64,
     pub(super) offset: u64,
     pub(super) limit: u64,
 }
@@ -49,16 +53,65 @@ fn parts<'s>(mut offset: u64, mut limit: u64, stretches: impl Iterator<Item = &'
         let here = limit.min(stretch.count - offset);
         match parts.last_mut() {
             Some(part) if touch(part.to, stretch.from) => {
-                (part.to, part.limit) = (stretch.to, part.limit + here);
+                part.to = stretch.to;
+                part.take(here, stretch.count);
             }
             Some(part) if touch(stretch.to, part.from) => {
-                (part.from, part.limit) = (stretch.from, part.limit + here);
+                part.from = stretch.from;
+                part.take(here, stretch.count);
             }
-            _ => parts.push(Part { from: stretch.from, to: stretch.to, offset, limit: here }),
+            _ => parts.push(Part {
+                from: stretch.from,
+                to: stretch.to,
+                count: stretch.count,
+                offset,
+                limit: here,
+            }),
         }
         (offset, limit) = (0, limit - here);
     }
     parts
+}
+
+impl Part {
+    fn take(&mut self, rows: u64, of: u64) {
+        self.limit += rows;
+        self.count += of;
+    }
+
+    /// The beginning of a part whose rows lie far from where it is counted from: the stretch that holds most of what is
+    /// skipped if rows come evenly. Nothing where few are skipped.
+    pub(super) fn lead(&self, oldest_first: bool) -> Option<(Timestamp, Timestamp)> {
+        let (from, to) = (self.from?.millis(), self.to?.millis());
+        let most = u128::from(self.offset - self.offset / 8);
+        let span = u128::try_from(to.checked_sub(from)?.checked_add(1)?).ok()?;
+        let lead = i64::try_from(span * most / u128::from(self.count.max(1))).ok()?;
+        if self.offset <= NEAR || lead == 0 || u128::try_from(lead) == Ok(span) {
+            return None;
+        }
+        let (from, to) = if oldest_first { (from, from + lead - 1) } else { (to - lead + 1, to) };
+        Some((Timestamp::from_millis(from), Timestamp::from_millis(to)))
+    }
+
+    /// The same rows in less time, when `count` rows were found in its lead; nothing where the rows lie on both sides.
+    pub(super) fn narrowed(
+        &self,
+        oldest_first: bool,
+        lead: (Timestamp, Timestamp),
+        count: u64,
+    ) -> Option<Self> {
+        if count >= self.offset + self.limit {
+            return Some(Self { from: Some(lead.0), to: Some(lead.1), count, ..self.clone() });
+        }
+        let offset = self.offset.checked_sub(count)?;
+        let mut rest = Self { count: self.count.checked_sub(count)?, offset, ..self.clone() };
+        if oldest_first {
+            rest.from = Some(Timestamp::from_millis(lead.1.millis() + 1));
+        } else {
+            rest.to = Some(Timestamp::from_millis(lead.0.millis() - 1));
+        }
+        Some(rest)
+    }
 }
 
 /// Whether nothing lies between the end of one stretch and the beginning of another.
@@ -104,8 +157,46 @@ mod tests {
     fn a_stretch_without_ends_touches_none() {
         let open = Stretch { from: None, to: None, count: 3 };
         let page = Page::new(10, 0).expect("a page");
-        let part = Part { from: None, to: None, offset: 0, limit: 3 };
+        let part = Part { from: None, to: None, count: 3, offset: 0, limit: 3 };
         assert_eq!(parts_of(page, std::slice::from_ref(&open)), (false, vec![part.clone()]));
         assert_eq!(parts_of(page, &[open.clone(), open]), (false, vec![part.clone(), part]));
+    }
+
+    /// The times of a part, counted from an end.
+    fn of<'t>(part: &Part, oldest_first: bool, times: &'t [i64]) -> Vec<&'t i64> {
+        let (from, to) = (part.from.expect("a start").millis(), part.to.expect("an end").millis());
+        let mut within: Vec<_> = times.iter().filter(|time| (from..=to).contains(time)).collect();
+        if !oldest_first {
+            within.reverse();
+        }
+        assert_eq!(within.len() as u64, part.count, "{part:?}");
+        let count = |count: u64| usize::try_from(count).expect("small");
+        within.into_iter().skip(count(part.offset)).take(count(part.limit)).collect()
+    }
+
+    #[test]
+    fn rows_far_from_the_end_are_approached_without_losing_any() {
+        let even: Vec<i64> = (0..5_000).map(|number| number * 20).collect();
+        let bursts: Vec<i64> = (0..5_000).map(|number| number / 700 * 12_000 + number % 3).collect();
+        let mut bursts = bursts;
+        bursts.sort_unstable();
+        let at = |at| Some(Timestamp::from_millis(at));
+        for (times, is_even) in [(&even, true), (&bursts, false)] {
+            for (offset, oldest_first) in (0..4_980).step_by(83).flat_map(|at| [(at, true), (at, false)]) {
+                let mut part = Part { from: at(0), to: at(99_999), count: 5_000, offset, limit: 20 };
+                let expected = of(&part, oldest_first, times);
+                let mut rounds = 0;
+                while let Some(lead) = part.lead(oldest_first) {
+                    let within = lead.0.millis()..=lead.1.millis();
+                    let count = times.iter().filter(|time| within.contains(time)).count() as u64;
+                    let Some(narrower) = part.narrowed(oldest_first, lead, count) else { break };
+                    part = narrower;
+                    assert_eq!(of(&part, oldest_first, times), expected, "{part:?}");
+                    rounds += 1;
+                    assert!(rounds < 100, "{part:?}");
+                }
+                assert!(!is_even || (part.offset <= NEAR && rounds <= 3), "{part:?} after {rounds} rounds");
+            }
+        }
     }
 }

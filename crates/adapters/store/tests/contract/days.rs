@@ -15,6 +15,7 @@ use crate::{
 
 on_every_store! {
     any_page_of_a_long_history_is_found,
+    any_page_of_a_busy_day_is_found,
     a_cut_through_days_is_exact,
 }
 
@@ -55,11 +56,16 @@ impl Numbers {
 
 /// Some payments a day over a hundred days, a few of them in a rare currency, some of them moved; newest first.
 async fn history(store: &AnyStore, numbers: &mut Numbers) -> Vec<Payment> {
+    made_at(store, numbers, |number| number * HOUR * 24 / 15).await
+}
+
+/// Payments at the milliseconds that `time` says for each.
+async fn made_at(store: &AnyStore, numbers: &mut Numbers, time: impl Fn(i64) -> i64) -> Vec<Payment> {
     let samples = (0..1_500).map(|number: i64| Sample {
         kind: if number % 3 == 0 { PaymentType::DepositPp } else { PaymentType::Deposit },
         method: if number % 4 == 0 { Method::Spei } else { Method::BankTransfer },
         currency: if number % 211 == 0 { Currency::UYU } else { Currency::MXN },
-        at: after(number * HOUR * 24 / 15),
+        at: after(time(number)),
         ..Sample::deposit(tenant(1), 100)
     });
     let samples: Vec<_> = samples.collect();
@@ -80,17 +86,33 @@ async fn any_page_of_a_long_history_is_found(fixture: Fixture) {
     let mut numbers = Numbers(7);
     let store = fixture.any().await;
     let all = history(&store, &mut numbers).await;
+    pages_are_found(&store, &mut numbers, &all, [0, 24, 500, 1_001], [23, 25, 800, 2_300]).await;
+}
+
+/// Most payments come in bursts of some hundred.
+async fn any_page_of_a_busy_day_is_found(fixture: Fixture) {
+    let mut numbers = Numbers(8);
+    let store = fixture.any().await;
+    let all = made_at(&store, &mut numbers, |number| number / 400 * 5 * HOUR + number % 7 * 1_000).await;
+    pages_are_found(&store, &mut numbers, &all, [0, 1, 6, 25], [1, 7, 11, 24]).await;
+}
+
+/// Looks for pages between some hours, and of what else a filter names.
+async fn pages_are_found(
+    store: &AnyStore,
+    numbers: &mut Numbers,
+    all: &[Payment],
+    from: [i64; 4],
+    to: [i64; 4],
+) {
     for _ in 0..150 {
-        let millis = |number: u64| after(i64::try_from(number).expect("small") * HOUR);
-        let created_from = numbers.maybe(&[0, 24, 500, 1_001]).map(millis);
-        let created_to = numbers.maybe(&[23, 25, 800, 2_300]).map(millis);
         let filter = PaymentFilter {
             status: numbers.maybe(&[Status::Failed, Status::Processing]),
-            kind: numbers.maybe(&[PaymentType::DepositPp, PaymentType::Withdrawal]),
+            kind: numbers.maybe(&[PaymentType::DepositPp, PaymentType::Deposit, PaymentType::Withdrawal]),
             method: numbers.maybe(&[Method::Spei]),
             currency: numbers.maybe(&[Currency::UYU, Currency::MXN]),
-            created_from,
-            created_to,
+            created_from: numbers.maybe(&from).map(|hours| after(hours * HOUR)),
+            created_to: numbers.maybe(&to).map(|hours| after(hours * HOUR)),
             ..PaymentFilter::default()
         };
         let expected: Vec<_> = all.iter().filter(|payment| matches(payment, &filter)).collect();
@@ -136,8 +158,8 @@ async fn a_page_asks_for_days_where_they_help(fixture: Fixture) {
     let of_type = PaymentFilter { kind: Some(PaymentType::DepositPp), ..plain() };
     let rare = PaymentFilter { currency: Some(Currency::UYU), ..plain() };
     let since = PaymentFilter { created_from: Some(after(0)), ..plain() };
-    let near = [(plain(), 0, all), (plain(), 1_000, all), (of_type.clone(), 0, 500)];
-    let by_days = [(plain(), 1_001, 0), (of_type, 1_001, 0), (rare, 0, 0), (since, 0, 0)];
+    let near = [(plain(), 0, all), (plain(), 1_000, all), (of_type.clone(), 100, 500), (rare, 0, 8)];
+    let by_days = [(plain(), 1_001, 0), (of_type, 101, 0), (since, 0, 0)];
     for (filter, offset, expected) in near.into_iter().chain(by_days) {
         let page = Page::new(20, offset).expect("a page");
         let (_, total) = store.payments(tenant(1), &filter, page).await.expect("read");

@@ -1,0 +1,176 @@
+//! Payments of a status, type, method or currency, found in the index by these four.
+//!
+//! Payments that share all four are a class. Counters name the classes that a tenant's payments fall into, and each is a range
+//! of the index, in the order of time. A page is taken from the ends of the ranges that match: what does not match is never
+//! read, however much of it lies between.
+
+use diesel::{
+    pg::Pg,
+    sql_types::{BigInt, Nullable, Text},
+    sqlite::Sqlite,
+};
+use quipu_kernel::{PaymentId, Tenant};
+use quipu_payments::PaymentFilter;
+
+use super::{
+    count::natural,
+    narrow::after,
+    slice::{self, Slice},
+};
+use crate::{
+    connection::Connection,
+    error::Fault,
+    payment_row::{PaymentRow, payment_columns},
+    schema::payments,
+    statement::statement,
+};
+
+/// Comes behind every identifier.
+const LAST: &str = "~";
+
+/// A statement over the classes that match and the payments of each, in a range of identifiers.
+macro_rules! over_classes {
+    ($name:ident on $backend:ty => $rows:ty {
+        $select:expr $(, $before:expr => $field:ident: $rust:ty as $sql:ty)* ; $after:expr
+    }) => {
+        statement! { $name on $backend => $rows {
+            "WITH classes AS MATERIALIZED (SELECT key1, key2, key3, key4, count FROM counters WHERE name = 'payments' \
+                AND merchant_id = " => counted_merchant: i64 as BigInt,
+            " AND environment = " => counted_environment: &'a str as Text,
+            " AND key1 = COALESCE(" => status: Option<&'a str> as Nullable<Text>,
+            ", key1) AND key2 = COALESCE(" => kind: Option<&'a str> as Nullable<Text>,
+            ", key2) AND key3 = COALESCE(" => method: Option<&'a str> as Nullable<Text>,
+            ", key3) AND key4 = COALESCE(" => currency: Option<&'a str> as Nullable<Text>,
+            concat!(", key4) AND count > 0) ", $select, " FROM payments WHERE merchant_id = ") => merchant: i64 as BigInt,
+            " AND environment = " => environment: &'a str as Text,
+            " AND status = classes.key1 AND type = classes.key2 AND method = classes.key3 AND currency = classes.key4 \
+                AND id >= " => from: &'a str as Text,
+            " AND id < " => to: &'a str as Text
+            $(, $before => $field: $rust as $sql)* ; $after
+        } }
+    };
+}
+
+/// The rows of a page beside the number of all in the classes that match. The sums that change nothing keep a planner with
+/// old statistics from looking for the rows among all of the tenant's.
+macro_rules! page {
+    ($name:ident on $backend:ty, $order:literal, $id:literal, $each:literal, $end:literal) => {
+        over_classes! { $name on $backend => (Nullable<BigInt>, payments::SqlType) {
+            concat!(
+                "SELECT (SELECT CAST(SUM(count) AS BIGINT) FROM classes), ",
+                payment_columns!(),
+                " FROM (SELECT ", $id, " AS wanted FROM classes, ", $each, "SELECT id"
+            ),
+            concat!(" ORDER BY id ", $order, " LIMIT ") => reach: i64 as BigInt,
+            concat!($end, " AS found ORDER BY wanted ", $order, " LIMIT ") => limit: i64 as BigInt,
+            " OFFSET " => offset: i64 as BigInt,
+            ") AS page JOIN payments ON payments.id = page.wanted AND payments.merchant_id + 0 = "
+                => row_merchant: i64 as BigInt,
+            " AND payments.environment || '' = " => row_environment: &'a str as Text ;
+            concat!(" ORDER BY payments.id ", $order)
+        } }
+    };
+}
+
+// A list in JSON is how SQLite looks up rows for each row of another table and takes only some.
+page!(NewestInFile on Sqlite, "DESC", "found.value", "json_each((SELECT json_group_array(id) FROM (", ")))");
+page!(OldestInFile on Sqlite, "ASC", "found.value", "json_each((SELECT json_group_array(id) FROM (", ")))");
+page!(NewestOnServer on Pg, "DESC", "found.id", "LATERAL (", ")");
+page!(OldestOnServer on Pg, "ASC", "found.id", "LATERAL (", ")");
+
+over_classes! { CountInFile on Sqlite => Nullable<BigInt> {
+    "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"
+} }
+over_classes! { CountOnServer on Pg => Nullable<BigInt> {
+    "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"
+} }
+
+/// Whether a filter chooses classes, and perhaps a stretch of time, and nothing else.
+pub(super) fn are_filtered(filter: &PaymentFilter) -> bool {
+    let is_of_classes = filter.status.is_some()
+        || filter.kind.is_some()
+        || filter.method.is_some()
+        || filter.currency.is_some();
+    is_of_classes && filter.merchant_reference.is_none() && filter.customer_id.is_none()
+}
+
+/// A statement with the parameters that all of them have.
+macro_rules! statement_of {
+    ($name:ident, $tenant:expr, $filter:expr, $range:expr $(, $field:ident $(= $value:expr)?)*) => {
+        $name {
+            counted_merchant: $tenant.merchant().0,
+            counted_environment: $tenant.environment().as_str(),
+            status: $filter.status.map(|status| status.as_str()),
+            kind: $filter.kind.map(|kind| kind.as_str()),
+            method: $filter.method.map(|method| method.as_str()),
+            currency: $filter.currency.as_ref().map(|currency| currency.as_str()),
+            merchant: $tenant.merchant().0,
+            environment: $tenant.environment().as_str(),
+            from: &$range.0,
+            to: &$range.1,
+            $( $field $(: $value)?, )*
+        }
+    };
+}
+
+/// The rows of a slice, counted from the end that it names and in that order; and beside each the number of all payments in
+/// the classes that match, whenever they were made.
+pub(super) async fn rows(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+    slice: &Slice,
+) -> Result<Vec<(Option<i64>, PaymentRow)>, Fault> {
+    let range = range(filter);
+    let (limit, offset) = (slice::rows(slice.limit), slice::rows(slice.offset));
+    macro_rules! page {
+        ($name:ident) => {
+            statement_of!(
+                $name,
+                tenant,
+                filter,
+                range,
+                reach = limit.saturating_add(offset),
+                limit,
+                offset,
+                row_merchant = tenant.merchant().0,
+                row_environment = tenant.environment().as_str()
+            )
+        };
+    }
+    Ok(match (conn, slice.oldest_first) {
+        (Connection::Sqlite(conn), false) => diesel::RunQueryDsl::load(page!(NewestInFile), conn)?,
+        (Connection::Sqlite(conn), true) => diesel::RunQueryDsl::load(page!(OldestInFile), conn)?,
+        (Connection::Postgres(conn), false) => {
+            diesel_async::RunQueryDsl::load(page!(NewestOnServer), &mut ***conn).await?
+        }
+        (Connection::Postgres(conn), true) => {
+            diesel_async::RunQueryDsl::load(page!(OldestOnServer), &mut ***conn).await?
+        }
+    })
+}
+
+/// How many payments match, in the stretch of time that the filter names.
+pub(super) async fn count(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+) -> Result<u64, Fault> {
+    let range = range(filter);
+    let count: Option<i64> = match conn {
+        Connection::Sqlite(conn) => {
+            diesel::RunQueryDsl::get_result(statement_of!(CountInFile, tenant, filter, range), conn)?
+        }
+        Connection::Postgres(conn) => {
+            let query = statement_of!(CountOnServer, tenant, filter, range);
+            diesel_async::RunQueryDsl::get_result(query, &mut ***conn).await?
+        }
+    };
+    natural(count.unwrap_or(0))
+}
+
+/// The identifiers of a filter's stretch of time: the least, and the least behind it.
+fn range(filter: &PaymentFilter) -> (String, String) {
+    let from = filter.created_from.map_or_else(String::new, PaymentId::lower_bound);
+    (from, filter.created_to.map_or_else(|| LAST.to_owned(), after))
+}

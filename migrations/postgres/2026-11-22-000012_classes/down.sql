@@ -1,0 +1,2 @@
+CREATE INDEX payments_by_status ON payments (merchant_id, environment, status, id);
+DROP INDEX payments_by_class;
