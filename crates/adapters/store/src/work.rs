@@ -35,13 +35,11 @@ statement! { ClaimOne on Sqlite {
 } }
 
 statement! { ClaimMany on Pg => ClaimColumns {
-    "WITH due AS (SELECT queue, merchant_id, environment, subject FROM work WHERE queue = "
+    "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
+    ", attempts = attempts + 1, turn = turn + 1 WHERE ctid = ANY (ARRAY (SELECT ctid FROM work WHERE queue = "
     => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT "
-    => limit: i64 as BigInt, " FOR UPDATE SKIP LOCKED) UPDATE work SET due_at = " => until: i64 as BigInt,
-    ", lease_node = " => node: &'a str as Text ;
-    ", attempts = attempts + 1, turn = turn + 1 FROM due WHERE work.queue = due.queue
-        AND work.merchant_id = due.merchant_id AND work.environment = due.environment AND work.subject = due.subject
-     RETURNING work.merchant_id, work.environment, work.subject, work.action, work.due_since, work.attempts, work.turn"
+    => limit: i64 as BigInt ;
+    " FOR UPDATE SKIP LOCKED)) RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
 } }
 
 statement! { Beat on Sqlite {

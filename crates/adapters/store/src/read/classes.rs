@@ -13,9 +13,8 @@ use quipu_kernel::{PaymentId, Tenant};
 use quipu_payments::PaymentFilter;
 
 use super::{
-    count::natural,
     narrow::after,
-    slice::{self, Slice},
+    slice::{self, Slice, natural},
 };
 use crate::{
     connection::Connection,

@@ -11,6 +11,7 @@ use quipu_payments::{COUNTER, PaymentFilter, counter_of_day, day_of_counter};
 use super::{
     classes::{self, are_filtered},
     narrow::narrowed,
+    slice::natural,
     stretch::{NEAR, Stretch},
 };
 use crate::{
@@ -25,8 +26,8 @@ pub(super) const DEEP: u64 = 1_000;
 /// The tenant's payments that match, by stretches of time from the oldest to the newest.
 ///
 /// Every commit keeps two kinds of counters, by status, type, method and currency: one of all payments and one for each day.
-/// A page near the end of the list needs the first kind only; days tell of what is filtered by time and of a page far down. Only the days that a filter cuts through are counted in an index, and so is what is
-/// filtered by reference or customer.
+/// A page near the end of the list needs the first kind only; days tell of what is filtered by time and of a page far down.
+/// Only the days that a filter cuts through are counted in an index, and so is what is filtered by reference or customer.
 pub(super) async fn stretches(
     conn: &mut Connection,
     tenant: Tenant,
@@ -126,9 +127,4 @@ async fn by_name(
     }
     let rows: Vec<(String, Option<i64>)> = load!(conn, (String, Option<i64>), query!())?;
     rows.into_iter().map(|(name, count)| Ok((name, natural(count.unwrap_or(0))?))).collect()
-}
-
-/// A number of payments, as databases give it.
-pub(super) fn natural(count: i64) -> Result<u64, Fault> {
-    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of payments".to_owned()))
 }

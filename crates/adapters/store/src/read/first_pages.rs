@@ -12,8 +12,8 @@ use quipu_payments::PaymentFilter;
 
 use super::{
     classes::{self, are_filtered},
-    count::{DEEP, natural},
-    slice::{self, Slice},
+    count::DEEP,
+    slice::{self, Slice, natural},
     stretch::NEAR,
 };
 use crate::{

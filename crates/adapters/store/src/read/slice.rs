@@ -2,6 +2,8 @@
 
 use quipu_kernel::Page;
 
+use crate::error::Fault;
+
 /// A page, counted from whichever end of the list is nearer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
@@ -25,6 +27,11 @@ impl Slice {
 /// A number of rows, as databases take it.
 pub(crate) fn rows(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A number of rows, as databases give it.
+pub(crate) fn natural(count: i64) -> Result<u64, Fault> {
+    u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of rows".to_owned()))
 }
 
 #[cfg(test)]

@@ -115,6 +115,8 @@ statement! { CountOne on Sqlite {
         DO UPDATE SET count = counters.count + excluded.count"
 } }
 
+// The merchant is compared as one of a list, which keeps the planner from reading all deliveries in the order of their key and
+// comparing each with every outcome. It likes to do so as long as it believes that the table is small.
 statement! { TellMany on Pg {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, due_at = new.due_at, node = NULL, step = new.step,
         attempts = new.attempts FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
@@ -123,7 +125,7 @@ statement! { TellMany on Pg {
     ", " => statuses: Vec<i32> as Array<Integer>, ", " => dues: Vec<Option<i64>> as Array<Nullable<BigInt>>,
     ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text> ;
     ") AS new (merchant_id, environment, endpoint_id, event_id, node, status, due_at, step, attempts)
-        WHERE old.merchant_id = new.merchant_id AND old.environment = new.environment
+        WHERE old.merchant_id = ANY (ARRAY [new.merchant_id]) AND old.environment = new.environment
             AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id
             AND old.node IS NOT DISTINCT FROM new.node AND old.status = 0
         RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status)
