@@ -33,8 +33,9 @@ const ENGLISH: &str =
 /// date, and a planner that takes an empty queue for a full one, or a full one for an empty one, reads all of it.
 const FEW_ROWS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;";
 
-/// Statements that find rows by their keys and by nothing else: a plan is made once and not for every call.
-const KEYS: &str = "SET plan_cache_mode = force_generic_plan;";
+/// Statements whose plan is the same whatever their values are: it is made once and not for every call. Left to itself the
+/// planner plans each page anew, for the sake of its limit, and takes longer for it than the page takes to be read.
+const ONE_PLAN: &str = "SET plan_cache_mode = force_generic_plan;";
 
 /// No answer here takes so long that its query should be compiled first.
 const UNCOMPILED: &str = "SET jit = off;";
@@ -83,7 +84,9 @@ pub(crate) enum Purpose {
     Points,
     /// Short queries of every other kind, and writes that do not go through a lane.
     Queries,
-    /// Pages of lists.
+    /// Pages at the beginning of lists that are asked for often.
+    FirstPages,
+    /// Other pages of lists.
     Lists,
     /// Work over whole tables, which takes as long as it takes.
     Checks,
@@ -227,16 +230,16 @@ fn beginning(purpose: Purpose, times: Times) -> String {
     };
     let statement = match purpose {
         Purpose::Lanes | Purpose::Asides | Purpose::Points => times.attempt,
-        Purpose::Queries | Purpose::Lists => times.call,
+        Purpose::Queries | Purpose::FirstPages | Purpose::Lists => times.call,
         Purpose::Checks => Duration::ZERO,
     };
-    let (few_rows, keys) = match purpose {
-        Purpose::Lanes | Purpose::Asides | Purpose::Points => (FEW_ROWS, KEYS),
+    let (few_rows, one_plan) = match purpose {
+        Purpose::Lanes | Purpose::Asides | Purpose::Points | Purpose::FirstPages => (FEW_ROWS, ONE_PLAN),
         Purpose::Queries => (FEW_ROWS, ""),
         Purpose::Lists | Purpose::Checks => ("", ""),
     };
     format!(
-        "{SESSION} {ENGLISH} {UNCOMPILED} {few_rows} {keys} SET lock_timeout = {}; SET statement_timeout = {};
+        "{SESSION} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan} SET lock_timeout = {}; SET statement_timeout = {};
             SET idle_in_transaction_session_timeout = {};",
         lock.as_millis(),
         statement.as_millis(),

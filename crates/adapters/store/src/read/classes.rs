@@ -50,10 +50,10 @@ macro_rules! over_classes {
     };
 }
 
-/// The rows of a page beside the number of all in the classes that match. The sums that change nothing keep a planner with
-/// old statistics from looking for the rows among all of the tenant's.
+/// The rows of a page beside the number of all in the classes that match. The condition that finds a row by its key, and the
+/// sums that change nothing, leave a planner with old statistics no other way.
 macro_rules! page {
-    ($name:ident on $backend:ty, $order:literal, $id:literal, $each:literal, $end:literal) => {
+    ($name:ident on $backend:ty, $order:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
         over_classes! { $name on $backend => (Nullable<BigInt>, payments::SqlType) {
             concat!(
                 "SELECT (SELECT CAST(SUM(count) AS BIGINT) FROM classes), ",
@@ -63,19 +63,28 @@ macro_rules! page {
             concat!(" ORDER BY id ", $order, " LIMIT ") => reach: i64 as BigInt,
             concat!($end, " AS found ORDER BY wanted ", $order, " LIMIT ") => limit: i64 as BigInt,
             " OFFSET " => offset: i64 as BigInt,
-            ") AS page JOIN payments ON payments.id = page.wanted AND payments.merchant_id + 0 = "
+            concat!(") AS page JOIN payments ON payments.id ", $wanted, " AND payments.merchant_id + 0 = ")
                 => row_merchant: i64 as BigInt,
             " AND payments.environment || '' = " => row_environment: &'a str as Text ;
-            concat!(" ORDER BY payments.id ", $order)
+            concat!(" ORDER BY page.wanted ", $order)
         } }
     };
 }
 
+/// A page from either end.
+macro_rules! pages {
+    ($newest:ident, $oldest:ident on $backend:ty, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
+        page!($newest on $backend, "DESC", $id, $each, $end, $wanted);
+        page!($oldest on $backend, "ASC", $id, $each, $end, $wanted);
+    };
+}
+
 // A list in JSON is how SQLite looks up rows for each row of another table and takes only some.
-page!(NewestInFile on Sqlite, "DESC", "found.value", "json_each((SELECT json_group_array(id) FROM (", ")))");
-page!(OldestInFile on Sqlite, "ASC", "found.value", "json_each((SELECT json_group_array(id) FROM (", ")))");
-page!(NewestOnServer on Pg, "DESC", "found.id", "LATERAL (", ")");
-page!(OldestOnServer on Pg, "ASC", "found.id", "LATERAL (", ")");
+pages!(
+    NewestInFile, OldestInFile on Sqlite,
+    "found.value", "json_each((SELECT json_group_array(id) FROM (", ")))", "= page.wanted"
+);
+pages!(NewestOnServer, OldestOnServer on Pg, "found.id", "LATERAL (", ")", "= ANY (ARRAY [page.wanted])");
 
 over_classes! { CountInFile on Sqlite => Nullable<BigInt> {
     "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"

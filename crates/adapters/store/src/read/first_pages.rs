@@ -1,6 +1,6 @@
 //! The pages that are asked for the most: the newest payments of a tenant, all of them or those of a status, type, method or
-//! currency. Each is one statement that is prepared once for a connection, and its total comes with its rows, of the same
-//! state of the database.
+//! currency. Each is one statement that is prepared and planned once for a connection, and its total comes with its rows, of
+//! the same state of the database.
 
 use diesel::{
     pg::Pg,
@@ -8,7 +8,7 @@ use diesel::{
     sqlite::Sqlite,
 };
 use quipu_kernel::{Page, Tenant};
-use quipu_payments::PaymentFilter;
+use quipu_payments::{Payment, PaymentFilter};
 
 use super::{
     classes::{self, are_filtered},
@@ -24,10 +24,10 @@ use crate::{
     statement::statement,
 };
 
-/// The sums that change nothing keep a planner with old statistics from looking for the rows of a page among all of the
-/// tenant's.
+/// The keys are found in an index first, and then each row by its key. The condition that finds it, and the sums that change
+/// nothing, leave a planner with old statistics no other way.
 macro_rules! newest {
-    ($name:ident on $backend:ty) => {
+    ($name:ident on $backend:ty, $wanted:literal) => {
         statement! { $name on $backend => (Nullable<BigInt>, payments::SqlType) {
             "SELECT (SELECT CAST(SUM(count) AS BIGINT) FROM counters WHERE name = 'payments' AND merchant_id = "
                 => counted_merchant: i64 as BigInt,
@@ -40,38 +40,43 @@ macro_rules! newest {
             " AND environment = " => environment: &'a str as Text,
             " ORDER BY id DESC LIMIT " => limit: i64 as BigInt,
             " OFFSET " => offset: i64 as BigInt,
-            ") AS page JOIN payments ON payments.id = page.wanted AND payments.merchant_id + 0 = "
+            concat!(") AS page JOIN payments ON payments.id ", $wanted, " AND payments.merchant_id + 0 = ")
                 => row_merchant: i64 as BigInt,
             " AND payments.environment || '' = " => row_environment: &'a str as Text ;
-            " ORDER BY payments.id DESC"
+            " ORDER BY page.wanted DESC"
         } }
     };
 }
 
-newest!(NewestInFile on Sqlite);
-newest!(NewestOnServer on Pg);
+newest!(NewestInFile on Sqlite, "= page.wanted");
+newest!(NewestOnServer on Pg, "= ANY (ARRAY [page.wanted])");
 
-/// A page and its total, if this is such a page and it is not empty.
+/// Whether this is such a page.
+pub(super) fn is_one(filter: &PaymentFilter, page: Page) -> bool {
+    if filter.created_from.is_some() || filter.created_to.is_some() {
+        return false;
+    }
+    are_filtered(filter) && page.offset() <= NEAR
+        || *filter == PaymentFilter::default() && page.offset() <= DEEP
+}
+
+/// The page and its total, if it is not empty.
 pub(super) async fn list(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
     page: Page,
-) -> Result<Option<(Vec<PaymentRow>, u64)>, Fault> {
-    if filter.created_from.is_some() || filter.created_to.is_some() {
-        return Ok(None);
-    }
-    let found = if are_filtered(filter) && page.offset() <= NEAR {
+) -> Result<Option<(Vec<Payment>, u64)>, Fault> {
+    let found = if are_filtered(filter) {
         let slice = Slice { oldest_first: false, offset: page.offset(), limit: page.limit().into() };
         classes::rows(conn, tenant, filter, &slice).await?
-    } else if *filter == PaymentFilter::default() && page.offset() <= DEEP {
-        newest(conn, tenant, page).await?
     } else {
-        return Ok(None);
+        newest(conn, tenant, page).await?
     };
     let Some((total, _)) = found.first() else { return Ok(None) };
     let total = natural(total.unwrap_or(0))?;
-    Ok(Some((found.into_iter().map(|(_, row)| row).collect(), total)))
+    let rows: Result<_, _> = found.into_iter().map(|(_, row)| row.into_payment()).collect();
+    Ok(Some((rows?, total)))
 }
 
 async fn newest(

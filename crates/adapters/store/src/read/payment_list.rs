@@ -7,7 +7,6 @@ use quipu_payments::{Payment, PaymentFilter};
 use super::{
     classes::{self, are_filtered},
     count::stretches,
-    first_pages,
     narrow::narrowed,
     slice::{self, Slice},
     stretch::{Part, parts_of},
@@ -30,9 +29,6 @@ pub(crate) async fn list(
     filter: &PaymentFilter,
     page: Page,
 ) -> Result<(Vec<Payment>, u64), Fault> {
-    if let Some((rows, total)) = first_pages::list(conn, tenant, filter, page).await? {
-        return Ok((payments_of(rows)?, total));
-    }
     conn.begin_snapshot().await?;
     let stretches = stretches(conn, tenant, filter, page).await?;
     let (oldest_first, parts) = parts_of(page, &stretches);
@@ -42,11 +38,8 @@ pub(crate) async fn list(
         rows(conn, tenant, filter, oldest_first, parts).await?
     };
     conn.commit().await?;
-    Ok((payments_of(rows)?, stretches.iter().map(|stretch| stretch.count).sum()))
-}
-
-fn payments_of(rows: Vec<PaymentRow>) -> Result<Vec<Payment>, Fault> {
-    rows.into_iter().map(PaymentRow::into_payment).collect()
+    let payments: Result<_, _> = rows.into_iter().map(PaymentRow::into_payment).collect();
+    Ok((payments?, stretches.iter().map(|stretch| stretch.count).sum()))
 }
 
 /// The keys are found in an index first and the rows fetched afterwards, so that what is skipped is never read.
