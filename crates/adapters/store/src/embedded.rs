@@ -67,7 +67,7 @@ impl Readers {
         });
         let queue = match reading {
             Reading::Short => &self.short,
-            Reading::FirstPage | Reading::Page => &self.pages,
+            Reading::Payments | Reading::Page => &self.pages,
             Reading::Whole => &self.whole,
             Reading::Seals => &self.seals,
         };

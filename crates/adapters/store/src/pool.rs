@@ -84,9 +84,9 @@ pub(crate) enum Purpose {
     Points,
     /// Short queries of every other kind, and writes that do not go through a lane.
     Queries,
-    /// Pages at the beginning of lists that are asked for often.
-    FirstPages,
-    /// Other pages of lists.
+    /// Pages of payments, by a few statements that always do the same.
+    Payments,
+    /// Pages of other lists.
     Lists,
     /// Work over whole tables, which takes as long as it takes.
     Checks,
@@ -230,11 +230,11 @@ fn beginning(purpose: Purpose, times: Times) -> String {
     };
     let statement = match purpose {
         Purpose::Lanes | Purpose::Asides | Purpose::Points => times.attempt,
-        Purpose::Queries | Purpose::FirstPages | Purpose::Lists => times.call,
+        Purpose::Queries | Purpose::Payments | Purpose::Lists => times.call,
         Purpose::Checks => Duration::ZERO,
     };
     let (few_rows, one_plan) = match purpose {
-        Purpose::Lanes | Purpose::Asides | Purpose::Points | Purpose::FirstPages => (FEW_ROWS, ONE_PLAN),
+        Purpose::Lanes | Purpose::Asides | Purpose::Points | Purpose::Payments => (FEW_ROWS, ONE_PLAN),
         Purpose::Queries => (FEW_ROWS, ""),
         Purpose::Lists | Purpose::Checks => ("", ""),
     };

@@ -20,9 +20,9 @@ impl<F, T, E> Query<T, E> for F where
 pub(crate) enum Reading {
     /// A few rows by their keys.
     Short,
-    /// A page at the beginning of a list that is asked for often, with its total.
-    FirstPage,
-    /// Any other page of a list, with its total.
+    /// A page of payments that is found by what the commits count.
+    Payments,
+    /// A page of another list, with its total.
     Page,
     /// Whole tables. It takes as long as it takes, while the database answers others.
     Whole,

@@ -35,7 +35,7 @@ pub(crate) struct Server {
     pub(crate) asides: Origin,
     points: Origin,
     short: Origin,
-    first_pages: Origin,
+    payments: Origin,
     pages: Origin,
     whole: Origin,
     seals: Origin,
@@ -56,7 +56,7 @@ impl Server {
             asides: pool(Purpose::Asides, ASIDES)?,
             points: pool(Purpose::Points, POINTS)?,
             short: pool(Purpose::Queries, settings.readers.max(1))?,
-            first_pages: pool(Purpose::FirstPages, (settings.readers / 2).max(1))?,
+            payments: pool(Purpose::Payments, (settings.readers / 2).max(1))?,
             pages: pool(Purpose::Lists, (settings.readers / 2).max(1))?,
             whole: pool(Purpose::Checks, CHECKS)?,
             seals: pool(Purpose::Checks, 1)?,
@@ -93,7 +93,7 @@ impl Server {
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
         let origin = match reading {
             Reading::Short => &self.short,
-            Reading::FirstPage => &self.first_pages,
+            Reading::Payments => &self.payments,
             Reading::Page => &self.pages,
             Reading::Whole => &self.whole,
             Reading::Seals => &self.seals,

@@ -9,11 +9,11 @@ use diesel::{
     sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{PaymentId, Tenant};
+use quipu_kernel::Tenant;
 use quipu_payments::PaymentFilter;
 
 use super::{
-    narrow::after,
+    narrow::Range,
     slice::{self, Slice, natural},
 };
 use crate::{
@@ -23,9 +23,6 @@ use crate::{
     schema::payments,
     statement::statement,
 };
-
-/// Comes behind every identifier.
-const LAST: &str = "~";
 
 /// A statement over the classes that match and the payments of each, in a range of identifiers.
 macro_rules! over_classes {
@@ -93,13 +90,9 @@ over_classes! { CountOnServer on Pg => Nullable<BigInt> {
     "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"
 } }
 
-/// Whether a filter chooses classes, and perhaps a stretch of time, and nothing else.
-pub(super) fn are_filtered(filter: &PaymentFilter) -> bool {
-    let is_of_classes = filter.status.is_some()
-        || filter.kind.is_some()
-        || filter.method.is_some()
-        || filter.currency.is_some();
-    is_of_classes && filter.merchant_reference.is_none() && filter.customer_id.is_none()
+/// Whether a filter chooses some of the classes.
+pub(super) const fn are_filtered(filter: &PaymentFilter) -> bool {
+    filter.status.is_some() || filter.kind.is_some() || filter.method.is_some() || filter.currency.is_some()
 }
 
 /// A statement with the parameters that all of them have.
@@ -114,22 +107,22 @@ macro_rules! statement_of {
             currency: $filter.currency.as_ref().map(|currency| currency.as_str()),
             merchant: $tenant.merchant().0,
             environment: $tenant.environment().as_str(),
-            from: &$range.0,
-            to: &$range.1,
+            from: &$range.from,
+            to: &$range.to,
             $( $field $(: $value)?, )*
         }
     };
 }
 
-/// The rows of a slice, counted from the end that it names and in that order; and beside each the number of all payments in
-/// the classes that match, whenever they were made.
+/// The rows of a slice of a range, counted from the end that the slice names and in that order; and beside each the number of
+/// all payments in the classes that match, whenever they were made.
 pub(super) async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
+    range: &Range,
     slice: &Slice,
 ) -> Result<Vec<(Option<i64>, PaymentRow)>, Fault> {
-    let range = range(filter);
     let (limit, offset) = (slice::rows(slice.limit), slice::rows(slice.offset));
     macro_rules! page {
         ($name:ident) => {
@@ -158,13 +151,13 @@ pub(super) async fn rows(
     })
 }
 
-/// How many payments match, in the stretch of time that the filter names.
+/// How many payments of a range match.
 pub(super) async fn count(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
+    range: &Range,
 ) -> Result<u64, Fault> {
-    let range = range(filter);
     let count: Option<i64> = match conn {
         Connection::Sqlite(conn) => {
             diesel::RunQueryDsl::get_result(statement_of!(CountInFile, tenant, filter, range), conn)?
@@ -175,10 +168,4 @@ pub(super) async fn count(
         }
     };
     natural(count.unwrap_or(0))
-}
-
-/// The identifiers of a filter's stretch of time: the least, and the least behind it.
-fn range(filter: &PaymentFilter) -> (String, String) {
-    let from = filter.created_from.map_or_else(String::new, PaymentId::lower_bound);
-    (from, filter.created_to.map_or_else(|| LAST.to_owned(), after))
 }

@@ -1,78 +1,73 @@
 //! How many payments match a filter, exactly and cheaply however many there are, and in which stretches of time they lie.
 
 use diesel::{
-    ExpressionMethods as _, QueryDsl as _,
-    dsl::sql,
-    sql_types::{BigInt, Nullable},
+    pg::Pg,
+    sql_types::{BigInt, Nullable, Text},
+    sqlite::Sqlite,
 };
 use quipu_kernel::{Day, Page, Tenant, Timestamp};
 use quipu_payments::{COUNTER, PaymentFilter, counter_of_day, day_of_counter};
 
 use super::{
     classes::{self, are_filtered},
-    narrow::narrowed,
+    narrow::Range,
     slice::natural,
     stretch::{NEAR, Stretch},
+    unfiltered,
 };
-use crate::{
-    connection::{Connection, first, load},
-    error::Fault,
-    schema::{counters, payments},
-};
+use crate::{connection::Connection, error::Fault, statement::statement};
 
 /// Further down than this, the days that a page does not touch are skipped by their counters.
-pub(super) const DEEP: u64 = 1_000;
+const DEEP: u64 = 1_000;
 
-/// The tenant's payments that match, by stretches of time from the oldest to the newest.
+/// Whether a page is so near the end of its list that the rows before it are skipped one by one, and its total is that of all
+/// times.
+pub(super) fn is_near(filter: &PaymentFilter, page: Page) -> bool {
+    let near = if are_filtered(filter) { NEAR } else { DEEP };
+    filter.created_from.is_none() && filter.created_to.is_none() && page.offset() <= near
+}
+
+/// The tenant's payments that match a filter by anything but reference and customer, by stretches of time from the oldest to
+/// the newest.
 ///
 /// Every commit keeps two kinds of counters, by status, type, method and currency: one of all payments and one for each day.
 /// A page near the end of the list needs the first kind only; days tell of what is filtered by time and of a page far down.
-/// Only the days that a filter cuts through are counted in an index, and so is what is filtered by reference or customer.
+/// Only the days that a filter cuts through are counted in an index.
 pub(super) async fn stretches(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
     page: Page,
 ) -> Result<Vec<Stretch>, Fault> {
-    let all = |count| vec![Stretch { from: filter.created_from, to: filter.created_to, count }];
-    if filter.merchant_reference.is_some() || filter.customer_id.is_some() {
-        return Ok(all(by_index(conn, tenant, filter).await?));
-    }
-    if filter.created_from.is_none() && filter.created_to.is_none() {
-        let matching = of_counters(conn, tenant, filter).await?;
-        let near = if are_filtered(filter) { NEAR } else { DEEP };
-        if page.offset() <= near || page.offset() >= matching {
-            return Ok(all(matching));
-        }
+    if is_near(filter, page) {
+        let counts = by_name(conn, tenant, filter, COUNTER, COUNTER).await?;
+        let count = counts.iter().map(|(_, count)| count).sum();
+        return Ok(vec![Stretch { from: None, to: None, count }]);
     }
     let mut stretches = Vec::new();
     for (day, count) in of_days(conn, tenant, filter).await? {
         let (first, last) = (day.start(), Timestamp::from_millis(day.next().start().millis() - 1));
         let from = filter.created_from.map_or(first, |from| from.max(first));
         let to = filter.created_to.map_or(last, |to| to.min(last));
-        let count = if (from, to) == (first, last) {
-            count
-        } else {
-            let within = PaymentFilter { created_from: Some(from), created_to: Some(to), ..filter.clone() };
-            by_index(conn, tenant, &within).await?
-        };
-        stretches.push(Stretch { from: Some(from), to: Some(to), count });
+        let (from, to, is_whole) = (Some(from), Some(to), (from, to) == (first, last));
+        let count = if is_whole { count } else { within(conn, tenant, filter, &Range::of(from, to)).await? };
+        stretches.push(Stretch { from, to, count });
     }
     Ok(stretches)
 }
 
-async fn by_index(conn: &mut Connection, tenant: Tenant, filter: &PaymentFilter) -> Result<u64, Fault> {
+/// How many match in a range, counted in an index.
+pub(super) async fn within(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+    range: &Range,
+) -> Result<u64, Fault> {
     if are_filtered(filter) {
-        return classes::count(conn, tenant, filter).await;
+        classes::count(conn, tenant, filter, range).await
+    } else {
+        unfiltered::count(conn, tenant, range).await
     }
-    let counted = first!(conn, i64, narrowed!(payments::table.count().into_boxed(), tenant, filter));
-    natural(counted?.unwrap_or(0))
-}
-
-/// How many match, whenever they were made.
-async fn of_counters(conn: &mut Connection, tenant: Tenant, filter: &PaymentFilter) -> Result<u64, Fault> {
-    let counts = by_name(conn, tenant, filter, COUNTER, COUNTER).await?;
-    Ok(counts.iter().map(|(_, count)| count).sum())
 }
 
 /// The days on which payments that match were made, from the oldest to the newest, each whole.
@@ -92,6 +87,26 @@ async fn of_days(
     days.collect()
 }
 
+macro_rules! sums {
+    ($name:ident on $backend:ty) => {
+        statement! { $name on $backend => (Text, Nullable<BigInt>) {
+            "SELECT name, CAST(SUM(count) AS BIGINT) FROM counters WHERE merchant_id = "
+                => merchant: i64 as BigInt,
+            " AND environment = " => environment: &'a str as Text,
+            " AND name >= " => first: &'a str as Text,
+            " AND name <= " => last: &'a str as Text,
+            " AND key1 = COALESCE(" => status: Option<&'a str> as Nullable<Text>,
+            ", key1) AND key2 = COALESCE(" => kind: Option<&'a str> as Nullable<Text>,
+            ", key2) AND key3 = COALESCE(" => method: Option<&'a str> as Nullable<Text>,
+            ", key3) AND key4 = COALESCE(" => currency: Option<&'a str> as Nullable<Text> ;
+            ", key4) GROUP BY name ORDER BY name"
+        } }
+    };
+}
+
+sums!(SumsInFile on Sqlite);
+sums!(SumsOnServer on Pg);
+
 /// The sums of the counters that match, by their names from `first` to `last`.
 async fn by_name(
     conn: &mut Connection,
@@ -100,31 +115,25 @@ async fn by_name(
     first: &str,
     last: &str,
 ) -> Result<Vec<(String, u64)>, Fault> {
-    macro_rules! query {
-        () => {{
-            let mut query = counters::table
-                .filter(counters::merchant_id.eq(tenant.merchant().0))
-                .filter(counters::environment.eq(tenant.environment().as_str()))
-                .filter(counters::name.between(first, last))
-                .group_by(counters::name)
-                .select((counters::name, sql::<Nullable<BigInt>>("CAST(SUM(count) AS BIGINT)")))
-                .order(counters::name)
-                .into_boxed();
-            if let Some(status) = filter.status {
-                query = query.filter(counters::key1.eq(status.as_str()));
+    macro_rules! sums {
+        ($name:ident) => {
+            $name {
+                merchant: tenant.merchant().0,
+                environment: tenant.environment().as_str(),
+                first,
+                last,
+                status: filter.status.map(|status| status.as_str()),
+                kind: filter.kind.map(|kind| kind.as_str()),
+                method: filter.method.map(|method| method.as_str()),
+                currency: filter.currency.as_ref().map(|currency| currency.as_str()),
             }
-            if let Some(kind) = filter.kind {
-                query = query.filter(counters::key2.eq(kind.as_str()));
-            }
-            if let Some(method) = filter.method {
-                query = query.filter(counters::key3.eq(method.as_str()));
-            }
-            if let Some(currency) = &filter.currency {
-                query = query.filter(counters::key4.eq(currency.as_str()));
-            }
-            query
-        }};
+        };
     }
-    let rows: Vec<(String, Option<i64>)> = load!(conn, (String, Option<i64>), query!())?;
+    let rows: Vec<(String, Option<i64>)> = match conn {
+        Connection::Sqlite(conn) => diesel::RunQueryDsl::load(sums!(SumsInFile), conn)?,
+        Connection::Postgres(conn) => {
+            diesel_async::RunQueryDsl::load(sums!(SumsOnServer), &mut ***conn).await?
+        }
+    };
     rows.into_iter().map(|(name, count)| Ok((name, natural(count.unwrap_or(0))?))).collect()
 }

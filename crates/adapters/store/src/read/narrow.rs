@@ -1,6 +1,30 @@
 //! A filter as conditions of a query.
 
 use quipu_kernel::{PaymentId, Timestamp};
+use quipu_payments::PaymentFilter;
+
+/// Whether a filter names a reference or a customer, which have few payments each.
+pub(super) const fn names_few(filter: &PaymentFilter) -> bool {
+    filter.merchant_reference.is_some() || filter.customer_id.is_some()
+}
+
+/// The identifiers of a stretch of time, which begin with it: the least, and the least behind all of them.
+#[derive(Debug)]
+pub(super) struct Range {
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
+impl Range {
+    /// Comes behind every identifier.
+    const LAST: &str = "~";
+
+    /// From one time to another, both included; without an end, as far as there are payments.
+    pub(super) fn of(from: Option<Timestamp>, to: Option<Timestamp>) -> Self {
+        let from = from.map_or_else(String::new, PaymentId::lower_bound);
+        Self { from, to: to.map_or_else(|| Self::LAST.to_owned(), after) }
+    }
+}
 
 /// Narrows a boxed query over `payments` to a tenant and a filter. A range of time is a range of the key, because
 /// identifiers begin with the time they were made at.

@@ -6,13 +6,14 @@ use quipu_payments::{Payment, PaymentFilter};
 
 use super::{
     classes::{self, are_filtered},
-    count::stretches,
-    narrow::narrowed,
-    slice::{self, Slice},
+    count::{is_near, stretches, within},
+    narrow::{Range, names_few, narrowed},
+    slice::{self, Slice, natural},
     stretch::{Part, parts_of},
+    unfiltered,
 };
 use crate::{
-    connection::{Connection, load},
+    connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
     payment_row::PaymentRow,
@@ -29,20 +30,48 @@ pub(crate) async fn list(
     filter: &PaymentFilter,
     page: Page,
 ) -> Result<(Vec<Payment>, u64), Fault> {
+    if !names_few(filter) && is_near(filter, page) {
+        let slice = Slice { oldest_first: false, offset: page.offset(), limit: page.limit().into() };
+        let found = slice_of(conn, tenant, filter, &Range::of(None, None), &slice).await?;
+        if let Some((total, _)) = found.first() {
+            let total = natural(total.unwrap_or(0))?;
+            return Ok((payments_of(found.into_iter().map(|(_, row)| row))?, total));
+        }
+    }
     conn.begin_snapshot().await?;
-    let stretches = stretches(conn, tenant, filter, page).await?;
-    let (oldest_first, parts) = parts_of(page, &stretches);
-    let rows = if are_filtered(filter) {
-        rows_of_classes(conn, tenant, filter, oldest_first, parts).await?
+    let (rows, total) = if names_few(filter) {
+        of_few(conn, tenant, filter, page).await?
     } else {
-        rows(conn, tenant, filter, oldest_first, parts).await?
+        let stretches = stretches(conn, tenant, filter, page).await?;
+        let (oldest_first, parts) = parts_of(page, &stretches);
+        let rows = rows(conn, tenant, filter, oldest_first, parts).await?;
+        (rows, stretches.iter().map(|stretch| stretch.count).sum())
     };
     conn.commit().await?;
-    let payments: Result<_, _> = rows.into_iter().map(PaymentRow::into_payment).collect();
-    Ok((payments?, stretches.iter().map(|stretch| stretch.count).sum()))
+    Ok((payments_of(rows.into_iter())?, total))
 }
 
-/// The keys are found in an index first and the rows fetched afterwards, so that what is skipped is never read.
+fn payments_of(rows: impl Iterator<Item = PaymentRow>) -> Result<Vec<Payment>, Fault> {
+    rows.map(PaymentRow::into_payment).collect()
+}
+
+/// The rows of a slice of a range, beside each the number of all that match whenever they were made.
+async fn slice_of(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+    range: &Range,
+    slice: &Slice,
+) -> Result<Vec<(Option<i64>, PaymentRow)>, Fault> {
+    if are_filtered(filter) {
+        classes::rows(conn, tenant, filter, range, slice).await
+    } else {
+        unfiltered::rows(conn, tenant, range, slice).await
+    }
+}
+
+/// The rows of each stretch. Where many of a stretch are skipped that a filter scatters over an index, most of them are
+/// counted instead, which costs a fraction of finding them.
 async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
@@ -50,55 +79,50 @@ async fn rows(
     oldest_first: bool,
     parts: Vec<Part>,
 ) -> Result<Vec<PaymentRow>, Fault> {
-    let mut keys: Vec<String> = Vec::new();
-    for part in parts {
-        let within = PaymentFilter { created_from: part.from, created_to: part.to, ..filter.clone() };
-        macro_rules! keys {
-            () => {{
-                let query = narrowed!(payments::table.select(payments::id).into_boxed(), tenant, within);
-                let query = if oldest_first {
-                    query.order(payments::id.asc())
-                } else {
-                    query.order(payments::id.desc())
-                };
-                query.limit(slice::rows(part.limit)).offset(slice::rows(part.offset))
-            }};
-        }
-        keys.extend(load!(conn, String, keys!())?);
-    }
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let query = payments::table
-        .filter(Keys::of(tenant, "payments").with("id", keys.iter().map(String::as_str)))
-        .order(payments::id.desc());
-    Ok(load!(conn, PaymentRow, query)?)
-}
-
-/// The payments of each stretch are found by what the filter asks for. Where many of a stretch are skipped, most of them are
-/// counted instead, which costs a fraction of finding them.
-async fn rows_of_classes(
-    conn: &mut Connection,
-    tenant: Tenant,
-    filter: &PaymentFilter,
-    oldest_first: bool,
-    parts: Vec<Part>,
-) -> Result<Vec<PaymentRow>, Fault> {
-    let within = |from, to| PaymentFilter { created_from: from, created_to: to, ..filter.clone() };
+    let approaches = if are_filtered(filter) { APPROACHES } else { 0 };
     let mut rows = Vec::new();
     for mut part in parts {
-        for _ in 0..APPROACHES {
+        for _ in 0..approaches {
             let Some(lead) = part.lead(oldest_first) else { break };
-            let count = classes::count(conn, tenant, &within(Some(lead.0), Some(lead.1))).await?;
+            let range = Range::of(Some(lead.0), Some(lead.1));
+            let count = within(conn, tenant, filter, &range).await?;
             let Some(narrower) = part.narrowed(oldest_first, lead, count) else { break };
             part = narrower;
         }
         let slice = Slice { oldest_first, offset: part.offset, limit: part.limit };
-        let found = classes::rows(conn, tenant, &within(part.from, part.to), &slice).await?;
+        let found = slice_of(conn, tenant, filter, &Range::of(part.from, part.to), &slice).await?;
         rows.extend(found.into_iter().map(|(_, row)| row));
     }
     if oldest_first {
         rows.reverse();
     }
     Ok(rows)
+}
+
+/// Payments of a reference or a customer, which are counted one by one. The keys are found in an index first and the rows
+/// fetched afterwards, so that what is skipped is never read.
+async fn of_few(
+    conn: &mut Connection,
+    tenant: Tenant,
+    filter: &PaymentFilter,
+    page: Page,
+) -> Result<(Vec<PaymentRow>, u64), Fault> {
+    let counted = first!(conn, i64, narrowed!(payments::table.count().into_boxed(), tenant, filter));
+    let total = natural(counted?.unwrap_or(0))?;
+    let Some(Slice { oldest_first, offset, limit }) = Slice::of(page, total) else {
+        return Ok((Vec::new(), total));
+    };
+    macro_rules! keys {
+        () => {{
+            let query = narrowed!(payments::table.select(payments::id).into_boxed(), tenant, filter);
+            let query =
+                if oldest_first { query.order(payments::id.asc()) } else { query.order(payments::id.desc()) };
+            query.limit(slice::rows(limit)).offset(slice::rows(offset))
+        }};
+    }
+    let keys = load!(conn, String, keys!())?;
+    let query = payments::table
+        .filter(Keys::of(tenant, "payments").with("id", keys.iter().map(String::as_str)))
+        .order(payments::id.desc());
+    Ok((load!(conn, PaymentRow, query)?, total))
 }

@@ -7,7 +7,7 @@ use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
 
-use super::{first_pages, payment_list};
+use super::{narrow::names_few, payment_list};
 use crate::{
     connection::{Connection, first},
     error::Fault,
@@ -30,17 +30,9 @@ impl PaymentReads for Store {
         filter: &PaymentFilter,
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
-        if first_pages::is_one(filter, page) {
-            let filter = filter.clone();
-            let listed = self.inner.engine.read_as(Reading::FirstPage, move |conn: &mut Connection| {
-                Box::pin(async move { first_pages::list(conn, tenant, &filter, page).await })
-            });
-            if let Some(listed) = listed.await? {
-                return Ok(listed);
-            }
-        }
         let filter = filter.clone();
-        let listed = self.inner.engine.read_as(Reading::Page, move |conn: &mut Connection| {
+        let reading = if names_few(&filter) { Reading::Page } else { Reading::Payments };
+        let listed = self.inner.engine.read_as(reading, move |conn: &mut Connection| {
             Box::pin(async move { payment_list::list(conn, tenant, &filter, page).await })
         });
         Ok(listed.await?)
