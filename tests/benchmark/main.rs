@@ -58,6 +58,8 @@ const PARTS: &str = "core,due,overload,locked,webhooks,fairness,tickets,uploads,
 /// Where it is measured unless `QUIPU_BENCH_DATABASES` names fewer.
 const DATABASES: &str = "sqlite,postgres";
 
+const LIST: &str = "/api/v1/payments";
+
 const CALLERS: [usize; 3] = [1, 32, 128];
 
 /// How much is measured.
@@ -144,6 +146,7 @@ async fn measure(database: Database, plan: Plan) -> Chapter {
     let ready_milliseconds = begun.elapsed().as_secs_f64() * 1_000.0;
     eprintln!("{name}: {} payments, ready in {ready_milliseconds:.0} ms", plan.payments);
 
+    check_filters(&gateway, plan, &caller).await;
     over_http(&gateway, plan, &caller, &small, &mut rows);
     let peak_mebibytes = process::memory_mebibytes(gateway.pid()).1;
     gateway.check();
@@ -232,31 +235,55 @@ fn days_ago(days: u64) -> String {
     Day::of(at).to_string()
 }
 
+/// The pages of a whole list that are asked for, by name.
+fn whole_pages(plan: Plan) -> [(&'static str, String); 3] {
+    [
+        (FIRST_PAGE, String::new()),
+        (MIDDLE_PAGE, format!("offset={}", plan.payments / 2)),
+        ("list deep page", format!("offset={}", plan.payments - plan.payments / 10)),
+    ]
+}
+
+/// The pages of filtered lists that are asked for, by name.
+fn filtered_pages(plan: Plan) -> [(&'static str, String); 5] {
+    let month = format!("created_at_from={}&created_at_to={}", days_ago(200), days_ago(170));
+    [
+        ("list by type", "type=withdrawal".to_owned()),
+        ("list by type, middle page", format!("type=withdrawal&offset={}", plan.payments / 4)),
+        (MONTH, month.clone()),
+        (MONTH_BY_TYPE, format!("{month}&type=deposit")),
+        (RARE_CURRENCY, "currency=UYU".to_owned()),
+    ]
+}
+
+/// A parameter that the gateway does not know is no filter, and what was measured then would be something else.
+async fn check_filters(gateway: &Gateway, plan: Plan, caller: &Caller) {
+    let client = gateway.anonymous().with_api_key(&caller.key);
+    for (name, query) in filtered_pages(plan) {
+        let page = client.get(&format!("{LIST}?{query}")).await.ok();
+        let (found, total) = (page["data"].as_array().map_or(0, Vec::len), page["total"].as_u64());
+        let total = usize::try_from(total.expect("a total")).expect("a number of payments");
+        assert!(found > 0 && total < plan.payments * 9 / 10, "{name}: {total} payments match");
+        eprintln!("{name}: {total} payments match");
+    }
+}
+
 fn over_http(gateway: &Gateway, plan: Plan, caller: &Caller, small: &Caller, rows: &mut Vec<Row>) {
     let address = address_of(gateway);
-    let deep = format!("/api/v1/payments?offset={}", plan.payments - plan.payments / 10);
     let account = format!("/api/v1/merchants/{}", caller.merchant_id);
-    let middle = format!("/api/v1/payments?offset={}", plan.payments / 2);
-    let middle_of_type = format!("/api/v1/payments?type=withdrawal&offset={}", plan.payments / 4);
-    let (from, to) = (days_ago(200), days_ago(170));
-    let month = format!("/api/v1/payments?created_from={from}&created_to={to}");
-    let operations: [(&'static str, Request); 15] = [
+    let mut operations: Vec<(&'static str, Request)> = vec![
         (HEALTH, caller.get_path("/healthz")),
         (ACCOUNT, caller.get_path(&account)),
         (GET, caller.get()),
-        (FIRST_PAGE, caller.get_path("/api/v1/payments")),
-        (FIRST_PAGE_SMALL, small.get_path("/api/v1/payments")),
-        (MIDDLE_PAGE, caller.get_path(&middle)),
-        ("list deep page", caller.get_path(&deep)),
-        ("list by type", caller.get_path("/api/v1/payments?type=withdrawal")),
-        ("list by type, middle page", caller.get_path(&middle_of_type)),
-        (MONTH, caller.get_path(&month)),
-        (MONTH_BY_TYPE, caller.get_path(&format!("{month}&type=deposit"))),
-        (RARE_CURRENCY, caller.get_path("/api/v1/payments?currency=UYU")),
+        (FIRST_PAGE_SMALL, small.get_path(LIST)),
+    ];
+    let pages = whole_pages(plan).into_iter().chain(filtered_pages(plan));
+    operations.extend(pages.map(|(name, query)| (name, caller.get_path(&format!("{LIST}?{query}")))));
+    operations.extend([
         ("balance", caller.get_path("/api/v1/balance?currency=ARS")),
         ("create deposit", caller.create_deposit()),
         (WITHDRAW, caller.create_withdrawal()),
-    ];
+    ]);
     for (operation, request) in operations {
         for callers in CALLERS {
             let pressure = Pressure { connections: callers, time: plan.time };

@@ -9,7 +9,7 @@ use super::{
     count::{is_near, stretches, within},
     narrow::{Range, names_few, narrowed},
     slice::{self, Slice, natural},
-    stretch::{Part, parts_of},
+    stretch::{Part, part_of},
     unfiltered,
 };
 use crate::{
@@ -43,8 +43,11 @@ pub(crate) async fn list(
         of_few(conn, tenant, filter, page).await?
     } else {
         let stretches = stretches(conn, tenant, filter, page).await?;
-        let (oldest_first, parts) = parts_of(page, &stretches);
-        let rows = rows(conn, tenant, filter, oldest_first, parts).await?;
+        let (oldest_first, part) = part_of(page, &stretches);
+        let rows = match part {
+            Some(part) => rows(conn, tenant, filter, oldest_first, part).await?,
+            None => Vec::new(),
+        };
         (rows, stretches.iter().map(|stretch| stretch.count).sum())
     };
     conn.commit().await?;
@@ -70,29 +73,26 @@ async fn slice_of(
     }
 }
 
-/// The rows of each stretch. Where many of a stretch are skipped that a filter scatters over an index, most of them are
-/// counted instead, which costs a fraction of finding them.
+/// The rows of a part. Where many of it are skipped that a filter scatters over an index, most of them are counted instead,
+/// which costs a fraction of finding them.
 async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &PaymentFilter,
     oldest_first: bool,
-    parts: Vec<Part>,
+    mut part: Part,
 ) -> Result<Vec<PaymentRow>, Fault> {
     let approaches = if are_filtered(filter) { APPROACHES } else { 0 };
-    let mut rows = Vec::new();
-    for mut part in parts {
-        for _ in 0..approaches {
-            let Some(lead) = part.lead(oldest_first) else { break };
-            let range = Range::of(Some(lead.0), Some(lead.1));
-            let count = within(conn, tenant, filter, &range).await?;
-            let Some(narrower) = part.narrowed(oldest_first, lead, count) else { break };
-            part = narrower;
-        }
-        let slice = Slice { oldest_first, offset: part.offset, limit: part.limit };
-        let found = slice_of(conn, tenant, filter, &Range::of(part.from, part.to), &slice).await?;
-        rows.extend(found.into_iter().map(|(_, row)| row));
+    for _ in 0..approaches {
+        let Some(lead) = part.lead(oldest_first) else { break };
+        let range = Range::of(Some(lead.0), Some(lead.1));
+        let count = within(conn, tenant, filter, &range).await?;
+        let Some(narrower) = part.narrowed(oldest_first, lead, count) else { break };
+        part = narrower;
     }
+    let slice = Slice { oldest_first, offset: part.offset, limit: part.limit };
+    let found = slice_of(conn, tenant, filter, &Range::of(part.from, part.to), &slice).await?;
+    let mut rows: Vec<_> = found.into_iter().map(|(_, row)| row).collect();
     if oldest_first {
         rows.reverse();
     }

@@ -26,59 +26,40 @@ pub(super) struct Part {
 }
 
 /// Where the rows of a page are, newest first, in a list whose rows lie in `stretches`: whether to count from the oldest
-/// row, which is done where that end is nearer, and what to read one after the other. Stretches that touch are read as one.
-pub(super) fn parts_of(page: Page, stretches: &[Stretch]) -> (bool, Vec<Part>) {
+/// row, which is done where that end is nearer, and what to read. Between two stretches there is nothing to be read.
+pub(super) fn part_of(page: Page, stretches: &[Stretch]) -> (bool, Option<Part>) {
     let total: u64 = stretches.iter().map(|stretch| stretch.count).sum();
-    let Some(Slice { oldest_first, offset, limit }) = Slice::of(page, total) else {
-        return (false, Vec::new());
-    };
-    let parts = if oldest_first {
-        parts(offset, limit, stretches.iter())
+    let Some(slice) = Slice::of(page, total) else { return (false, None) };
+    let part = if slice.oldest_first {
+        part(&slice, stretches.iter())
     } else {
-        parts(offset, limit, stretches.iter().rev())
+        part(&slice, stretches.iter().rev())
     };
-    (oldest_first, parts)
+    (slice.oldest_first, part)
 }
 
-fn parts<'s>(mut offset: u64, mut limit: u64, stretches: impl Iterator<Item = &'s Stretch>) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for stretch in stretches {
-        if limit == 0 {
-            break;
-        }
-        if offset >= stretch.count {
-            offset -= stretch.count;
-            continue;
-        }
-        let here = limit.min(stretch.count - offset);
-        match parts.last_mut() {
-            Some(part) if touch(part.to, stretch.from) => {
-                part.to = stretch.to;
-                part.take(here, stretch.count);
+fn part<'s>(slice: &Slice, stretches: impl Iterator<Item = &'s Stretch>) -> Option<Part> {
+    let mut skipped = slice.offset;
+    let mut found: Option<Part> = None;
+    for &Stretch { from, to, count } in stretches {
+        match &mut found {
+            None if skipped >= count => skipped -= count,
+            None => found = Some(Part { from, to, count, offset: skipped, limit: slice.limit }),
+            Some(part) if part.count >= part.offset + part.limit => break,
+            Some(part) => {
+                part.count += count;
+                if slice.oldest_first {
+                    part.to = to;
+                } else {
+                    part.from = from;
+                }
             }
-            Some(part) if touch(stretch.to, part.from) => {
-                part.from = stretch.from;
-                part.take(here, stretch.count);
-            }
-            _ => parts.push(Part {
-                from: stretch.from,
-                to: stretch.to,
-                count: stretch.count,
-                offset,
-                limit: here,
-            }),
         }
-        (offset, limit) = (0, limit - here);
     }
-    parts
+    found
 }
 
 impl Part {
-    fn take(&mut self, rows: u64, of: u64) {
-        self.limit += rows;
-        self.count += of;
-    }
-
     /// The beginning of a part whose rows lie far from where it is counted from: the stretch that holds most of what is
     /// skipped if rows come evenly. Nothing where few are skipped.
     pub(super) fn lead(&self, oldest_first: bool) -> Option<(Timestamp, Timestamp)> {
@@ -114,52 +95,52 @@ impl Part {
     }
 }
 
-/// Whether nothing lies between the end of one stretch and the beginning of another.
-fn touch(end: Option<Timestamp>, beginning: Option<Timestamp>) -> bool {
-    let next = end.map(|end| Timestamp::from_millis(end.millis().saturating_add(1)));
-    next.is_some() && next == beginning
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(page: (u32, u64), stretches: &[(i64, i64, u64)]) -> (bool, Vec<(i64, i64, u64, u64)>) {
+    type Found = (bool, Option<(i64, i64, u64, u64, u64)>);
+
+    fn found(page: (u32, u64), stretches: &[(i64, i64, u64)]) -> Found {
         let at = |at| Some(Timestamp::from_millis(at));
         let stretches: Vec<_> = stretches
             .iter()
             .map(|(from, to, count)| Stretch { from: at(*from), to: at(*to), count: *count })
             .collect();
         let page = Page::new(page.0, page.1).expect("a page");
-        let (oldest_first, parts) = parts_of(page, &stretches);
-        let ends = |part: &Part| Some((part.from?.millis(), part.to?.millis(), part.offset, part.limit));
-        (oldest_first, parts.iter().map(|part| ends(part).expect("both ends")).collect())
+        let (oldest_first, part) = part_of(page, &stretches);
+        let ends = |part: Part| {
+            let (from, to) = (part.from.expect("a start").millis(), part.to.expect("an end").millis());
+            (from, to, part.count, part.offset, part.limit)
+        };
+        (oldest_first, part.map(ends))
     }
 
     #[test]
     fn stretches_before_a_page_are_skipped_whole() {
         let days = [(0, 9, 50), (10, 19, 50), (20, 29, 50), (30, 39, 50)];
-        assert_eq!(found((20, 60), &days), (false, vec![(20, 29, 10, 20)]));
-        assert_eq!(found((20, 50), &days), (false, vec![(20, 29, 0, 20)]));
-        assert_eq!(found((20, 120), &days), (true, vec![(10, 19, 10, 20)]));
+        assert_eq!(found((20, 60), &days), (false, Some((20, 29, 50, 10, 20))));
+        assert_eq!(found((20, 50), &days), (false, Some((20, 29, 50, 0, 20))));
+        assert_eq!(found((20, 120), &days), (true, Some((10, 19, 50, 10, 20))));
+        assert_eq!(found((20, 200), &days), (false, None));
     }
 
     #[test]
-    fn stretches_that_touch_are_read_as_one_and_others_one_by_one() {
-        assert_eq!(found((20, 5), &[(0, 9, 30), (10, 19, 15)]), (false, vec![(0, 19, 5, 20)]));
-        assert_eq!(found((20, 20), &[(0, 9, 30), (10, 19, 25)]), (true, vec![(0, 19, 15, 20)]));
+    fn a_page_over_several_stretches_is_read_as_one() {
+        assert_eq!(found((20, 5), &[(0, 9, 30), (10, 19, 15)]), (false, Some((0, 19, 45, 5, 20))));
+        assert_eq!(found((20, 20), &[(0, 9, 30), (10, 19, 25)]), (true, Some((0, 19, 55, 15, 20))));
         let apart = [(0, 9, 2), (20, 29, 2), (40, 49, 2)];
-        assert_eq!(found((5, 0), &apart), (false, vec![(40, 49, 0, 2), (20, 29, 0, 2), (0, 9, 0, 1)]));
-        assert_eq!(found((5, 1), &apart), (true, vec![(0, 9, 0, 2), (20, 29, 0, 2), (40, 49, 0, 1)]));
+        assert_eq!(found((5, 0), &apart), (false, Some((0, 49, 6, 0, 5))));
+        assert_eq!(found((2, 1), &apart), (false, Some((20, 49, 4, 1, 2))));
+        assert_eq!(found((2, 4), &apart), (true, Some((0, 9, 2, 0, 2))));
     }
 
     #[test]
-    fn a_stretch_without_ends_touches_none() {
+    fn a_stretch_without_ends_is_read_as_it_is() {
         let open = Stretch { from: None, to: None, count: 3 };
         let page = Page::new(10, 0).expect("a page");
         let part = Part { from: None, to: None, count: 3, offset: 0, limit: 3 };
-        assert_eq!(parts_of(page, std::slice::from_ref(&open)), (false, vec![part.clone()]));
-        assert_eq!(parts_of(page, &[open.clone(), open]), (false, vec![part.clone(), part]));
+        assert_eq!(part_of(page, std::slice::from_ref(&open)), (false, Some(part)));
     }
 
     /// The times of a part, counted from an end.
