@@ -47,6 +47,18 @@ macro_rules! load {
     };
 }
 
+/// Runs one of two statements, that of the file or that of the server.
+macro_rules! either {
+    ($conn:expr, $run:ident, $file:expr, $server:expr) => {
+        match $conn {
+            $crate::connection::Connection::Sqlite(conn) => diesel::RunQueryDsl::$run($file, conn),
+            $crate::connection::Connection::Postgres(conn) => {
+                diesel_async::RunQueryDsl::$run($server, &mut ***conn).await
+            }
+        }
+    };
+}
+
 /// The first row of a query, if it has one.
 macro_rules! first {
     ($conn:expr, $row:ty, $query:expr) => {
@@ -61,7 +73,7 @@ macro_rules! first {
     };
 }
 
-pub(crate) use {execute, first, load};
+pub(crate) use {either, execute, first, load};
 
 statement! { BeginWriting on diesel::sqlite::Sqlite { ; "BEGIN IMMEDIATE" } }
 statement! { BeginReading on diesel::sqlite::Sqlite { ; "BEGIN" } }

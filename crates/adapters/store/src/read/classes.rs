@@ -17,7 +17,7 @@ use super::{
     slice::{self, Slice, natural},
 };
 use crate::{
-    connection::Connection,
+    connection::{Connection, either},
     error::Fault,
     payment_row::{PaymentRow, payment_columns},
     schema::payments,
@@ -139,15 +139,10 @@ pub(super) async fn rows(
             )
         };
     }
-    Ok(match (conn, slice.oldest_first) {
-        (Connection::Sqlite(conn), false) => diesel::RunQueryDsl::load(page!(NewestInFile), conn)?,
-        (Connection::Sqlite(conn), true) => diesel::RunQueryDsl::load(page!(OldestInFile), conn)?,
-        (Connection::Postgres(conn), false) => {
-            diesel_async::RunQueryDsl::load(page!(NewestOnServer), &mut ***conn).await?
-        }
-        (Connection::Postgres(conn), true) => {
-            diesel_async::RunQueryDsl::load(page!(OldestOnServer), &mut ***conn).await?
-        }
+    Ok(if slice.oldest_first {
+        either!(conn, load, page!(OldestInFile), page!(OldestOnServer))?
+    } else {
+        either!(conn, load, page!(NewestInFile), page!(NewestOnServer))?
     })
 }
 
@@ -158,14 +153,11 @@ pub(super) async fn count(
     filter: &PaymentFilter,
     range: &Range,
 ) -> Result<u64, Fault> {
-    let count: Option<i64> = match conn {
-        Connection::Sqlite(conn) => {
-            diesel::RunQueryDsl::get_result(statement_of!(CountInFile, tenant, filter, range), conn)?
-        }
-        Connection::Postgres(conn) => {
-            let query = statement_of!(CountOnServer, tenant, filter, range);
-            diesel_async::RunQueryDsl::get_result(query, &mut ***conn).await?
-        }
-    };
+    macro_rules! count {
+        ($name:ident) => {
+            statement_of!($name, tenant, filter, range)
+        };
+    }
+    let count: Option<i64> = either!(conn, get_result, count!(CountInFile), count!(CountOnServer))?;
     natural(count.unwrap_or(0))
 }

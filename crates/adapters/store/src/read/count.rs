@@ -15,7 +15,11 @@ use super::{
     stretch::{NEAR, Stretch},
     unfiltered,
 };
-use crate::{connection::Connection, error::Fault, statement::statement};
+use crate::{
+    connection::{Connection, either},
+    error::Fault,
+    statement::statement,
+};
 
 /// Further down than this, the days that a page does not touch are skipped by their counters.
 const DEEP: u64 = 1_000;
@@ -129,11 +133,6 @@ async fn by_name(
             }
         };
     }
-    let rows: Vec<(String, Option<i64>)> = match conn {
-        Connection::Sqlite(conn) => diesel::RunQueryDsl::load(sums!(SumsInFile), conn)?,
-        Connection::Postgres(conn) => {
-            diesel_async::RunQueryDsl::load(sums!(SumsOnServer), &mut ***conn).await?
-        }
-    };
+    let rows: Vec<(String, Option<i64>)> = either!(conn, load, sums!(SumsInFile), sums!(SumsOnServer))?;
     rows.into_iter().map(|(name, count)| Ok((name, natural(count.unwrap_or(0))?))).collect()
 }

@@ -12,7 +12,7 @@ use super::{
     slice::{self, Slice, natural},
 };
 use crate::{
-    connection::Connection,
+    connection::{Connection, either},
     error::Fault,
     payment_row::{PaymentRow, payment_columns},
     schema::payments,
@@ -86,15 +86,10 @@ pub(super) async fn rows(
             }
         };
     }
-    Ok(match (conn, slice.oldest_first) {
-        (Connection::Sqlite(conn), false) => diesel::RunQueryDsl::load(page!(NewestInFile), conn)?,
-        (Connection::Sqlite(conn), true) => diesel::RunQueryDsl::load(page!(OldestInFile), conn)?,
-        (Connection::Postgres(conn), false) => {
-            diesel_async::RunQueryDsl::load(page!(NewestOnServer), &mut ***conn).await?
-        }
-        (Connection::Postgres(conn), true) => {
-            diesel_async::RunQueryDsl::load(page!(OldestOnServer), &mut ***conn).await?
-        }
+    Ok(if slice.oldest_first {
+        either!(conn, load, page!(OldestInFile), page!(OldestOnServer))?
+    } else {
+        either!(conn, load, page!(NewestInFile), page!(NewestOnServer))?
     })
 }
 
@@ -106,10 +101,5 @@ pub(super) async fn count(conn: &mut Connection, tenant: Tenant, range: &Range) 
             $name { merchant, environment, from: &range.from, to: &range.to }
         };
     }
-    natural(match conn {
-        Connection::Sqlite(conn) => diesel::RunQueryDsl::get_result(count!(CountInFile), conn)?,
-        Connection::Postgres(conn) => {
-            diesel_async::RunQueryDsl::get_result(count!(CountOnServer), &mut ***conn).await?
-        }
-    })
+    natural(either!(conn, get_result, count!(CountInFile), count!(CountOnServer))?)
 }
