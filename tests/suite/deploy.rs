@@ -49,6 +49,8 @@ impl Cluster {
             ("DATA_DIR", &folder.join(node).display().to_string()),
             ("ATTACHMENTS_URL", &format!("file://{}", folder.join("attachments").display())),
             ("SIMULATOR__DELAY", "100ms"),
+            // More than a test that asks again and again uses up.
+            ("LIMITS__STANDARD_PER_MINUTE", "100000"),
         ] {
             command.env(format!("QUIPU__{key}"), value);
         }
@@ -100,13 +102,16 @@ async fn two_nodes_start_from_their_files_and_work_as_one() {
         .expect("an id")
         .to_owned();
     assert_eq!(two.payment(&id).await["amount"], 1_000);
-    // Redis counts for both: what one node allowed is missing on the other.
     let left = async |client: &Client| -> u64 {
         let answer = client.get("/api/v1/payments").await;
         answer.header("x-ratelimit-remaining").expect("a budget").parse().expect("a number")
     };
-    let (before, after) = (left(&one).await, left(&two).await);
-    assert!(after < before, "{before} left on one, then {after} on two");
+    // A node that did not hear from Redis in time counts by itself, and a busy machine is slow.
+    eventually("Redis to count for both: what one node allows is missing on the other", async || {
+        let (before, there, after) = (left(&one).await, left(&two).await, left(&one).await);
+        (before == there + 1 && there == after + 1).then_some(())
+    })
+    .await;
 
     // What the dead node had begun, the other finishes.
     let owed = one.create(&draft::deposit_mxn(2_000)).await.ok()["transaction_id"]
