@@ -2,6 +2,9 @@
 //!
 //! Diesel builds and prepares every `UPDATE` and every upsert anew. A statement with a static identity is prepared once
 //! for each connection and found again without building its text.
+//!
+//! A limit that is a parameter is written `LIMIT 0 + `: SQLite looks at the value of a bare one, and prepares the statement
+//! anew for each.
 
 /// Declares a statement as a struct whose fields are its parameters: text => parameter, text => parameter, …; text. Where it
 /// returns rows, their type stands after the backend.

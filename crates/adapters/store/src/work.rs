@@ -37,7 +37,7 @@ statement! { ClaimOne on Sqlite {
 statement! { ClaimMany on Pg => ClaimColumns {
     "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
     ", attempts = attempts + 1, turn = turn + 1 WHERE ctid = ANY (ARRAY (SELECT ctid FROM work WHERE queue = "
-    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT "
+    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
     => limit: i64 as BigInt ;
     " FOR UPDATE SKIP LOCKED)) RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
 } }
@@ -77,22 +77,22 @@ statement! { ReleaseSilentOnServer on Pg {
 
 statement! { PruneNonces on Sqlite {
     "DELETE FROM nonces WHERE rowid IN (SELECT rowid FROM nonces WHERE expires_at < " => now: i64 as BigInt,
-    " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; ")"
+    " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { PruneAnswers on Sqlite {
     "DELETE FROM kept_answers WHERE rowid IN (SELECT rowid FROM kept_answers WHERE expires_at < "
-    => now: i64 as BigInt, " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; ")"
+    => now: i64 as BigInt, " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { PruneNoncesOnServer on Pg {
     "DELETE FROM nonces WHERE ctid = ANY (ARRAY (SELECT ctid FROM nonces WHERE expires_at < "
-    => now: i64 as BigInt, " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+    => now: i64 as BigInt, " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! { PruneAnswersOnServer on Pg {
     "DELETE FROM kept_answers WHERE ctid = ANY (ARRAY (SELECT ctid FROM kept_answers WHERE expires_at < "
-    => now: i64 as BigInt, " ORDER BY expires_at LIMIT " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+    => now: i64 as BigInt, " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 #[async_trait]

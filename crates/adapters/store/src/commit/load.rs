@@ -50,8 +50,8 @@ fn known_answer((expires_at, payment_id, status): AnswerRow) -> Result<KnownAnsw
     Ok(KnownAnswer { expires_at: Timestamp::from_millis(expires_at), payment_id, awaited: status == AWAITED })
 }
 
-/// It holds the database's only write lock, so that nothing needs locking. No statement here binds a `LIMIT`: SQLite would
-/// look at its value and prepare the statement anew each time.
+/// It holds the database's only write lock, so that nothing needs locking. No statement here binds a `LIMIT`, for
+/// [what SQLite does then](crate::statement).
 fn of_file(conn: &mut SqliteConnection, wanted: &Wanted) -> Result<State, Fault> {
     BeginWriting.execute(conn)?;
     let mut state = State::default();

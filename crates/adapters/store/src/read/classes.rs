@@ -57,8 +57,8 @@ macro_rules! page {
                 payment_columns!(),
                 " FROM (SELECT ", $id, " AS wanted FROM classes, ", $each, "SELECT id"
             ),
-            concat!(" ORDER BY id ", $order, " LIMIT ") => reach: i64 as BigInt,
-            concat!($end, " AS found ORDER BY wanted ", $order, " LIMIT ") => limit: i64 as BigInt,
+            concat!(" ORDER BY id ", $order, " LIMIT 0 + ") => reach: i64 as BigInt,
+            concat!($end, " AS found ORDER BY wanted ", $order, " LIMIT 0 + ") => limit: i64 as BigInt,
             " OFFSET " => offset: i64 as BigInt,
             concat!(") AS page JOIN payments ON payments.id ", $wanted, " AND payments.merchant_id + 0 = ")
                 => row_merchant: i64 as BigInt,

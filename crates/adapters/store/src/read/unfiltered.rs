@@ -32,7 +32,7 @@ macro_rules! page {
             " AND environment = " => environment: &'a str as Text,
             " AND id >= " => from: &'a str as Text,
             " AND id < " => to: &'a str as Text,
-            concat!(" ORDER BY id ", $order, " LIMIT ") => limit: i64 as BigInt,
+            concat!(" ORDER BY id ", $order, " LIMIT 0 + ") => limit: i64 as BigInt,
             " OFFSET " => offset: i64 as BigInt,
             concat!(") AS page JOIN payments ON payments.id ", $wanted, " AND payments.merchant_id + 0 = ")
                 => row_merchant: i64 as BigInt,

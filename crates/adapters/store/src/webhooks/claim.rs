@@ -39,7 +39,7 @@ statement! { TakeMany on Pg => (Text, BigInt, Integer, Nullable<Text>) {
     "UPDATE deliveries SET node = " => node: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
     " AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
-    " ORDER BY due_at LIMIT " => limit: i64 as BigInt ;
+    " ORDER BY due_at LIMIT 0 + " => limit: i64 as BigInt ;
     " FOR UPDATE SKIP LOCKED)) RETURNING event_id, due_at, step, attempts"
 } }
 

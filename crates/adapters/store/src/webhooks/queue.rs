@@ -50,7 +50,7 @@ macro_rules! waiting {
              SELECT merchant_id, environment, webhook_endpoints.id FROM found
              JOIN webhook_endpoints ON webhook_endpoints.id = found.id
              WHERE found.due_at <= " => now: i64 as BigInt,
-            " ORDER BY webhook_endpoints.id LIMIT " => limit: &'a i64 as BigInt ; ""
+            " ORDER BY webhook_endpoints.id LIMIT 0 + " => limit: &'a i64 as BigInt ; ""
         } }
     };
 }

@@ -39,7 +39,7 @@ statement! { FailSome on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE rowid IN (SELECT rowid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL LIMIT " => limit: &'a i64 as BigInt ; ")"
+    " AND status = 0 AND node IS NULL LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { FailHeld on Sqlite {
@@ -52,7 +52,7 @@ statement! { FailSomeOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL LIMIT " => limit: &'a i64 as BigInt ; " FOR UPDATE))"
+    " AND status = 0 AND node IS NULL LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE))"
 } }
 
 statement! { FailHeldOnServer on Pg {
