@@ -1,11 +1,13 @@
 //! Checkpoints of the embedded database, beside the lane and not in it.
 //!
 //! A checkpoint copies SQLite's write-ahead log into the database. SQLite makes one on the connection whose commit finds
-//! the log too long, and whoever waits for the lane waits for the copy. Here a thread of its own copies as soon as it is
-//! worth it, while the lane goes on. But the log begins anew only after a checkpoint that no commit overtakes, so the
-//! lane still makes one itself at the full length, and finds most of it copied.
+//! the log too long, and whoever waits for the lane waits for the copy. Here a thread of its own copies while the lane goes
+//! on. But the log begins anew only after a checkpoint that no commit overtakes, so the lane still makes one itself at the
+//! full length. Everybody waits for that one, so this thread leaves little to it: the longer the log, the more often it
+//! copies, and it flushes what it copied. SQLite itself does not flush a copy that a commit overtook, and would leave all of
+//! them for the disk to write while the lane waits.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{fs::File, io, sync::Arc, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender};
 use diesel::{
@@ -18,15 +20,15 @@ use crate::{
     file::DatabaseFile,
 };
 
-/// How many pages that are not copied yet are worth a checkpoint. A page that changes often is copied once for each, so
-/// there are two on the way to the full length, and the lane is left with little.
-const WORTH: i32 = 7_000;
+/// How many pages that are not copied yet are worth a checkpoint at least. A page that changes often is copied once for each,
+/// so there are few while the log is short.
+const WORTH: i32 = 2_000;
 
 /// How long a checkpoint waits for whoever locks the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// After how many turns of the lane a look at the log is due.
-const TURNS: u32 = 16;
+const TURNS: u32 = 4;
 
 /// The log: its pages, and how many of them are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
@@ -37,12 +39,23 @@ struct Log {
     checkpointed: i32,
 }
 
+impl Log {
+    /// Whether as much waits to be copied as the log may still grow: at half of its full length, at three quarters, and so on.
+    /// At full length it is the lane's turn, which nobody else may be in the way of.
+    fn is_worth_copying(self) -> bool {
+        let room = FULL_LOG - self.log;
+        room > 0 && self.log - self.checkpointed >= room.max(WORTH)
+    }
+}
+
 /// Starts the thread, which ends with the function that is given back. That one is to be called after every turn of the
 /// lane.
 pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> {
     let (due, looks): (Sender<()>, _) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("quipu-store-checkpoints".to_owned());
-    thread.spawn(move || serve(&file, &looks))?;
+    // Never closed: SQLite's locks on a file belong to the process, and go when it closes the file anywhere.
+    let opened: &'static File = Box::leak(Box::new(File::open(file.path())?));
+    thread.spawn(move || serve(&file, opened, &looks))?;
     let mut turns = 0;
     Ok(move || {
         turns = (turns + 1) % TURNS;
@@ -53,7 +66,7 @@ pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> 
     })
 }
 
-fn serve(file: &DatabaseFile, looks: &Receiver<()>) {
+fn serve(file: &DatabaseFile, opened: &File, looks: &Receiver<()>) {
     let mut kept = None;
     while looks.recv().is_ok() {
         // Without checkpoints here the lane makes them all, so a failure is no reason to stop anything.
@@ -61,7 +74,7 @@ fn serve(file: &DatabaseFile, looks: &Receiver<()>) {
             continue;
         }
         let connected = kept.take().map_or_else(|| connect(file), Ok);
-        match connected.and_then(|mut conn| Ok((copy(&mut conn)?, conn))) {
+        match connected.and_then(|mut conn| Ok((copy(&mut conn, opened)?, conn))) {
             Ok((_, conn)) => kept = Some(conn),
             Err(fault) => tracing::warn!(%fault, "a checkpoint failed"),
         }
@@ -77,13 +90,17 @@ fn connect(file: &DatabaseFile) -> Result<SqliteConnection, Fault> {
 }
 
 /// Copies what is in the log if there is enough of it; never waits for the lane, nor lets it wait.
-fn copy(conn: &mut SqliteConnection) -> QueryResult<Log> {
+fn copy(conn: &mut SqliteConnection, opened: &File) -> QueryResult<Log> {
     let found: Log = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result(conn)?;
-    // At full length it is the lane's turn, which nobody else may be in the way of.
-    if found.log >= FULL_LOG || found.log - found.checkpointed < WORTH {
+    if !found.is_worth_copying() {
         return Ok(found);
     }
-    sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)
+    let copied = sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)?;
+    // SQLite flushes it again before the log begins anew, and hears of a failure then.
+    if let Err(error) = opened.sync_data() {
+        tracing::warn!(%error, "what a checkpoint copied was not flushed");
+    }
+    Ok(copied)
 }
 
 #[cfg(test)]
@@ -100,39 +117,54 @@ mod tests {
         conn.batch_execute(&format!("{numbers} {row}")).expect("written");
     }
 
-    #[test]
-    fn the_log_is_copied_once_it_is_worth_it() {
+    struct Opened {
+        _folder: tempfile::TempDir,
+        bare: File,
+        lane: SqliteConnection,
+        beside: SqliteConnection,
+    }
+
+    fn database() -> Opened {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("checkpoint.db").display().to_string();
         std::fs::write(&path, "").expect("an empty database");
         let file = DatabaseFile::open(&path).expect("opened");
-        let (mut lane, mut beside) = (connect(&file).expect("opened"), connect(&file).expect("opened"));
-        lane.batch_execute("CREATE TABLE filler (bytes BLOB)").expect("made");
+        let (mut lane, beside) = (connect(&file).expect("opened"), connect(&file).expect("opened"));
+        lane.batch_execute("CREATE TABLE filler (bytes BLOB); PRAGMA wal_autocheckpoint = 0").expect("made");
+        Opened { _folder: folder, bare: File::open(&path).expect("opened"), lane, beside }
+    }
 
-        let short = copy(&mut beside).expect("looked at");
-        assert!((1..WORTH).contains(&short.log));
-        assert_eq!(short.checkpointed, 0);
+    #[test]
+    fn a_log_is_worth_copying_more_often_the_longer_it_is() {
+        let (mut on, mut copies) = (Log { log: 0, checkpointed: 0 }, vec![0]);
+        while on.log < FULL_LOG {
+            on.log += 100;
+            if on.is_worth_copying() {
+                on.checkpointed = on.log;
+                copies.push(on.log);
+            }
+        }
+        assert_eq!(copies[..4], [0, FULL_LOG / 2, FULL_LOG / 4 * 3, FULL_LOG / 8 * 7]);
+        assert!(FULL_LOG - on.checkpointed <= WORTH, "{copies:?}");
+        assert!(copies.windows(2).all(|pair| pair[1] - pair[0] >= WORTH), "{copies:?}");
+    }
 
-        write(&mut lane, WORTH);
-        let worth = copy(&mut beside).expect("copied");
-        assert!((WORTH..FULL_LOG).contains(&worth.log));
-        assert_eq!(worth.checkpointed, worth.log);
-
-        write(&mut lane, 1);
-        let anew = copy(&mut beside).expect("looked at");
-        assert!(anew.log < WORTH, "the log began anew");
+    #[test]
+    fn a_log_that_was_copied_whole_begins_anew() {
+        let mut on = database();
+        write(&mut on.lane, FULL_LOG / 2);
+        let copied = copy(&mut on.beside, &on.bare).expect("copied");
+        assert_eq!(copied.checkpointed, copied.log);
+        write(&mut on.lane, 1);
+        let anew = copy(&mut on.beside, &on.bare).expect("looked at");
+        assert!(anew.log < WORTH, "{anew:?}");
     }
 
     #[test]
     fn a_log_of_full_length_is_left_to_the_lane() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("checkpoint.db").display().to_string();
-        std::fs::write(&path, "").expect("an empty database");
-        let file = DatabaseFile::open(&path).expect("opened");
-        let (mut lane, mut beside) = (connect(&file).expect("opened"), connect(&file).expect("opened"));
-        lane.batch_execute("CREATE TABLE filler (bytes BLOB); PRAGMA wal_autocheckpoint = 0").expect("made");
-        write(&mut lane, FULL_LOG);
-        let full = copy(&mut beside).expect("looked at");
+        let mut on = database();
+        write(&mut on.lane, FULL_LOG);
+        let full = copy(&mut on.beside, &on.bare).expect("looked at");
         assert!(full.log >= FULL_LOG);
         assert_eq!(full.checkpointed, 0);
     }

@@ -13,7 +13,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use crate::{error::Fault, session::Session, statement::statement};
 
 /// At how many pages of SQLite's write-ahead log a commit copies it into the database itself, if nobody did so before.
-pub(crate) const FULL_LOG: i32 = 16_000;
+pub(crate) const FULL_LOG: i32 = 32_000;
 
 /// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
 pub(crate) enum Connection {

@@ -90,6 +90,10 @@ impl DatabaseFile {
         Ok(file)
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        Path::new(&self.path)
+    }
+
     /// A connection to this very file.
     pub(crate) fn connect(&self, lock: Duration) -> Result<Connection, Fault> {
         self.look().map_err(Fault::Lost)?;
@@ -118,7 +122,7 @@ impl DatabaseFile {
     fn found(&self) -> Result<(), FileTrouble> {
         // Read before the look, or a look that was overtaken would seem to see the file shrink.
         let longest = self.longest.load(Ordering::Acquire);
-        let file = metadata(Path::new(&self.path), FileTrouble::Gone)?;
+        let file = metadata(self.path(), FileTrouble::Gone)?;
         if identity_of(&file) != self.identity {
             return Err(FileTrouble::Replaced);
         }
