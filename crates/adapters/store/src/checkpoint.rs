@@ -7,7 +7,12 @@
 //! copies, and it flushes what it copied. SQLite itself does not flush a copy that a commit overtook, and would leave all of
 //! them for the disk to write while the lane waits.
 
-use std::{fs::File, io, sync::Arc, time::Duration};
+use std::{
+    fs::File,
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use crossbeam_channel::{Receiver, Sender};
 use diesel::{
@@ -27,8 +32,8 @@ const WORTH: i32 = 2_000;
 /// How long a checkpoint waits for whoever locks the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// After how many turns of the lane a look at the log is due.
-const TURNS: u32 = 4;
+/// How long after a look at the log the next is due, if the lane goes on.
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// The log: its pages, and how many of them are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
@@ -56,10 +61,10 @@ pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> 
     // Never closed: SQLite's locks on a file belong to the process, and go when it closes the file anywhere.
     let opened: &'static File = Box::leak(Box::new(File::open(file.path())?));
     thread.spawn(move || serve(&file, opened, &looks))?;
-    let mut turns = 0;
+    let mut looked = Instant::now();
     Ok(move || {
-        turns = (turns + 1) % TURNS;
-        if turns == 0 {
+        if looked.elapsed() >= PAUSE {
+            looked = Instant::now();
             // A full channel has woken the thread already.
             let _woken = due.try_send(());
         }

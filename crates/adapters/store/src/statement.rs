@@ -4,7 +4,7 @@
 //! for each connection and found again without building its text.
 //!
 //! A limit that is a parameter is written `LIMIT 0 + `: SQLite looks at the value of a bare one, and prepares the statement
-//! anew for each.
+//! anew for each. A bare one does not compile.
 
 /// Declares a statement as a struct whose fields are its parameters: text => parameter, text => parameter, …; text. Where it
 /// returns rows, their type stands after the backend.
@@ -61,7 +61,16 @@ macro_rules! statement {
         }
 
         impl<Conn> diesel::RunQueryDsl<Conn> for $name {}
+
+        const _: () = {
+            $(assert!(!$crate::statement::ends_in_a_bare_limit($before), "a bare limit is prepared anew for each value");)*
+        };
     };
 }
 
 pub(crate) use statement;
+
+/// Whether a limit comes next, and nothing stands before it.
+pub(crate) const fn ends_in_a_bare_limit(text: &str) -> bool {
+    matches!(text.as_bytes().split_last_chunk(), Some((_, b"LIMIT ")))
+}
