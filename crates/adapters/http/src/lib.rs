@@ -31,6 +31,7 @@ mod pages;
 mod proxies;
 mod query;
 mod readiness;
+mod relay;
 mod reply;
 mod request_id;
 #[cfg(test)]

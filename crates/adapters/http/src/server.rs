@@ -22,10 +22,11 @@ use actix_web::{
 
 use crate::{
     code::ErrorCode,
-    connection::{Conversation, Crowd, Guarded, descriptors},
+    connection::{Conversation, Crowd, Gate, Guarded, descriptors},
     dispatch::{dispatch, options, refuse},
     error::ApiError,
     openapi::openapi,
+    relay::Relay,
     routes::route_table,
     row::RouteRow,
     settings::HttpSettings,
@@ -58,7 +59,7 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     let crowd = Crowd::new(connections);
     let accepting = Arc::clone(&state);
     let server = server.listen("quipu", listener, move || {
-        let (crowd, stopping) = (crowd.clone(), stopping.clone());
+        let (crowd, gate, stopping) = (crowd.clone(), Gate::new(), stopping.clone());
         let (state, guarding) = (Arc::clone(&accepting), Arc::clone(&accepting));
         let app = App::new()
             .configure(move |config| add_routes(config, &route_table().collect::<Vec<_>>(), &state))
@@ -84,7 +85,7 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
             .finish(map_config(app, |()| AppConfig::default()));
         let accept = move |socket: TcpStream| {
             let peer = socket.peer_addr().ok();
-            let guarded = Guarded::new(socket, &crowd, Arc::clone(&guarding));
+            let guarded = Guarded::new(socket, &crowd, gate.clone(), Arc::clone(&guarding));
             let guarded = guarded.ok_or_else(|| DispatchError::Io(ErrorKind::ConnectionRefused.into()));
             ready(guarded.map(|socket| (socket, Protocol::Http1, peer)))
         };
@@ -113,12 +114,12 @@ pub(crate) fn configure_with(
 }
 
 fn add_routes(config: &mut ServiceConfig, rows: &[&'static RouteRow], state: &Arc<AppState>) {
-    let mut added = HashSet::new();
+    let (mut added, relay) = (HashSet::new(), Relay::default());
     for path in rows.iter().flat_map(|row| row.paths()) {
         if added.insert(path) {
             let of_path: Vec<_> =
                 rows.iter().copied().filter(|row| row.paths().any(|it| it == path)).collect();
-            config.service(resource(path, &of_path, state));
+            config.service(resource(path, &of_path, state, &relay));
         }
     }
     let state = Arc::clone(state);
@@ -130,12 +131,18 @@ fn add_routes(config: &mut ServiceConfig, rows: &[&'static RouteRow], state: &Ar
 }
 
 /// One path with all its methods. `HEAD` is answered as `GET` is, without the body; `OPTIONS` says what there is.
-fn resource(path: &str, rows: &[&'static RouteRow], state: &Arc<AppState>) -> actix_web::Resource {
+fn resource(
+    path: &str,
+    rows: &[&'static RouteRow],
+    state: &Arc<AppState>,
+    relay: &Relay,
+) -> actix_web::Resource {
     let mut resource = web::resource(path);
     for &row in rows {
-        let state = Arc::clone(state);
+        let (state, relay) = (Arc::clone(state), relay.clone());
         let handler = move |request: HttpRequest, payload: web::Payload| {
-            dispatch(row, Arc::clone(&state), request, payload)
+            let (state, relay) = (Arc::clone(&state), relay.clone());
+            async move { relay.run(dispatch(row, state, request, payload)).await }
         };
         let method = Method::from_bytes(row.method().as_bytes()).unwrap_or_default();
         if method == Method::GET {

@@ -25,7 +25,11 @@ use crate::{
     hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
-    read::ticket_tally::Tallies,
+    read::{
+        flights::Flights,
+        payments::{ListKey, Listed},
+        ticket_tally::Tallies,
+    },
     settings::StoreSettings,
 };
 
@@ -42,6 +46,7 @@ pub(crate) struct Inner {
     pub(crate) hub: Arc<Hub>,
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
+    pub(crate) lists: Flights<ListKey, Listed>,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
     /// Up to when any node has sealed, as far as this one knows, in milliseconds since 1970.
@@ -71,6 +76,7 @@ impl Store {
             hub,
             payments: Points::new(payments::look_up),
             balances: Points::new(balances::look_up),
+            lists: Flights::new(),
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
             sealed_until: AtomicI64::new(0),

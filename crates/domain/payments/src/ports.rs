@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Which payments a list shows; every given member must match.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PaymentFilter {
     /// In this status.
     pub status: Option<Status>,

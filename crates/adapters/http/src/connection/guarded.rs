@@ -19,6 +19,7 @@ use tokio::{
 use super::{
     conversation::Conversation,
     crowd::{Crowd, Place},
+    gate::{Gate, Ticket},
     incoming::Incoming,
     refusal,
 };
@@ -48,6 +49,9 @@ pub(crate) struct Guarded {
     socket: TcpStream,
     conversation: Rc<Conversation>,
     place: Place,
+    gate: Gate,
+    /// Its place at the gate, while it waits there.
+    ticket: Option<Rc<Ticket>>,
     state: Arc<AppState>,
     ahead: Option<Ahead>,
     incoming: Incoming,
@@ -66,7 +70,7 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     /// Guards a new connection; `None` if there is no place for it.
-    pub(crate) fn new(socket: TcpStream, crowd: &Crowd, state: Arc<AppState>) -> Option<Self> {
+    pub(crate) fn new(socket: TcpStream, crowd: &Crowd, gate: Gate, state: Arc<AppState>) -> Option<Self> {
         let place = crowd.admit(socket.peer_addr().ok().map(|peer| peer.ip()))?;
         // Where it cannot be set, answers are only later.
         let _set = socket.set_nodelay(true);
@@ -82,6 +86,8 @@ impl Guarded {
             socket,
             conversation,
             place,
+            gate,
+            ticket: None,
             state,
             ahead: None,
             incoming: Incoming::new(),
@@ -195,6 +201,10 @@ impl AsyncRead for Guarded {
         if before_this >= AT_A_TIME {
             context.waker().wake_by_ref();
             return Poll::Pending;
+        }
+        if this.conversation.is_between_exchanges() {
+            ready!(this.socket.poll_read_ready(context))?;
+            ready!(this.gate.poll_enter(&mut this.ticket, context));
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.socket).poll_read(context, buffer))?;

@@ -1,22 +1,65 @@
 //! The port for reading payments.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
+use tokio::time::timeout;
 
-use super::{narrow::names_few, payment_list};
+use super::{
+    flights::{Flight, Seat},
+    narrow::names_few,
+    payment_list,
+};
 use crate::{
     connection::{Connection, first},
     error::Fault,
     query::Reading,
     schema::{customers, kept_answers},
-    store::Store,
+    store::{Inner, Store},
     stored::parsed,
     tables::kept_answers::AWAITED,
 };
+
+/// What a list is asked for by.
+pub(crate) type ListKey = (Tenant, PaymentFilter, Page);
+/// A page of payments with the number of all that match.
+pub(crate) type Listed = Arc<(Vec<Payment>, u64)>;
+
+/// A page, read for this caller or for several who ask for the same at once.
+async fn listed(inner: &Inner, key: ListKey) -> Result<Listed, Fault> {
+    loop {
+        match inner.lists.board(key.clone()) {
+            Seat::Lead(flight) => return lead(inner, key, flight).await,
+            Seat::Along(told) => {
+                if let Ok(told) = told.await {
+                    return told.map_err(Fault::Shared);
+                }
+            }
+        }
+    }
+}
+
+async fn lead(
+    inner: &Inner,
+    (tenant, filter, page): ListKey,
+    flight: Flight<ListKey, Listed>,
+) -> Result<Listed, Fault> {
+    let reading = if names_few(&filter) { Reading::Page } else { Reading::Payments };
+    let read = inner.engine.read_as(reading, move |conn: &mut Connection| {
+        Box::pin(async move {
+            let landing = flight.depart();
+            let listed = payment_list::list(conn, tenant, &filter, page).await.map(Arc::new);
+            landing.tell(&listed);
+            listed
+        })
+    });
+    read.await
+}
 
 #[async_trait]
 impl PaymentReads for Store {
@@ -30,12 +73,9 @@ impl PaymentReads for Store {
         filter: &PaymentFilter,
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
-        let filter = filter.clone();
-        let reading = if names_few(&filter) { Reading::Page } else { Reading::Payments };
-        let listed = self.inner.engine.read_as(reading, move |conn: &mut Connection| {
-            Box::pin(async move { payment_list::list(conn, tenant, &filter, page).await })
-        });
-        Ok(listed.await?)
+        let listed =
+            timeout(self.inner.engine.times().call, listed(&self.inner, (tenant, filter.clone(), page)));
+        Ok(Arc::unwrap_or_clone(listed.await.map_err(|_| Fault::Silent)??))
     }
 
     async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable> {

@@ -1,6 +1,8 @@
 //! Pages of payments, and how many there are.
 
-use futures_util::future::join_all;
+use std::cell::Cell;
+
+use futures_util::{FutureExt as _, future::join_all};
 use quipu_kernel::{Currency, Page, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{Payment, PaymentFilter, PaymentType, Status};
@@ -14,6 +16,7 @@ on_every_store! {
     every_filter_finds_exactly_what_matches,
     pages_cover_everything_once_newest_first,
     a_range_of_time_includes_both_ends,
+    who_asks_for_the_same_page_as_others_sees_what_was_committed_before,
 }
 
 async fn history(store: &AnyStore) -> Vec<Payment> {
@@ -129,4 +132,31 @@ async fn a_range_of_time_includes_both_ends(fixture: Fixture) {
     let (found, total) = store.payments(tenant(1), &filter, Page::default()).await.expect("read");
     let times: Vec<_> = found.iter().map(|payment| payment.terms().created_at).collect();
     assert_eq!((total, times), (3, vec![after(20), after(11), after(10)]));
+}
+
+async fn who_asks_for_the_same_page_as_others_sees_what_was_committed_before(fixture: Fixture) {
+    const CALLERS: i64 = 8;
+    const ROUNDS: i64 = 20;
+    let store = fixture.any().await;
+    let committed = Cell::new(0);
+    let (filter, page) = (PaymentFilter::default(), Page::new(1, 0).expect("a page"));
+    let calls = (0..CALLERS).map(async |caller| {
+        for round in 0..ROUNDS {
+            let reference = format!("{caller}-{round}");
+            let sample = Sample { reference, ..Sample::deposit(tenant(1), 5) };
+            store.commit(sample.create()).await.expect("committed");
+            committed.set(committed.get() + 1);
+            // Some ask and go away at once.
+            if round % 3 == 0 {
+                let _gone = store.payments(tenant(1), &filter, page).now_or_never();
+            }
+            let before = committed.get();
+            let (found, total) = store.payments(tenant(1), &filter, page).await.expect("read");
+            assert_eq!(found.len(), 1);
+            assert!(total >= before, "{total} of {before}");
+        }
+    });
+    join_all(calls).await;
+    let (_, total) = store.payments(tenant(1), &filter, page).await.expect("read");
+    assert_eq!(i64::try_from(total), Ok(CALLERS * ROUNDS));
 }

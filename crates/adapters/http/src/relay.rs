@@ -1,0 +1,162 @@
+//! Waking the tasks of a worker from other threads, all at once instead of one by one.
+//!
+//! A runtime of one thread keeps tasks that others wake in a queue of their own, which it looks at once in 31 turns while it has
+//! work from its own sockets. Under a flood it always has, and answers that the database gave long ago would wait behind
+//! newcomers who are only refused. So others wake one task of the worker, and that one wakes all who wait.
+
+use std::{
+    cell::Cell,
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, ThreadId},
+};
+
+use futures_util::task::AtomicWaker;
+
+/// The relay of one worker.
+#[derive(Clone, Default)]
+pub(crate) struct Relay {
+    post: Arc<Post>,
+    is_served: Rc<Cell<bool>>,
+}
+
+/// Where other threads leave word.
+#[derive(Default)]
+struct Post {
+    woken: Mutex<Vec<Arc<Waiter>>>,
+    worker: AtomicWaker,
+}
+
+/// A task that waits.
+struct Waiter {
+    home: ThreadId,
+    post: Arc<Post>,
+    task: Mutex<Waker>,
+}
+
+impl Relay {
+    /// Runs a future of this worker's, so that other threads wake it through the relay.
+    pub(crate) async fn run<F: Future>(&self, future: F) -> F::Output {
+        if !self.is_served.replace(true) {
+            actix_web::rt::spawn(serve(Arc::clone(&self.post)));
+        }
+        let mut future = std::pin::pin!(future);
+        let mut waiter: Option<(Arc<Waiter>, Waker)> = None;
+        poll_fn(move |context| {
+            let (waiter, waker) = waiter.get_or_insert_with(|| {
+                let waiter = Arc::new(Waiter {
+                    home: thread::current().id(),
+                    post: Arc::clone(&self.post),
+                    task: Mutex::new(context.waker().clone()),
+                });
+                (Arc::clone(&waiter), Waker::from(waiter))
+            });
+            locked(&waiter.task).clone_from(context.waker());
+            Pin::as_mut(&mut future).poll(&mut Context::from_waker(waker))
+        })
+        .await
+    }
+}
+
+/// Wakes on this thread who was woken by others.
+async fn serve(post: Arc<Post>) {
+    let mut taken = Vec::new();
+    poll_fn(move |context| {
+        post.worker.register(context.waker());
+        std::mem::swap(&mut taken, &mut *locked(&post.woken));
+        for waiter in taken.drain(..) {
+            locked(&waiter.task).wake_by_ref();
+        }
+        Poll::<()>::Pending
+    })
+    .await;
+}
+
+impl Wake for Waiter {
+    fn wake(self: Arc<Self>) {
+        if thread::current().id() == self.home {
+            locked(&self.task).wake_by_ref();
+            return;
+        }
+        let post = Arc::clone(&self.post);
+        let is_first = {
+            let mut woken = locked(&post.woken);
+            woken.push(self);
+            woken.len() == 1
+        };
+        if is_first {
+            post.worker.wake();
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::rt::{System, spawn, task::yield_now};
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::*;
+
+    #[test]
+    fn those_whom_another_thread_answers_go_on_though_the_worker_is_never_idle() {
+        System::new().block_on(async {
+            let relay = Relay::default();
+            let (asked, mut asking) = mpsc::unbounded_channel::<oneshot::Sender<usize>>();
+            let answering = thread::spawn(move || {
+                let mut answered = 0;
+                while let Some(reply) = asking.blocking_recv() {
+                    answered += 1;
+                    reply.send(answered).expect("somebody waits");
+                }
+            });
+            // Keeps the runtime from looking at what other threads woke, but once in a while.
+            let busy = spawn(async {
+                loop {
+                    yield_now().await;
+                }
+            });
+            let callers: Vec<_> = (0..100)
+                .map(|_| {
+                    let (relay, asked) = (relay.clone(), asked.clone());
+                    spawn(async move {
+                        let (reply, answer) = oneshot::channel();
+                        asked.send(reply).expect("it is asked");
+                        relay.run(answer).await.expect("an answer")
+                    })
+                })
+                .collect();
+            let mut answers = Vec::new();
+            for caller in callers {
+                answers.push(caller.await.expect("no panic"));
+            }
+            answers.sort_unstable();
+            assert_eq!(answers, (1..=100).collect::<Vec<_>>());
+            busy.abort();
+            drop(asked);
+            answering.join().expect("no panic");
+        });
+    }
+
+    #[test]
+    fn what_wakes_on_its_own_thread_wakes_at_once() {
+        System::new().block_on(async {
+            let relay = Relay::default();
+            let (reply, answer) = oneshot::channel();
+            let waiting = spawn({
+                let relay = relay.clone();
+                async move { relay.run(answer).await }
+            });
+            yield_now().await;
+            reply.send(7).expect("somebody waits");
+            assert_eq!(waiting.await.expect("no panic"), Ok(7));
+            assert!(locked(&relay.post.woken).is_empty());
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! Reads that several callers ask for at once and that are done once for all of them.
+//!
+//! Whoever asks first leads: the read is theirs. Those who ask for the same before it begins come along and are given what it
+//! found, so each of them sees everything that was committed before they asked. Who comes later asks anew.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use quipu_merchants::StoreUnavailable;
+use tokio::sync::oneshot;
+
+use crate::error::Fault;
+
+/// What one who came along is told. Nothing, if who led has gone away.
+pub(crate) type Told<V> = oneshot::Receiver<Result<V, StoreUnavailable>>;
+
+type Companions<V> = Vec<oneshot::Sender<Result<V, StoreUnavailable>>>;
+type Boarding<K, V> = Mutex<HashMap<K, Companions<V>>>;
+
+/// The reads of one kind that have not begun.
+pub(crate) struct Flights<K: Eq + Hash, V> {
+    boarding: Arc<Boarding<K, V>>,
+}
+
+/// What becomes of one who asks.
+pub(crate) enum Seat<K: Eq + Hash, V> {
+    /// Nobody waits for the same: to be read.
+    Lead(Flight<K, V>),
+    /// Somebody is about to read it.
+    Along(Told<V>),
+}
+
+impl<K: Clone + Eq + Hash, V> Flights<K, V> {
+    pub(crate) fn new() -> Self {
+        Self { boarding: Arc::default() }
+    }
+
+    /// Leads a read, or comes along with one that has not begun.
+    pub(crate) fn board(&self, key: K) -> Seat<K, V> {
+        match locked(&self.boarding).entry(key) {
+            Entry::Occupied(mut companions) => {
+                let (teller, told) = oneshot::channel();
+                companions.get_mut().push(teller);
+                Seat::Along(told)
+            }
+            Entry::Vacant(place) => {
+                let key = place.key().clone();
+                place.insert(Vec::new());
+                Seat::Lead(Flight { key, boarding: Some(Arc::clone(&self.boarding)) })
+            }
+        }
+    }
+}
+
+/// A read that has not begun. If it never does, those who came along hear nothing.
+pub(crate) struct Flight<K: Eq + Hash, V> {
+    key: K,
+    /// Nothing once it has begun.
+    boarding: Option<Arc<Boarding<K, V>>>,
+}
+
+impl<K: Eq + Hash, V> Flight<K, V> {
+    /// Begins the read. Nobody comes along any more.
+    pub(crate) fn depart(mut self) -> Landing<V> {
+        Landing(self.close())
+    }
+
+    fn close(&mut self) -> Companions<V> {
+        let boarding = self.boarding.take();
+        boarding.and_then(|boarding| locked(&boarding).remove(&self.key)).unwrap_or_default()
+    }
+}
+
+impl<K: Eq + Hash, V> Drop for Flight<K, V> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Those who wait for a read that has begun.
+pub(crate) struct Landing<V>(Companions<V>);
+
+impl<V: Clone> Landing<V> {
+    /// Tells them what came of it.
+    pub(crate) fn tell(self, outcome: &Result<V, Fault>) {
+        for teller in self.0 {
+            let _gone = teller.send(match outcome {
+                Ok(value) => Ok(value.clone()),
+                Err(fault) => Err(fault.told()),
+            });
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lead(flights: &Flights<u8, u8>, key: u8) -> Flight<u8, u8> {
+        match flights.board(key) {
+            Seat::Lead(flight) => flight,
+            Seat::Along(_) => panic!("somebody leads already"),
+        }
+    }
+
+    fn along(flights: &Flights<u8, u8>, key: u8) -> Told<u8> {
+        match flights.board(key) {
+            Seat::Along(told) => told,
+            Seat::Lead(_) => panic!("nobody leads"),
+        }
+    }
+
+    #[test]
+    fn who_asks_before_it_begins_is_told_and_who_asks_later_asks_anew() {
+        let flights = Flights::new();
+        let first = lead(&flights, 1);
+        let (mut one, mut two) = (along(&flights, 1), along(&flights, 1));
+        let other_key = lead(&flights, 2);
+        let landing = first.depart();
+        let second = lead(&flights, 1);
+        landing.tell(&Ok(7));
+        assert!(matches!(one.try_recv(), Ok(Ok(7))));
+        assert!(matches!(two.try_recv(), Ok(Ok(7))));
+        let mut three = along(&flights, 1);
+        second.depart().tell(&Err(Fault::Overloaded));
+        assert!(matches!(three.try_recv(), Ok(Err(StoreUnavailable::Overloaded))));
+        drop(other_key);
+    }
+
+    #[test]
+    fn a_read_that_never_begins_or_never_ends_lets_its_companions_go() {
+        let flights = Flights::new();
+        let never_begun = lead(&flights, 1);
+        let mut left = along(&flights, 1);
+        drop(never_begun);
+        assert!(left.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Closed));
+        let never_ended = lead(&flights, 1);
+        let mut left = along(&flights, 1);
+        drop(never_ended.depart());
+        assert!(left.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Closed));
+        lead(&flights, 1);
+    }
+}
