@@ -2,12 +2,17 @@
 
 use quipu_tests::{Answer, Database, Gateway, Merchant, Setup, draft, on_both_databases};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    task::JoinSet,
+};
 
 on_both_databases!(
     fifty_withdrawals_from_a_balance_for_ten,
     fifty_creations_with_one_reference,
     many_merchants_do_not_disturb_each_other,
+    six_hundred_who_ask_at_the_same_moment,
 );
 
 /// Sends all of them at the same time, to both nodes in turn where there are two.
@@ -83,4 +88,48 @@ async fn many_merchants_do_not_disturb_each_other(database: Database) {
     }
     merchants.join_all().await;
     gateway.check();
+}
+
+/// More than a worker lets in at once. Some go away before they are answered, and their places are not lost.
+async fn six_hundred_who_ask_at_the_same_moment(database: Database) {
+    const CALLERS: usize = 600;
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let id = merchant.create(&draft::deposit_mxn(100)).await;
+    let key = merchant.issue(&json!({})).await["key"].as_str().expect("a key").to_owned();
+    let address = gateway.anonymous().base_url().trim_start_matches("http://").to_owned();
+    let request = format!("GET /api/v1/payments/{id} HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n\r\n");
+    let mut sockets = Vec::new();
+    for _ in 0..CALLERS {
+        sockets.push(TcpStream::connect(&address).await.expect("the gateway listens"));
+    }
+    for round in 0..3 {
+        for socket in &mut sockets {
+            socket.write_all(request.as_bytes()).await.expect("the gateway reads");
+        }
+        let stay = sockets.len() - 50;
+        sockets.truncate(stay);
+        for socket in &mut sockets {
+            let answer = one_answer(socket).await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "round {round}: {answer}");
+            assert!(answer.contains(&id), "round {round}: {answer}");
+        }
+    }
+    gateway.assert_no_panic();
+}
+
+async fn one_answer(socket: &mut TcpStream) -> String {
+    let mut answer = String::new();
+    loop {
+        if let Some((head, body)) = answer.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() == length.expect("a length").parse::<usize>().expect("a number") {
+                return answer;
+            }
+        }
+        let mut bytes = [0; 4096];
+        let read = socket.read(&mut bytes).await.expect("an answer");
+        assert_ne!(read, 0, "the connection ended within an answer: {answer}");
+        answer.push_str(std::str::from_utf8(&bytes[..read]).expect("a payment in ASCII"));
+    }
 }
