@@ -15,13 +15,13 @@ mod plan;
 mod post;
 mod rails;
 mod receivers;
+mod rounds;
 mod shrink;
 mod sim_store;
 mod verify;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use quipu_commit::{Queue, WorkQueue as _};
 use quipu_kernel::{Clock as _, Currency, Timestamp};
 use quipu_payments::RailEvent;
 use quipu_webhooks::{Endpoint, EndpointId, EventName, Source, TargetUrl};
@@ -49,12 +49,8 @@ const FUNDED: i64 = 40_000;
 const CALM_AFTER: Duration = Duration::from_hours(4 * 24);
 /// A world that is not at rest after so many turns never will be.
 const MOST_TURNS: u64 = 400_000;
-/// The round in which what is owed is delivered.
-const DELIVERIES: &str = "deliveries";
 /// How long outsiders trust an idempotency key.
 const KEY_HOLDS: Duration = Duration::from_hours(23);
-/// How long a worker's claim holds.
-const LEASE: Duration = Duration::from_mins(1);
 
 /// What a history came to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -221,14 +217,8 @@ impl World {
     /// When something will happen next.
     fn next_moment(&self) -> Option<Timestamp> {
         let planned = self.agenda.keys().next().map(|(at, _)| *at);
-        let contents = self.around.store.shared.memory.contents();
-        // What is due waits for a round that is under way.
-        let free = |name| !self.engine.is_under_way(&Kind::Round(name));
-        let due = [Queue::SETTLEMENT, Queue::REDIRECTPAY_ALERT]
-            .map(|queue| contents.next_due(queue).filter(|_| free(queue.0)));
-        let letters = self.around.store.shared.post.letters().next_due().filter(|_| free(DELIVERIES));
         let now = self.around.alarm.clock.now();
-        let all = due.into_iter().chain([planned, letters, self.engine.next()]).flatten();
+        let all = self.next_rounds().chain([planned, self.engine.next()].into_iter().flatten());
         // A lease without an end is never due in a lifetime.
         all.filter(|at| at.since(now) < Duration::from_hours(24 * 365)).min().map(|at| at.max(now))
     }
@@ -243,49 +233,11 @@ impl World {
             let (happening, tries) = entry.remove();
             self.happen(happening, tries);
         }
-        for queue in [Queue::SETTLEMENT, Queue::REDIRECTPAY_ALERT] {
-            let due = self.around.store.shared.memory.contents().next_due(queue);
-            let early = self.around.fault == Some(Fault::ClaimedTooEarly) && due.is_some();
-            if due.is_some_and(|due| due <= now) || early && self.engine.dice.one_in(50) {
-                self.begin_round(queue.0, |world, node| world.work_round(node, queue));
-            }
-        }
-        if self.around.store.shared.post.letters().next_due().is_some_and(|due| due <= now) {
-            self.begin_round(DELIVERIES, |world, node| world.deliver_round(node));
-        }
-    }
-
-    fn begin_round(&mut self, name: &'static str, round: impl FnOnce(&Self, Arc<Node>) -> engine::Doing) {
-        let kind = Kind::Round(name);
-        if !self.engine.is_under_way(&kind) {
-            let node = self.any_node();
-            let doing = round(self, Arc::clone(&self.nodes[node]));
-            self.engine.begin(node, kind, doing);
-        }
+        self.begin_rounds(now);
     }
 
     fn any_node(&mut self) -> usize {
         usize::try_from(self.engine.dice.below(NODES as u64)).unwrap_or(0)
-    }
-
-    /// A worker claims what is due and takes it on.
-    fn work_round(&self, node: Arc<Node>, queue: Queue) -> engine::Doing {
-        let _ = self;
-        Box::pin(async move {
-            let now = node.around.alarm.clock.now();
-            let claimed = node.around.store.claim(queue, now, now.plus(LEASE), 4).await;
-            for work in claimed.unwrap_or_default() {
-                if queue == Queue::SETTLEMENT {
-                    Box::pin(node.attend(&work)).await;
-                } else {
-                    drop(node.alert.attend(&work).await);
-                }
-            }
-        })
-    }
-
-    fn deliver_round(&self, node: Arc<Node>) -> engine::Doing {
-        receivers::round(node, self.weather.deaf_receivers)
     }
 
     fn happen(&mut self, happening: Happening, tries: Tries) {
