@@ -10,7 +10,7 @@ help: ## List the targets
 
 run: ## Build the release binary and serve a demo on 127.0.0.1:8080
 	cargo build --release --locked -p quipu
-	exec target/release/quipu serve --dev
+	exec $${CARGO_TARGET_DIR:-target}/release/quipu serve --dev
 
 release: ## The stripped release binary with its licences and bill of materials, in target/dist
 	cargo build --release --locked -p quipu

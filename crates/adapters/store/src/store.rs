@@ -25,11 +25,7 @@ use crate::{
     hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
-    read::{
-        flights::Flights,
-        payments::{ListKey, Listed},
-        ticket_tally::Tallies,
-    },
+    read::{flights::PaymentLists, ticket_tally::Tallies},
     settings::StoreSettings,
 };
 
@@ -46,7 +42,7 @@ pub(crate) struct Inner {
     pub(crate) hub: Arc<Hub>,
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
-    pub(crate) lists: Flights<ListKey, Listed>,
+    pub(crate) lists: PaymentLists,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
     /// Up to when any node has sealed, as far as this one knows, in milliseconds since 1970.
@@ -76,7 +72,7 @@ impl Store {
             hub,
             payments: Points::new(payments::look_up),
             balances: Points::new(balances::look_up),
-            lists: Flights::new(),
+            lists: PaymentLists::new(),
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
             sealed_until: AtomicI64::new(0),

@@ -9,10 +9,19 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use quipu_kernel::{Page, Tenant};
 use quipu_merchants::StoreUnavailable;
+use quipu_payments::{Payment, PaymentFilter};
 use tokio::sync::oneshot;
 
 use crate::error::Fault;
+
+/// What a list of payments is asked for by.
+pub(crate) type ListKey = (Tenant, PaymentFilter, Page);
+/// A page of payments with the number of all that match.
+pub(crate) type Listed = Arc<(Vec<Payment>, u64)>;
+/// The lists of payments that have not begun.
+pub(crate) type PaymentLists = Flights<ListKey, Listed>;
 
 /// What one who came along is told. Nothing, if who led has gone away.
 pub(crate) type Told<V> = oneshot::Receiver<Result<V, StoreUnavailable>>;

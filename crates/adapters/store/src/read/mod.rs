@@ -9,7 +9,7 @@ mod ledger;
 mod money;
 mod narrow;
 mod payment_list;
-pub(crate) mod payments;
+mod payments;
 mod receipts;
 mod search;
 pub(crate) mod slice;

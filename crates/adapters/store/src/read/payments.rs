@@ -11,7 +11,7 @@ use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
 use tokio::time::timeout;
 
 use super::{
-    flights::{Flight, Seat},
+    flights::{Flight, ListKey, Listed, Seat},
     narrow::names_few,
     payment_list,
 };
@@ -24,11 +24,6 @@ use crate::{
     stored::parsed,
     tables::kept_answers::AWAITED,
 };
-
-/// What a list is asked for by.
-pub(crate) type ListKey = (Tenant, PaymentFilter, Page);
-/// A page of payments with the number of all that match.
-pub(crate) type Listed = Arc<(Vec<Payment>, u64)>;
 
 /// A page, read for this caller or for several who ask for the same at once.
 async fn listed(inner: &Inner, key: ListKey) -> Result<Listed, Fault> {
