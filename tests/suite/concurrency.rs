@@ -90,7 +90,7 @@ async fn many_merchants_do_not_disturb_each_other(database: Database) {
     gateway.check();
 }
 
-/// More than a worker lets in at once. Some go away before they are answered, and their places are not lost.
+/// More than two workers let in at once. Some go away before they are answered, and their places are not lost.
 async fn six_hundred_who_ask_at_the_same_moment(database: Database) {
     const CALLERS: usize = 600;
     let gateway = Gateway::start(database).await;

@@ -19,6 +19,7 @@ mod file;
 mod file_trouble;
 mod hub;
 mod keys;
+mod lock;
 mod migrate;
 mod payment_row;
 mod points;

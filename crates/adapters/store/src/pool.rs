@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,6 +16,7 @@ use tokio::{
 
 use crate::{
     error::{Fault, OpenError},
+    lock::locked,
     session::{self, Address, Home, Process, Session},
     settings::{StoreSettings, Times},
 };
@@ -245,8 +246,4 @@ fn beginning(purpose: Purpose, times: Times) -> String {
         statement.as_millis(),
         times.call.as_millis(),
     )
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@
 use std::{
     collections::{HashMap, HashSet},
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use futures_util::future::BoxFuture;
@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{connection::Connection, engine::Engine, error::Fault};
+use crate::{connection::Connection, engine::Engine, error::Fault, lock::locked};
 
 /// How many may wait.
 const QUEUE: usize = 8192;
@@ -114,10 +114,6 @@ impl<K, V> Drop for Round<K, V> {
             queue.waiting.clear();
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn keys_of<K: Clone + Eq + Hash, V>(taken: &Waiting<K, V>) -> Vec<K> {

@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use quipu_kernel::{Page, Tenant};
@@ -14,7 +14,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Payment, PaymentFilter};
 use tokio::sync::oneshot;
 
-use crate::error::Fault;
+use crate::{error::Fault, lock::locked};
 
 /// What a list of payments is asked for by.
 pub(crate) type ListKey = (Tenant, PaymentFilter, Page);
@@ -102,10 +102,6 @@ impl<V: Clone> Landing<V> {
             });
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
