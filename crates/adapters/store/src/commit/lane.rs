@@ -34,7 +34,7 @@ const BATCH: usize = 512;
 const QUEUE: usize = 4096;
 
 /// How long a change may have to wait for its turn before newcomers had better be refused.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a lane is asked to do.
 pub(crate) enum Work {
@@ -176,13 +176,13 @@ mod tests {
         }
         lane.put(nothing()).expect("room");
         assert!(lane.is_pressed());
-        turn_of(100);
+        turn_of(50);
         assert!(!lane.is_pressed());
         for _ in 0..BATCH {
             lane.put(nothing()).expect("room");
         }
         assert!(lane.is_pressed());
-        turn_of(50);
+        turn_of(25);
         assert!(!lane.is_pressed());
     }
 
