@@ -67,7 +67,7 @@ async fn history(database: Database, first_seed: u64) {
     let mut merchant = merchant_on(&gateway, &provider).await;
     merchant.fund("ARS", 100_000).await;
     misbehave(&provider, &mut seed);
-    for round in 0..3 {
+    for _ in 0..3 {
         let calls = (0..PAYMENTS / 3).flat_map(|_| [draft::deposit_mxn(1_000), draft::withdrawal_ars(1_000)]);
         let calls: Vec<_> = calls
             .map(|draft| {
@@ -84,7 +84,8 @@ async fn history(database: Database, first_seed: u64) {
         }
         gateway.restart().await;
         merchant = merchant.moved_to(&gateway);
-        assert!(round < 3 && !all(&merchant).await.is_empty(), "seed {first_seed}");
+        // Killed at once, it may have heard of none of them.
+        assert!(killed_after == 0 || !all(&merchant).await.is_empty(), "seed {first_seed}");
     }
     finish(&gateway, &provider, &merchant, first_seed).await;
     drop(other_node);
