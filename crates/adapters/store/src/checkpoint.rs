@@ -10,7 +10,10 @@
 use std::{
     fs::File,
     io,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -26,14 +29,17 @@ use crate::{
 };
 
 /// How many pages that are not copied yet are worth a checkpoint at least. A page that changes often is copied once for each,
-/// so there are few while the log is short.
-const WORTH: i32 = 2_000;
+/// so there are few while the log is short. What is not worth one is left to the lane at the end.
+const WORTH: i32 = 300;
 
 /// How long a checkpoint waits for whoever locks the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long after a look at the log the next is due, if the lane goes on.
 const PAUSE: Duration = Duration::from_millis(25);
+
+/// The same while the log is long.
+const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
 /// The log: its pages, and how many of them are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
@@ -51,6 +57,11 @@ impl Log {
         let room = FULL_LOG - self.log;
         room > 0 && self.log - self.checkpointed >= room.max(WORTH)
     }
+
+    /// Whether it has soon to be copied again: it is over half of its full length.
+    fn is_long(self) -> bool {
+        self.log >= FULL_LOG / 2
+    }
 }
 
 /// Starts the thread, which ends with the function that is given back. That one is to be called after every turn of the
@@ -60,10 +71,13 @@ pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> 
     let thread = std::thread::Builder::new().name("quipu-store-checkpoints".to_owned());
     // Never closed: SQLite's locks on a file belong to the process, and go when it closes the file anywhere.
     let opened: &'static File = Box::leak(Box::new(File::open(file.path())?));
-    thread.spawn(move || serve(&file, opened, &looks))?;
+    let is_long = Arc::new(AtomicBool::new(false));
+    let is_long_now = Arc::clone(&is_long);
+    thread.spawn(move || serve(&file, opened, &looks, &is_long_now))?;
     let mut looked = Instant::now();
     Ok(move || {
-        if looked.elapsed() >= PAUSE {
+        let pause = if is_long.load(Ordering::Relaxed) { SHORT_PAUSE } else { PAUSE };
+        if looked.elapsed() >= pause {
             looked = Instant::now();
             // A full channel has woken the thread already.
             let _woken = due.try_send(());
@@ -71,7 +85,7 @@ pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> 
     })
 }
 
-fn serve(file: &DatabaseFile, opened: &File, looks: &Receiver<()>) {
+fn serve(file: &DatabaseFile, opened: &File, looks: &Receiver<()>, is_long: &AtomicBool) {
     let mut kept = None;
     while looks.recv().is_ok() {
         // Without checkpoints here the lane makes them all, so a failure is no reason to stop anything.
@@ -80,7 +94,10 @@ fn serve(file: &DatabaseFile, opened: &File, looks: &Receiver<()>) {
         }
         let connected = kept.take().map_or_else(|| connect(file), Ok);
         match connected.and_then(|mut conn| Ok((copy(&mut conn, opened)?, conn))) {
-            Ok((_, conn)) => kept = Some(conn),
+            Ok((log, conn)) => {
+                is_long.store(log.is_long(), Ordering::Relaxed);
+                kept = Some(conn);
+            }
             Err(fault) => tracing::warn!(%fault, "a checkpoint failed"),
         }
     }
