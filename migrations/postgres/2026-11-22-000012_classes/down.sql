@@ -1,2 +1,1 @@
-CREATE INDEX payments_by_status ON payments (merchant_id, environment, status, id);
 DROP INDEX payments_by_class;

@@ -1,6 +1,6 @@
 //! Migrations, embedded in the program: one folder for each database, and in it one for each step.
 
-use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as _};
+use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as _, migration::Migration};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
@@ -13,6 +13,9 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/post
 /// Nodes that start together must not migrate together: the others wait here and then find nothing left to do.
 const LOCK: &str = "SELECT pg_advisory_lock(7310867)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(7310867)";
+
+/// How often a migration is tried that the server ends to break a deadlock.
+const ATTEMPTS: u32 = 5;
 
 /// Applies what is missing; the names of what was applied.
 pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Result<Vec<String>, OpenError> {
@@ -76,9 +79,25 @@ fn run<DB: diesel::backend::Backend>(
 where
     EmbeddedMigrations: diesel::migration::MigrationSource<DB>,
 {
-    let applied = harness.run_pending_migrations(migrations);
-    let applied = applied.map_err(|error| OpenError::Migration(error.to_string()))?;
-    Ok(applied.iter().map(ToString::to_string).collect())
+    let pending = harness.pending_migrations(migrations);
+    let pending = pending.map_err(|error| OpenError::Migration(error.to_string()))?;
+    pending.iter().map(|migration| apply(harness, migration.as_ref())).collect()
+}
+
+/// Others go on while it is applied, so the server may end it to break a deadlock with them; then it is tried again.
+fn apply<DB: diesel::backend::Backend>(
+    harness: &mut impl MigrationHarness<DB>,
+    migration: &dyn Migration<DB>,
+) -> Result<String, OpenError> {
+    let mut attempt = 1;
+    loop {
+        let applied = harness.run_migration(migration).map(|version| version.to_string());
+        match applied.map_err(|error| error.to_string()) {
+            Ok(version) => return Ok(version),
+            Err(message) if attempt < ATTEMPTS && message.contains("deadlock detected") => attempt += 1,
+            Err(message) => return Err(OpenError::Migration(message)),
+        }
+    }
 }
 
 fn is_pending<DB: diesel::backend::Backend>(
