@@ -33,6 +33,7 @@ on_a_server! {
     a_locked_balance_holds_up_its_merchant_alone,
     checks_hold_up_nobody_and_end_when_nobody_waits,
     the_session_of_a_lost_transaction_is_ended,
+    who_has_read_may_write_while_another_node_migrates,
 }
 
 /// Longer than any call may take.
@@ -189,4 +190,23 @@ async fn the_session_of_a_lost_transaction_is_ended(fixture: Fixture) {
         AND state LIKE 'idle in transaction%') = 0; END $$";
     until(async || fixture.sql(open).await.is_ok()).await;
     assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
+}
+
+async fn who_has_read_may_write_while_another_node_migrates(fixture: Fixture) {
+    let store = fixture.open().await;
+    let as_before =
+        "DELETE FROM __diesel_schema_migrations WHERE version IN ('20261122000012', '20261123000013');
+        DROP INDEX payments_by_class;
+        CREATE INDEX payments_by_status ON payments (merchant_id, environment, status, id)";
+    fixture.sql(as_before).await.expect("taken back");
+    let mut node = AsyncPgConnection::establish(&fixture.url).await.expect("the database answers");
+    node.batch_execute("BEGIN; SELECT FROM payments LIMIT 1").await.expect("read");
+    let migrating = fixture::handle().spawn(async move { store.migrate().await });
+    // A division by zero as long as nobody waits.
+    let one_waits = "SELECT 1 / COUNT(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE NOT granted AND relation = 'payments'::regclass AND datname = current_database()";
+    until(async || fixture.sql(one_waits).await.is_ok()).await;
+    node.batch_execute("UPDATE payments SET fee = fee; COMMIT").await.expect("written");
+    let applied = migrating.await.expect("no panic").expect("migrated");
+    assert_eq!(applied, ["20261122000012", "20261123000013"]);
 }
