@@ -40,5 +40,5 @@ pub use page::{Accent, MerchantPage, PageStore};
 pub use pairing::{BANK_TRANSFER_CURRENCIES, Unpaired, unpaired};
 pub use ports::{CallerBook, Directory, Merchants, RouteBook, Routing, Staff};
 pub use route::{AccountCheck, Direction, Method, Route, RouteKey};
-pub use route_list::{MANUAL_RAIL, PAYOUT_FIELDS, SIMULATOR_RAIL, parse_routes};
+pub use route_list::{MANUAL_RAIL, PAYOUT_FIELDS, SIMULATOR_RAIL, is_payment_uri, parse_routes};
 pub use scope::{Scope, Scopes};

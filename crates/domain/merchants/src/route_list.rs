@@ -129,7 +129,7 @@ const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'
 
 /// Whether a text may be shown as the address of a wallet's payment. Its scheme names a network, and none that a browser
 /// would run or read from.
-fn is_payment_uri(text: &str) -> bool {
+pub fn is_payment_uri(text: &str) -> bool {
     const REFUSED: [&str; 7] = ["javascript", "data", "vbscript", "file", "blob", "about", "view-source"];
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,6 +1,7 @@
 //! What the payer needs to pay (docs/API.md, "Create").
 
-use quipu_kernel::{Currency, Timestamp};
+use quipu_kernel::{Currency, Timestamp, is_web_url};
+use quipu_merchants::is_payment_uri;
 use serde::{Deserialize, Serialize};
 
 /// A bank account to pay into.
@@ -80,4 +81,13 @@ pub struct Instructions {
     /// For `redirectpay` and `card`: where to send the payer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_url: Option<String>,
+}
+
+impl Instructions {
+    /// Whether every address leads where one may be sent: a page of the web, a wallet's payment. What a provider answers is
+    /// not trusted to hold nothing that a browser would run.
+    pub fn lead_somewhere_safe(&self) -> bool {
+        let page = self.redirect_url.as_deref().is_none_or(is_web_url);
+        page && self.crypto_details.as_ref().is_none_or(|details| is_payment_uri(&details.uri))
+    }
 }

@@ -95,7 +95,8 @@ pub(super) fn instructed(reply: &Reply) -> Option<Instructed> {
     }
     let instructions = answer.instructions.filter(|_| reply.status.is_success())?;
     // Instructions that say nothing help no payer.
-    (instructions != Instructions::default()).then(|| Instructed::Given(Box::new(instructions)))
+    let of_use = instructions != Instructions::default() && instructions.lead_somewhere_safe();
+    of_use.then(|| Instructed::Given(Box::new(instructions)))
 }
 
 /// Reads the answer to a payout order.
@@ -206,9 +207,21 @@ mod tests {
         assert!(matches!(instructed(&reply(200, &redirect)), Some(Instructed::Given(_))));
         let rejected = json!({"status": "rejected"});
         assert!(matches!(instructed(&reply(422, &rejected)), Some(Instructed::Rejected(_))));
-        for (status, body) in
-            [(500, &redirect), (200, &json!({"instructions": {}})), (200, &json!({})), (400, &redirect)]
-        {
+        let script = json!({"instructions": {"redirect_url": "javascript:alert(1)"}});
+        let wallet = |uri: &str| {
+            let details = json!({"asset": "BTC", "network": "bitcoin", "address": "bc1", "uri": uri});
+            json!({"instructions": {"crypto_details": details}})
+        };
+        assert!(matches!(instructed(&reply(200, &wallet("bitcoin:bc1"))), Some(Instructed::Given(_))));
+        for (status, body) in [
+            (500, &redirect),
+            (200, &json!({"instructions": {}})),
+            (200, &json!({})),
+            (400, &redirect),
+            (200, &script),
+            (200, &json!({"instructions": {"redirect_url": ""}})),
+            (200, &wallet("JavaScript:alert(1)")),
+        ] {
             assert_eq!(instructed(&reply(status, body)), None, "{status} {body}");
         }
     }
