@@ -81,6 +81,7 @@ fn mismatch(payment: &Payment, event: &RailEvent) -> Option<ParkReason> {
     if event.currency.is_some_and(|currency| currency != terms.currency) {
         return Some(ParkReason::CurrencyMismatch);
     }
-    let expected = [Some(terms.amount), payment.state().received_amount];
-    (!expected.contains(&event.amount)).then_some(ParkReason::AmountMismatch)
+    // Once a person has booked what arrived, the whole amount would be money beside it.
+    let booked = payment.state().received_amount.unwrap_or(terms.amount);
+    event.amount.is_some_and(|amount| amount != booked).then_some(ParkReason::AmountMismatch)
 }

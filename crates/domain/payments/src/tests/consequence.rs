@@ -1,7 +1,7 @@
 //! What events of rails do to payments, over every combination, and in every order.
 
 use proptest::prelude::*;
-use quipu_kernel::{Amount, Currency};
+use quipu_kernel::{Amount, Currency, Minor};
 use quipu_merchants::{Direction, Method};
 
 use super::world::{Counting, START, amount, standing};
@@ -97,6 +97,19 @@ fn money_that_does_not_match_never_completes_anything() {
     assert_eq!(Consequence::of(&waiting, &short), Consequence::Park(ParkReason::AmountMismatch));
     let foreign = event(RailEventKind::Completed, 1_000, Currency::AUD);
     assert_eq!(Consequence::of(&waiting, &foreign), Consequence::Park(ParkReason::CurrencyMismatch));
+}
+
+#[test]
+fn what_was_booked_with_another_amount_is_told_again_by_that_amount_only() {
+    let waiting = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
+    let entropy = Counting::default();
+    let mut happening = Happening::new(START, &entropy);
+    happening.received = Some((amount(400), Minor::ZERO));
+    let changes = waiting.apply(Trigger::Confirm, happening).expect("a move of the table");
+    let booked = changes.saved::<Payment>().expect("a payment");
+    let told = |units| Consequence::of(booked, &event(RailEventKind::Completed, units, Currency::MXN));
+    assert_eq!(told(400), Consequence::Known);
+    assert_eq!(told(1_000), Consequence::Park(ParkReason::AmountMismatch));
 }
 
 #[test]
