@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use quipu_kernel::{Environment, EventId, Timestamp};
 use quipu_signing::{SystemEntropy, WebhookSecret};
-use quipu_webhooks::{Answer, SendProblem, TargetUrl};
+use quipu_webhooks::{Answer, Begun, SendProblem, TargetUrl};
 use rustls::{RootCertStore, ServerConfig, pki_types::PrivateKeyDer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -27,7 +27,11 @@ use crate::{
     sender::{EXCHANGE_WITHIN, Parcel, Sender, SenderSettings},
 };
 
-type Sent = Result<Answer, (SendProblem, Option<u16>)>;
+type Sent = Result<Answer, (SendProblem, Option<Begun>)>;
+
+fn status(status: u16) -> Begun {
+    Begun { status, retry_after: None }
+}
 
 fn settings(allow_private: bool) -> SenderSettings {
     SenderSettings { allow_private, roots: RootCertStore::empty(), resolver: Arc::new(SystemResolver) }
@@ -108,24 +112,33 @@ async fn no_redirect_is_followed() {
 #[tokio::test]
 async fn what_breaks_off_or_is_no_http_is_a_failed_attempt() {
     let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nten bytes.";
-    assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(200))));
+    assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(status(200)))));
     assert_eq!(answered(b"HTTP/1.1 200 OK\r\nContent-Le").await, Err((SendProblem::Broken, None)));
     assert_eq!(answered(b"").await, Err((SendProblem::Broken, None)));
     assert_eq!(answered(b"SSH-2.0-OpenSSH_9.2\r\n").await, Err((SendProblem::Broken, None)));
     let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz";
-    assert_eq!(answered(chunks).await, Err((SendProblem::Broken, Some(200))));
+    assert_eq!(answered(chunks).await, Err((SendProblem::Broken, Some(status(200)))));
 }
 
 #[tokio::test]
 async fn a_packed_answer_is_not_unpacked() {
     let bomb = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00";
-    assert_eq!(answered(bomb).await, Err((SendProblem::TooMuch, Some(200))));
+    assert_eq!(answered(bomb).await, Err((SendProblem::TooMuch, Some(status(200)))));
+}
+
+#[tokio::test]
+async fn what_the_head_of_an_answer_says_is_told_whatever_becomes_of_the_body() {
+    let cut = b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 100\r\n\r\nten bytes.";
+    let asked = Begun { status: 503, retry_after: Some(Duration::from_secs(7)) };
+    assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(asked))));
+    let long = b"HTTP/1.1 410 Gone\r\nContent-Length: 70000\r\n\r\n";
+    assert_eq!(answered(long).await, Err((SendProblem::TooMuch, Some(status(410)))));
 }
 
 #[tokio::test]
 async fn an_answer_that_is_announced_or_turns_out_too_long_is_not_read() {
     let announced = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n";
-    assert_eq!(answered(announced).await, Err((SendProblem::TooMuch, Some(200))));
+    assert_eq!(answered(announced).await, Err((SendProblem::TooMuch, Some(status(200)))));
 
     let written = Arc::new(AtomicUsize::new(0));
     let counting = Arc::clone(&written);
@@ -140,7 +153,7 @@ async fn an_answer_that_is_announced_or_turns_out_too_long_is_not_read() {
     });
     let sender = Sender::new(settings(true)).expect("a sender");
     let sent = send(&sender, &format!("http://127.0.0.1:{}/", port.await)).await;
-    assert_eq!(sent, Err((SendProblem::TooMuch, Some(200))));
+    assert_eq!(sent, Err((SendProblem::TooMuch, Some(status(200)))));
     // What lies in the buffers of two sockets is some megabytes; ten gigabytes would be something else.
     assert!(written.load(Ordering::Relaxed) < 64 << 20);
 }
@@ -176,7 +189,7 @@ async fn a_receiver_that_drips_is_given_up_in_time() {
         let url = format!("http://127.0.0.1:{}/", port.await);
         let begun = Instant::now();
         let sent = send(&sender, &url).await;
-        assert_eq!(sent, Err((SendProblem::TimedOut, (at_once > 0).then_some(200))));
+        assert_eq!(sent, Err((SendProblem::TimedOut, (at_once > 0).then_some(status(200)))));
         assert_eq!(begun.elapsed().as_secs(), EXCHANGE_WITHIN.as_secs());
     }
 }

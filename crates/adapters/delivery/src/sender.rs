@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use hyper_util::{
 };
 use quipu_kernel::{Environment, EventId, Timestamp};
 use quipu_signing::WebhookSecret;
-use quipu_webhooks::{Answer, SendProblem, TargetUrl};
+use quipu_webhooks::{Answer, Begun, SendProblem, TargetUrl};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::Notify;
 use url::Url;
@@ -114,16 +114,16 @@ impl Sender {
         Ok(Self { client })
     }
 
-    /// One exchange. If it ends badly after an answer has begun, its status is told beside the problem.
-    pub(crate) async fn send(&self, parcel: Parcel<'_>) -> Result<Answer, (SendProblem, Option<u16>)> {
+    /// One exchange. If it ends badly after an answer has begun, what it began with is told beside the problem.
+    pub(crate) async fn send(&self, parcel: Parcel<'_>) -> Result<Answer, (SendProblem, Option<Begun>)> {
         let mut request = request(&parcel).map_err(|problem| (problem, None))?;
         let preliminaries = Arc::new(Preliminaries::default());
         let counting = Arc::clone(&preliminaries);
         hyper::ext::on_informational(&mut request, move |_| counting.count());
-        let mut status = None;
+        let mut begun = None;
         let exchange = async {
             tokio::select! {
-                answered = self.exchange(request, &mut status) => answered,
+                answered = self.exchange(request, &mut begun) => answered,
                 () = preliminaries.exceeded.notified() => Err(SendProblem::TooMuch),
             }
         };
@@ -131,26 +131,25 @@ impl Sender {
         let ended = ended.unwrap_or(Err(SendProblem::TimedOut));
         // They may have come in one piece with the answer.
         let ended = if preliminaries.are_too_many() { Err(SendProblem::TooMuch) } else { ended };
-        ended.map_err(|problem| (problem, status))
+        ended.map_err(|problem| (problem, begun))
     }
 
     async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
-        status: &mut Option<u16>,
+        begun: &mut Option<Begun>,
     ) -> Result<Answer, SendProblem> {
         let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
-        let code = response.status().as_u16();
-        *status = Some(code);
+        let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+        *begun = Some(Begun { status, retry_after });
         // None was asked for, and nothing here unpacks one.
         let packed = response.headers().get(header::CONTENT_ENCODING).is_some_and(|by| by != "identity");
         let size_told = response.body().size_hint().lower();
         if packed || usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
             return Err(SendProblem::TooMuch);
         }
-        let retry_after = retry_after(response.headers());
         let body = read(response.into_body()).await?;
-        Ok(Answer::new(code, retry_after, &body))
+        Ok(Answer::new(status, retry_after, &body))
     }
 }
 
@@ -221,8 +220,8 @@ fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem>
     url.as_str().parse().map_err(|_| SendProblem::Unprepared)
 }
 
-/// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date`, so that the
-/// clocks need not agree.
+/// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date` where there is
+/// one, so that the clocks need not agree.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let asked = text(header::RETRY_AFTER)?.trim();
@@ -230,7 +229,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         return Some(Duration::from_secs(seconds));
     }
     let until = httpdate::parse_http_date(asked).ok()?;
-    let sent_at = httpdate::parse_http_date(text(header::DATE)?).ok()?;
+    let sent_at = text(header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
+    let sent_at = sent_at.unwrap_or_else(SystemTime::now);
     Some(until.duration_since(sent_at).unwrap_or_default())
 }
 
@@ -293,5 +293,8 @@ mod tests {
         for nonsense in ["", "soon", "-1", "1.5"] {
             assert_eq!(asked(nonsense, date), None, "{nonsense}");
         }
+        let in_an_hour = httpdate::fmt_http_date(SystemTime::now() + Duration::from_hours(1));
+        let asked = asked(&in_an_hour, "no date").expect("a time");
+        assert!(asked > Duration::from_mins(59) && asked <= Duration::from_hours(1), "{asked:?}");
     }
 }

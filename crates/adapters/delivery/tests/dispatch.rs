@@ -14,8 +14,8 @@ use quipu_delivery::{Dispatcher, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{
-    Answer, Attempted, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
-    Next, Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Wanted,
+    Answer, Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName,
+    Handover, Next, Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 
@@ -182,7 +182,9 @@ impl Courier for Receivers {
         let answer = |status| Ok(Answer::new(status, None, b""));
         let (wait, result) = match url.as_str() {
             "https://hangs.test" => (15_000, Err((SendProblem::TimedOut, None))),
-            "https://drips.test" => (15_000, Err((SendProblem::TimedOut, Some(200)))),
+            "https://drips.test" => {
+                (15_000, Err((SendProblem::TimedOut, Some(Begun { status: 200, retry_after: None }))))
+            }
             "https://fails.test" => (3, answer(500)),
             _ => (3, answer(200)),
         };

@@ -65,11 +65,15 @@ impl Answer {
     pub const fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
     }
+}
 
-    /// Whether the receiver wants no more of them, ever.
-    pub const fn is_gone(&self) -> bool {
-        self.status == 410
-    }
+/// An answer that began and did not come whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// The status code.
+    pub status: u16,
+    /// How long the receiver asks to be left alone.
+    pub retry_after: Option<Duration>,
 }
 
 /// An attempt as it went.
@@ -79,8 +83,8 @@ pub struct Attempted {
     pub started_at: Timestamp,
     /// How long it took.
     pub duration: Duration,
-    /// What came of it. An answer may have begun to arrive when it broke off: its status is told then.
-    pub result: Result<Answer, (SendProblem, Option<u16>)>,
+    /// What came of it. An answer may have begun to arrive when it broke off: what it began with is told then.
+    pub result: Result<Answer, (SendProblem, Option<Begun>)>,
 }
 
 impl Attempted {
@@ -92,6 +96,19 @@ impl Attempted {
     /// Whether it hung until a limit of time.
     pub const fn has_timed_out(&self) -> bool {
         matches!(self.result, Err((SendProblem::TimedOut, _)))
+    }
+
+    /// Whether the receiver wants no more deliveries, ever (410): the status says so, whatever becomes of the body.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.result, Ok(Answer { status: 410, .. }) | Err((_, Some(Begun { status: 410, .. }))))
+    }
+
+    /// How long the receiver asks to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match &self.result {
+            Ok(answer) => answer.retry_after,
+            Err((_, begun)) => begun.and_then(|begun| begun.retry_after),
+        }
     }
 }
 
@@ -119,7 +136,7 @@ impl Attempt {
     pub fn of(number: u32, attempted: &Attempted, next_attempt_at: Option<Timestamp>) -> Self {
         let (http_status, error, response_excerpt) = match &attempted.result {
             Ok(answer) => (Some(answer.status), None, Some(answer.excerpt.clone())),
-            Err((problem, status)) => (*status, Some(problem.to_string()), None),
+            Err((problem, begun)) => (begun.map(|begun| begun.status), Some(problem.to_string()), None),
         };
         Self {
             number,
@@ -159,6 +176,5 @@ mod tests {
         {
             assert_eq!(Answer::new(status, None, b"").is_success(), success, "{status}");
         }
-        assert!(Answer::new(410, None, b"").is_gone());
     }
 }

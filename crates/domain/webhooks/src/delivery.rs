@@ -58,16 +58,13 @@ impl Owed {
     pub fn after(&self, attempted: &Attempted, policy: &RetryPolicy, spread: Spread) -> Outcome {
         let number = self.attempts.last().map_or(1, |last| last.number.saturating_add(1));
         let ended_at = attempted.started_at.plus(attempted.duration);
-        let (gone, asked) = match &attempted.result {
-            Ok(answer) => (answer.is_gone(), answer.retry_after),
-            Err(_) => (false, None),
-        };
+        let gone = attempted.is_gone();
         let next = if attempted.is_success() {
             Next::Delivered
         } else if gone {
             Next::Failed
         } else {
-            let wait = policy.wait(self.step, asked, spread);
+            let wait = policy.wait(self.step, attempted.retry_after(), spread);
             wait.map_or(Next::Failed, |wait| Next::RetryAt(ended_at.plus(wait)))
         };
         let due = if let Next::RetryAt(at) = next { Some(at) } else { None };
@@ -80,6 +77,7 @@ impl Owed {
             tenant: self.tenant(),
             endpoint: self.endpoint.id.clone(),
             event_id: self.event_id.clone(),
+            due_at: self.due_at,
             attempts,
             step: self.step.saturating_add(1),
             next,
@@ -114,6 +112,9 @@ pub struct Outcome {
     pub endpoint: EndpointId,
     /// And of this event.
     pub event_id: EventId,
+    /// When the attempt was due. A retry that somebody asks for is due at another time, so that an outcome of the round
+    /// before is told from its own.
+    pub due_at: Timestamp,
     /// All attempts that are kept, this one the last.
     pub attempts: Vec<Attempt>,
     /// How many attempts of this round there were.
@@ -182,17 +183,21 @@ mod tests {
 
     use super::*;
     use crate::{
-        attempt::{Answer, SendProblem},
+        attempt::{Answer, Begun, SendProblem},
         endpoint::Source,
         samples::{NOON, endpoint, owed},
     };
 
-    fn attempted(result: Result<Answer, (SendProblem, Option<u16>)>) -> Attempted {
+    fn attempted(result: Result<Answer, (SendProblem, Option<Begun>)>) -> Attempted {
         Attempted { started_at: NOON, duration: Duration::from_millis(250), result }
     }
 
     fn answered(status: u16) -> Attempted {
         attempted(Ok(Answer::new(status, None, b"noted")))
+    }
+
+    fn broken_off(status: u16, retry_after: Option<Duration>) -> Attempted {
+        attempted(Err((SendProblem::Broken, Some(Begun { status, retry_after }))))
     }
 
     fn timed_out() -> Attempted {
@@ -215,7 +220,13 @@ mod tests {
             (answered(410), Next::Failed, true),
             (answered(500), retry, false),
             (timed_out(), retry, false),
-            (attempted(Err((SendProblem::Broken, Some(200)))), retry, false),
+            (broken_off(200, None), retry, false),
+            (broken_off(410, None), Next::Failed, true),
+            (
+                broken_off(503, Some(Duration::from_secs(8))),
+                Next::RetryAt(NOON.plus(Duration::from_millis(8_250))),
+                false,
+            ),
         ] {
             let outcome = after(&attempted);
             assert_eq!((outcome.next, outcome.gone), (next, gone), "{attempted:?}");

@@ -154,7 +154,8 @@ pub trait DeliveryQueue: Send + Sync {
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable>;
 
     /// Records outcomes, all in one commit, and what they mean for their endpoints. An outcome counts only while this
-    /// node has the delivery in hand. Answers the endpoints that changed.
+    /// node has the delivery in hand. If it had, and the delivery has failed meanwhile because its endpoint was disabled, the
+    /// attempt is kept, and a success makes the delivery a delivered one. Answers the endpoints that changed.
     async fn record(
         &self,
         outcomes: Vec<Outcome>,

@@ -60,8 +60,22 @@ impl Delivery {
         status.is_none_or(|status| status == self.status) && created.contains(self.at)
     }
 
+    /// Whether it has failed because its endpoint was disabled while the attempt of this outcome was under way.
+    fn was_overtaken(&self, outcome: &Outcome) -> bool {
+        self.error.as_deref() == Some(ENDPOINT_DISABLED) && self.step + 1 == outcome.step
+    }
+
+    /// The attempt of this outcome is kept; the delivery stays failed, unless the receiver has it.
+    fn settle_late(&mut self, outcome: &Outcome) {
+        if outcome.status() == DeliveryStatus::Delivered {
+            (self.status, self.error) = (DeliveryStatus::Delivered, None);
+        }
+        self.step = outcome.step;
+        self.attempts.clone_from(&outcome.attempts);
+    }
+
     /// It stands as an attempt left it, in nobody's hands.
-    pub(super) fn settle(&mut self, outcome: &Outcome) {
+    fn settle(&mut self, outcome: &Outcome) {
         self.status = outcome.status();
         self.due_at = if let Next::RetryAt(at) = outcome.next { Some(at) } else { None };
         self.node = None;
@@ -263,6 +277,18 @@ impl Deliveries {
         let (url, events) = (target.url.clone(), target.events.clone());
         self.keep(Endpoint::named(id.clone(), tenant, url, events, at));
         Some(id)
+    }
+
+    /// Records what came of an attempt, if the node had the delivery in hand for it.
+    pub(super) fn record(&mut self, node: Node, outcome: &Outcome) {
+        let hearer = self.hearers.get_mut(&outcome.endpoint);
+        let Some(hearer) = hearer.filter(|hearer| hearer.endpoint.tenant == outcome.tenant) else { return };
+        let Some(delivery) = hearer.told.get_mut(&outcome.event_id) else { return };
+        if delivery.node == Some(node) && delivery.due_at == Some(outcome.due_at) {
+            delivery.settle(outcome);
+        } else if delivery.was_overtaken(outcome) {
+            delivery.settle_late(outcome);
+        }
     }
 
     /// A delivery that the node has in hand.

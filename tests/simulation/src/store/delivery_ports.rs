@@ -152,11 +152,7 @@ impl DeliveryQueue for MemoryStore {
         let mut kept = self.deliveries();
         let mut of_endpoint: BTreeMap<(Tenant, &EndpointId), Vec<&Outcome>> = BTreeMap::new();
         for outcome in &outcomes {
-            if let Some(delivery) =
-                kept.held(self.node, (outcome.tenant, &outcome.endpoint), &outcome.event_id)
-            {
-                delivery.settle(outcome);
-            }
+            kept.record(self.node, outcome);
             if outcome.failed_at.is_some() || outcome.was_failing {
                 of_endpoint.entry((outcome.tenant, &outcome.endpoint)).or_default().push(outcome);
             }

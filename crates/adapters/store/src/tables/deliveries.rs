@@ -12,7 +12,7 @@ use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
 use quipu_commit::Record;
 use quipu_kernel::{EventId, Tenant};
-use quipu_webhooks::{DeliveryStatus, Endpoint, EndpointId, Next, Outcome, Owed};
+use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Next, Outcome, Owed};
 
 use super::{
     columns::columns,
@@ -97,6 +97,31 @@ impl<'a> Row<'a> {
     fn step(&self) -> i32 {
         i32::try_from(self.outcome.step).unwrap_or(i32::MAX)
     }
+
+    /// How the delivery stands if it has failed meanwhile because its endpoint was disabled: as before, unless the receiver
+    /// has it.
+    fn late_status(&self) -> i32 {
+        match self.outcome.status() {
+            DeliveryStatus::Delivered => code(DeliveryStatus::Delivered),
+            DeliveryStatus::Pending | DeliveryStatus::Failed => code(DeliveryStatus::Failed),
+        }
+    }
+
+    fn late(&self) -> TellOneLate<'_> {
+        let status = self.late_status();
+        TellOneLate {
+            status,
+            error: (status == code(DeliveryStatus::Failed)).then_some(ENDPOINT_DISABLED),
+            step: self.step(),
+            attempts: &self.attempts,
+            merchant: self.tenant.merchant().0,
+            environment: self.tenant.environment().as_str(),
+            endpoint: self.outcome.endpoint.as_str(),
+            event: self.outcome.event_id.as_str(),
+            disabled: ENDPOINT_DISABLED,
+            before: self.step() - 1,
+        }
+    }
 }
 
 statement! { TellOne on Sqlite {
@@ -104,7 +129,16 @@ statement! { TellOne on Sqlite {
     ", node = NULL, step = " => step: i32 as Integer, ", attempts = " => attempts: &'a str as Text,
     " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
     " AND endpoint_id = " => endpoint: &'a str as Text, " AND event_id = " => event: &'a str as Text,
-    " AND node = " => node: &'a str as Text ; " AND status = 0"
+    " AND node = " => node: &'a str as Text, " AND due_at = " => since: i64 as BigInt ; " AND status = 0"
+} }
+
+// An attempt that was under way when its endpoint was disabled, which let the delivery fail.
+statement! { TellOneLate on Sqlite {
+    "UPDATE deliveries SET status = " => status: i32 as Integer, ", error = " => error: Option<&'a str> as Nullable<Text>,
+    ", step = " => step: i32 as Integer, ", attempts = " => attempts: &'a str as Text,
+    " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
+    " AND endpoint_id = " => endpoint: &'a str as Text, " AND event_id = " => event: &'a str as Text,
+    " AND status = 2 AND error = " => disabled: &'a str as Text, " AND step = " => before: i32 as Integer ; ""
 } }
 
 statement! { CountOne on Sqlite {
@@ -117,22 +151,43 @@ statement! { CountOne on Sqlite {
 
 // The merchant is compared as one of a list, which keeps the planner from reading all deliveries in the order of their key and
 // comparing each with every outcome. It likes to do so as long as it believes that the table is small.
-statement! { TellMany on Pg {
+statement! { TellMany on Pg => BigInt {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, due_at = new.due_at, node = NULL, step = new.step,
         attempts = new.attempts FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
     ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
     ", " => events: Vec<&'a str> as Array<Text>, ", " => nodes: Vec<&'a str> as Array<Text>,
     ", " => statuses: Vec<i32> as Array<Integer>, ", " => dues: Vec<Option<i64>> as Array<Nullable<BigInt>>,
-    ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text> ;
-    ") AS new (merchant_id, environment, endpoint_id, event_id, node, status, due_at, step, attempts)
+    ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text>,
+    ", " => since: Vec<i64> as Array<BigInt> ;
+    ") AS new (merchant_id, environment, endpoint_id, event_id, node, status, due_at, step, attempts, since)
         WHERE old.merchant_id = ANY (ARRAY [new.merchant_id]) AND old.environment = new.environment
             AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id
-            AND old.node IS NOT DISTINCT FROM new.node AND old.status = 0
-        RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status)
-     INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count)
+            AND old.node IS NOT DISTINCT FROM new.node AND old.status = 0 AND old.due_at = new.since
+        RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status),
+     counted AS (INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count)
         SELECT merchant_id, environment, 'deliveries', endpoint_id,
             CASE status WHEN 1 THEN 'delivered' ELSE 'failed' END AS word, '', '', COUNT(*) FROM told WHERE status <> 0
         GROUP BY merchant_id, environment, endpoint_id, status ORDER BY merchant_id, environment, endpoint_id, word
+     ON CONFLICT (merchant_id, environment, name, key1, key2, key3, key4)
+        DO UPDATE SET count = counters.count + excluded.count)
+     SELECT COUNT(*) FROM told"
+} }
+
+statement! { TellManyLate on Pg {
+    "WITH told AS (UPDATE deliveries AS old SET status = new.status, step = new.step, attempts = new.attempts,
+        error = CASE new.status WHEN 1 THEN NULL ELSE old.error END FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
+    ", " => events: Vec<&'a str> as Array<Text>, ", " => statuses: Vec<i32> as Array<Integer>,
+    ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text>,
+    ") AS new (merchant_id, environment, endpoint_id, event_id, status, step, attempts)
+        WHERE old.merchant_id = ANY (ARRAY [new.merchant_id]) AND old.environment = new.environment
+            AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id
+            AND old.status = 2 AND old.step = new.step - 1 AND old.error = " => disabled: &'a str as Text ;
+    " RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status)
+     INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count)
+        SELECT merchant_id, environment, 'deliveries', endpoint_id, word, '', '', SUM(by)
+        FROM told CROSS JOIN (VALUES ('delivered', 1), ('failed', -1)) AS moved (word, by) WHERE status = 1
+        GROUP BY merchant_id, environment, endpoint_id, word ORDER BY merchant_id, environment, endpoint_id, word
      ON CONFLICT (merchant_id, environment, name, key1, key2, key3, key4)
         DO UPDATE SET count = counters.count + excluded.count"
 } }
@@ -173,10 +228,19 @@ impl Table for Outcomes {
                 endpoint: row.outcome.endpoint.as_str(),
                 event: row.outcome.event_id.as_str(),
                 node: row.node,
+                since: row.outcome.due_at.millis(),
+            };
+            let mut count = |status: DeliveryStatus, by| {
+                *counts.entry((&row.outcome.endpoint, status.as_str())).or_default() += by;
             };
             // What is no longer in hand was settled by somebody else.
-            if tell.execute(conn)? == 1 && status != DeliveryStatus::Pending {
-                *counts.entry((&row.outcome.endpoint, status.as_str())).or_default() += 1;
+            if tell.execute(conn)? == 1 {
+                if status != DeliveryStatus::Pending {
+                    count(status, 1);
+                }
+            } else if row.late().execute(conn)? == 1 && status == DeliveryStatus::Delivered {
+                count(DeliveryStatus::Delivered, 1);
+                count(DeliveryStatus::Failed, -1);
             }
         }
         for ((endpoint, word), by) in counts {
@@ -202,8 +266,23 @@ impl Table for Outcomes {
                 dues: rows.iter().map(|row| row.due_at).collect(),
                 steps: rows.iter().map(Row::step).collect(),
                 attempts: rows.iter().map(|row| row.attempts.as_str()).collect(),
+                since: rows.iter().map(|row| row.outcome.due_at.millis()).collect(),
             };
-            diesel_async::RunQueryDsl::execute(tell, &mut &*conn).await.map(drop)
+            let told: i64 = diesel_async::RunQueryDsl::get_result(tell, &mut &*conn).await?;
+            if usize::try_from(told).is_ok_and(|told| told == rows.len()) {
+                return Ok(());
+            }
+            let late = TellManyLate {
+                merchants: rows.iter().map(|row| row.tenant.merchant().0).collect(),
+                environments: rows.iter().map(|row| row.tenant.environment().as_str()).collect(),
+                endpoints: rows.iter().map(|row| row.outcome.endpoint.as_str()).collect(),
+                events: rows.iter().map(|row| row.outcome.event_id.as_str()).collect(),
+                statuses: rows.iter().map(|row| row.late_status()).collect(),
+                steps: rows.iter().map(Row::step).collect(),
+                attempts: rows.iter().map(|row| row.attempts.as_str()).collect(),
+                disabled: ENDPOINT_DISABLED,
+            };
+            diesel_async::RunQueryDsl::execute(late, &mut &*conn).await.map(drop)
         })
     }
 }

@@ -26,6 +26,7 @@ on_every_store! {
     the_log_counts_exactly_what_became_of_each,
     a_page_of_the_log_is_newest_first_wherever_it_begins,
     what_is_owed_to_a_disabled_endpoint_has_failed,
+    an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept,
     a_removed_endpoint_is_owed_nothing,
     what_was_finished_long_ago_is_dropped_and_no_longer_counted,
     what_a_dead_node_had_in_hand_is_freed,
@@ -266,19 +267,50 @@ async fn what_is_owed_to_a_disabled_endpoint_has_failed(fixture: Fixture) {
     for at in 1..=4 {
         tell(&store, HEARD, at).await;
     }
-    let held = claim(&store, &hears, 10, 2).await;
+    assert_eq!(claim(&store, &hears, 10, 2).await.len(), 2);
     store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11)).await.expect("disabled");
     assert_eq!(counts(&store, &hears).await, [0, 0, 4, 4]);
     let failed = logged(&store, &hears, Some(DeliveryStatus::Failed)).await;
     assert!(failed.iter().all(|event| event.error.as_deref() == Some(ENDPOINT_DISABLED)));
-    record(&store, &held, 200, 12).await;
-    assert_eq!(counts(&store, &hears).await, [0, 0, 4, 4], "nobody had it in hand any more");
     tell(&store, HEARD, 13).await;
     store.change(tenant(1), &hears.id, EndpointChange::Enable, after(14)).await.expect("enabled");
     assert_eq!(counts(&store, &hears).await, [0, 0, 4, 4], "nothing is owed of that time");
     let all = store.retry(tenant(1), &hears.id, RetrySelection::default(), after(15)).await.expect("retried");
     assert_eq!((all, claim(&store, &hears, 20, 10).await.len()), (4, 4));
     assert!(logged(&store, &hears, None).await.iter().all(|event| event.error.is_none()));
+}
+
+async fn an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    for at in 1..=4 {
+        tell(&store, HEARD, at).await;
+    }
+    let held = claim(&store, &hears, 10, 3).await;
+    store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11)).await.expect("disabled");
+    record(&store, &held[..1], 200, 12).await;
+    record(&store, &held[1..2], 500, 12).await;
+    assert_eq!(counts(&store, &hears).await, [0, 1, 3, 4]);
+    let standing = |event: &LoggedEvent| {
+        let statuses: Vec<_> = event.attempts.iter().filter_map(|attempt| attempt.http_status).collect();
+        (event.status, event.error.clone(), statuses)
+    };
+    let log = logged(&store, &hears, None).await;
+    let disabled = Some(ENDPOINT_DISABLED.to_owned());
+    assert_eq!(standing(&log[3]), (DeliveryStatus::Delivered, None, vec![200]));
+    assert_eq!(standing(&log[2]), (DeliveryStatus::Failed, disabled.clone(), vec![500]));
+    assert_eq!(standing(&log[0]), (DeliveryStatus::Failed, disabled, vec![]));
+
+    // A round that somebody has begun meanwhile is another one, though the same node has it in hand.
+    store.change(tenant(1), &hears.id, EndpointChange::Enable, after(14)).await.expect("enabled");
+    store.retry(tenant(1), &hears.id, RetrySelection::default(), after(15)).await.expect("retried");
+    let again = claim(&store, &hears, 20, 10).await;
+    assert_eq!(again.len(), 3);
+    record(&store, &held[2..], 500, 21).await;
+    assert_eq!(counts(&store, &hears).await, [3, 1, 0, 4]);
+    record(&store, &again, 200, 22).await;
+    assert_eq!(counts(&store, &hears).await, [0, 4, 0, 4]);
 }
 
 async fn a_removed_endpoint_is_owed_nothing(fixture: Fixture) {
