@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
@@ -120,10 +120,10 @@ impl Sender {
         let preliminaries = Arc::new(Preliminaries::default());
         let counting = Arc::clone(&preliminaries);
         hyper::ext::on_informational(&mut request, move |_| counting.count());
-        let mut begun = None;
+        let (mut begun, at) = (None, parcel.at);
         let exchange = async {
             tokio::select! {
-                answered = self.exchange(request, &mut begun) => answered,
+                answered = self.exchange(request, at, &mut begun) => answered,
                 () = preliminaries.exceeded.notified() => Err(SendProblem::TooMuch),
             }
         };
@@ -137,10 +137,11 @@ impl Sender {
     async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
+        at: Timestamp,
         begun: &mut Option<Begun>,
     ) -> Result<Answer, SendProblem> {
         let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
-        let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+        let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
         *begun = Some(Begun { status, retry_after });
         // None was asked for, and nothing here unpacks one.
         let packed = response.headers().get(header::CONTENT_ENCODING).is_some_and(|by| by != "identity");
@@ -221,8 +222,8 @@ fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem>
 }
 
 /// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date` where there is
-/// one, so that the clocks need not agree.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// one, so that the clocks need not agree, and otherwise with the time of the request.
+fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let asked = text(header::RETRY_AFTER)?.trim();
     if let Ok(seconds) = asked.parse() {
@@ -230,7 +231,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     }
     let until = httpdate::parse_http_date(asked).ok()?;
     let sent_at = text(header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
-    let sent_at = sent_at.unwrap_or_else(SystemTime::now);
+    let requested_at = UNIX_EPOCH + Duration::from_millis(u64::try_from(requested_at.millis()).unwrap_or(0));
+    let sent_at = sent_at.unwrap_or(requested_at);
     Some(until.duration_since(sent_at).unwrap_or_default())
 }
 
@@ -284,7 +286,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::RETRY_AFTER, after.parse().expect("a value"));
             headers.insert(header::DATE, date.parse().expect("a value"));
-            retry_after(&headers)
+            retry_after(&headers, Timestamp::from_millis(1_763_726_340_000))
         };
         let date = "Fri, 21 Nov 2025 12:00:00 GMT";
         assert_eq!(asked("120", date), Some(Duration::from_mins(2)));
@@ -293,8 +295,7 @@ mod tests {
         for nonsense in ["", "soon", "-1", "1.5"] {
             assert_eq!(asked(nonsense, date), None, "{nonsense}");
         }
-        let in_an_hour = httpdate::fmt_http_date(SystemTime::now() + Duration::from_hours(1));
-        let asked = asked(&in_an_hour, "no date").expect("a time");
-        assert!(asked > Duration::from_mins(59) && asked <= Duration::from_hours(1), "{asked:?}");
+        let without_date = asked(date, "");
+        assert_eq!(without_date, Some(Duration::from_mins(1)), "the request was made a minute before");
     }
 }

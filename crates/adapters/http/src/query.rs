@@ -37,9 +37,21 @@ impl Query {
         Ok(Self(pairs.into_inner()))
     }
 
-    /// All of them by name; of a name that is given twice the last counts.
-    pub(crate) fn into_members(self) -> BTreeMap<String, String> {
-        self.0.into_iter().collect()
+    /// All of them by name, and what is wrong with how they were sent: of a member that is sent twice nobody can say
+    /// which one was meant.
+    pub(crate) fn into_members(self) -> (BTreeMap<String, String>, Problems) {
+        let (mut members, mut problems) = (BTreeMap::new(), Problems::new());
+        for (name, value) in self.0 {
+            let field = || format!("payout.{name}");
+            if value.contains('\u{fffd}') {
+                problems.add(&field(), "must be UTF-8");
+            }
+            if members.contains_key(&name) {
+                problems.add(&field(), "must be given only once");
+            }
+            members.insert(name, value);
+        }
+        (members, problems)
     }
 
     /// The text of a parameter that is given at most once. Bytes that are no UTF-8 arrive as U+FFFD, which no parameter
@@ -182,6 +194,17 @@ mod tests {
         assert_eq!(query.parsed_all::<u8>("at", &mut problems), [1, 2]);
         assert_eq!(problems.messages().len(), 1);
         assert!(query.parsed_all::<u8>("none", &mut problems).is_empty());
+    }
+
+    #[test]
+    fn a_member_of_a_form_is_sent_once_and_in_utf_8() {
+        let members = |text: &str| Query::parse(text).map_err(|_| ()).expect("pairs").into_members();
+        let (sent, problems) = members("bank_account=1&recipient_name=%C3%9A");
+        assert_eq!((sent["bank_account"].as_str(), sent["recipient_name"].as_str()), ("1", "Ú"));
+        assert!(problems.is_empty());
+        let (_, problems) = members("bank_account=1&bank_account=2&recipient_name=a%ff");
+        let told = ["payout.bank_account must be given only once", "payout.recipient_name must be UTF-8"];
+        assert_eq!(problems.into_messages(), told);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The recipient's form.
 
-use std::collections::BTreeMap;
-
 use actix_web::http::{StatusCode, header};
 use quipu_pages::{Filled, Notice, PaymentPage, policy};
 use quipu_payments::FillError;
@@ -28,9 +26,15 @@ pub(crate) async fn handle(call: Call) -> Outcome {
 
 async fn fill(call: &Call) -> Outcome {
     let visit = Visit::of(call).await?;
-    let values: BTreeMap<String, String> = call.form().await?.into_members();
+    let (values, problems) = call.form().await?.into_members();
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
-    match call.state.services.pages.recipients.run(tenant, &id, &values).await {
+    let recipients = &call.state.services.pages.recipients;
+    let filled = if problems.is_empty() {
+        recipients.run(tenant, &id, &values).await
+    } else {
+        Err(FillError::Invalid(problems))
+    };
+    match filled {
         Ok(()) => Ok(see_page(&visit.place())),
         Err(FillError::Invalid(problems)) if wants_page(call) => {
             let filled = Filled { values, problems: problems.into_messages() };

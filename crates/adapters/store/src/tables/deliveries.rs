@@ -277,7 +277,7 @@ impl Table for Outcomes {
                 environments: rows.iter().map(|row| row.tenant.environment().as_str()).collect(),
                 endpoints: rows.iter().map(|row| row.outcome.endpoint.as_str()).collect(),
                 events: rows.iter().map(|row| row.outcome.event_id.as_str()).collect(),
-                statuses: rows.iter().map(|row| row.late_status()).collect(),
+                statuses: rows.iter().map(Row::late_status).collect(),
                 steps: rows.iter().map(Row::step).collect(),
                 attempts: rows.iter().map(|row| row.attempts.as_str()).collect(),
                 disabled: ENDPOINT_DISABLED,
