@@ -147,9 +147,9 @@ impl Model {
             (false, Back, Refunded | Failed) => &[],
             _ => return self.parked.push((name.to_owned(), kind == Done)),
         };
-        // What a person accepted is an amount that the bank may repeat.
+        // Once a person has accepted another amount, that is the one that the bank may repeat.
         let told = if right { self.amount() } else { self.amount() - 1 };
-        let fits = told == self.amount() || Some(told) == self.received;
+        let fits = told == self.received.unwrap_or(self.amount());
         if kind != Lost && !fits {
             return self.parked.push((name.to_owned(), kind == Done));
         }
