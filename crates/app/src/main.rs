@@ -4,6 +4,7 @@ mod cli;
 mod config;
 mod data_folder;
 mod dev;
+mod listening;
 mod logging;
 mod master_key;
 mod metrics;

@@ -16,7 +16,7 @@ use quipu_payments::DueAction;
 use quipu_webhooks::DeliveryQueue;
 use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::{logging::Logging, stop_signal::StopSignal};
+use crate::{listening::listen, logging::Logging, stop_signal::StopSignal};
 
 /// Upper bounds of latency buckets, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 15.0];
@@ -152,8 +152,8 @@ impl Metrics {
         (queue, deliveries): (Arc<dyn WorkQueue>, Arc<dyn DeliveryQueue>),
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let listener = TcpListener::bind(address)
-            .with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
+        let listener =
+            listen(address).with_context(|| format!("metrics_listen: {address} cannot be listened on"))?;
         tracing::info!(listen = %listener.local_addr()?, "metrics are served");
         Ok(Self { listener, scraped: Arc::new(Scraped { collected, queue, deliveries, clock }) })
     }

@@ -1,22 +1,18 @@
 //! `quipu serve`: from the configuration to a drained process.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
-    process::ExitCode,
-    sync::Arc,
-    time::Duration,
-};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
-use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
     config::{LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
-    dev, logging,
+    dev,
+    listening::{listen, reachable},
+    logging,
     master_key::{self, Start},
     metrics::{self, Collected, Metrics},
     readiness::Parts,
@@ -29,8 +25,6 @@ use crate::{
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
-/// How many connections may wait to be accepted.
-const BACKLOG: i32 = 1024;
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
@@ -268,24 +262,4 @@ fn services(
         key_uses: Arc::clone(key_uses),
         stop,
     }
-}
-
-/// Listens with a queue in which many may wait while all are busy.
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    // A restart need not wait until the last connections of the process before are forgotten.
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
-}
-
-/// The address in a form that can be called: everywhere means here.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-        _ => {}
-    }
-    address
 }

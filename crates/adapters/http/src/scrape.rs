@@ -2,13 +2,16 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
-use actix_web::{App, HttpResponse, HttpServer, dev::Server, http::header, web};
+use actix_web::{App, HttpResponse, HttpServer, dev::Server, http::header, rt::net::TcpStream, web};
 use async_trait::async_trait;
+use socket2::SockRef;
 
-/// How long a client may take to send its request.
+/// How long a client may take to send its request. Short, since whoever says nothing keeps others waiting.
+const HEAD: Duration = Duration::from_secs(1);
+/// How long a connection is kept for the next request, and how long an answer may lie untaken.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Connections that are open at most: scrapers are few.
-const CONNECTIONS: usize = 32;
+/// Connections that are open at most: scrapers are few, and their descriptors come from the reserve.
+const CONNECTIONS: usize = 48;
 
 /// What was measured so far.
 #[async_trait]
@@ -35,6 +38,12 @@ pub fn serve_measured(listener: TcpListener, measured: Arc<dyn Measured>) -> std
             .route("/metrics", web::head().to(answer))
             .default_service(web::to(nothing))
     });
-    let server = server.workers(1).max_connections(CONNECTIONS).keep_alive(PATIENCE);
-    Ok(server.client_request_timeout(PATIENCE).shutdown_timeout(1).disable_signals().listen(listener)?.run())
+    let server =
+        server.workers(1).max_connections(CONNECTIONS).keep_alive(PATIENCE).on_connect(|socket, _| {
+            if let Some(socket) = socket.downcast_ref::<TcpStream>() {
+                // Where it cannot be set, the system gives up on its own, later.
+                let _set = SockRef::from(socket).set_tcp_user_timeout(Some(PATIENCE));
+            }
+        });
+    Ok(server.client_request_timeout(HEAD).shutdown_timeout(1).disable_signals().listen(listener)?.run())
 }
