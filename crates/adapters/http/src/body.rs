@@ -26,6 +26,7 @@ use crate::{
     connection::{Announced, Conversation, NotWaitedFor, Turn},
     error::ApiError,
     settings::least_within,
+    strangers::Room,
 };
 
 /// The most a JSON body may have.
@@ -109,15 +110,17 @@ pub(crate) fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Reads the whole body, up to so many bytes.
+/// Reads the whole body, up to so many bytes, which a stranger's needs room for.
 pub(crate) async fn read(
     payload: &mut Payload,
     at_most: usize,
+    room: Option<&Room>,
     timeout: Duration,
     announced: Option<&Announced>,
 ) -> Result<Bytes, ApiError> {
     let whole = async {
-        tokio::time::timeout(timeout, collect(payload, at_most)).await.unwrap_or_else(|_| Err(too_slow()))
+        let whole = tokio::time::timeout(timeout, collect(payload, at_most, room));
+        whole.await.unwrap_or_else(|_| Err(too_slow()))
     };
     unless_refused(whole, at_most as u64, announced).await
 }
@@ -139,20 +142,24 @@ async fn unless_refused<T>(
     }
 }
 
-async fn collect(payload: &mut Payload, at_most: usize) -> Result<Bytes, ApiError> {
+async fn collect(payload: &mut Payload, at_most: usize, room: Option<&Room>) -> Result<Bytes, ApiError> {
+    let judge = |length| {
+        if length > at_most {
+            return Err(too_large(at_most as u64));
+        }
+        if room.is_none_or(|room| room.grow_to(length)) { Ok(()) } else { Err(ApiError::Overloaded) }
+    };
     let Some(first) = payload.next().await else { return Ok(Bytes::new()) };
     let first = first.map_err(|_| broken())?;
+    judge(first.len())?;
     // Most bodies come in one piece, which is then the body, without a copy.
-    let Some(second) = payload.next().await else {
-        return if first.len() <= at_most { Ok(first) } else { Err(too_large(at_most as u64)) };
-    };
+    let Some(second) = payload.next().await else { return Ok(first) };
     let mut body = BytesMut::from(&first[..]);
     let mut next = Some(second);
     while let Some(chunk) = next {
-        body.extend_from_slice(&chunk.map_err(|_| broken())?);
-        if body.len() > at_most {
-            return Err(too_large(at_most as u64));
-        }
+        let chunk = chunk.map_err(|_| broken())?;
+        judge(body.len() + chunk.len())?;
+        body.extend_from_slice(&chunk);
         next = payload.next().await;
     }
     Ok(body.freeze())

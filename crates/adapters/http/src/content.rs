@@ -15,6 +15,9 @@ use crate::{
     state::AppState,
 };
 
+/// How long a body may take whose sender is not waited for.
+const IN_A_HURRY: Duration = Duration::from_secs(2);
+
 /// A body that is read when somebody first asks for it. A client that waits for `100 Continue` is not told to send it
 /// before, so that whatever is refused by then is refused without it (RFC 9110, section 10.1.1).
 pub(crate) struct Content {
@@ -22,7 +25,7 @@ pub(crate) struct Content {
     payload: SharedPayload,
     /// What is shared with the socket; nothing where there is none, as in tests.
     conversation: Option<Rc<Conversation>>,
-    patience: Duration,
+    patience: Cell<Duration>,
     /// Whether its sender is not known. Only so many bytes are held for all such senders together.
     is_of_stranger: Cell<bool>,
     /// Whether nothing of it is still to come.
@@ -42,7 +45,7 @@ impl Content {
             intake,
             payload: Rc::new(RefCell::new(payload)),
             conversation: request.conn_data::<Rc<Conversation>>().cloned(),
-            patience,
+            patience: Cell::new(patience),
             is_of_stranger: Cell::new(true),
             is_over: Cell::new(!body::is_announced(request)),
             whole,
@@ -52,6 +55,11 @@ impl Content {
     /// Its sender is known from now on.
     pub(crate) fn is_of_known_caller(&self) {
         self.is_of_stranger.set(false);
+    }
+
+    /// It must be here soon: its sender has failed too often to be waited for.
+    pub(crate) fn hurry(&self) {
+        self.patience.set(self.patience.get().min(IN_A_HURRY));
     }
 
     /// Refuses what its head shows to be wrong: that it is too large, or of another type.
@@ -86,19 +94,15 @@ impl Content {
         }
         self.judge_length(request)?;
         let at_most = self.intake.at_most();
-        let expected = body::declared_length(request).unwrap_or(at_most).min(at_most);
-        let room = self.is_of_stranger.get().then(|| state.strangers.room_for(expected));
-        let _room = match room {
-            Some(None) => return Err(ApiError::Overloaded),
-            room => room.flatten(),
-        };
+        let room = self.is_of_stranger.get().then(|| state.strangers.room());
         let announced = self.conversation.as_ref().and_then(|conversation| {
             conversation.want_body();
             conversation.announced()
         });
         let at_most = usize::try_from(at_most).unwrap_or(usize::MAX);
         let mut payload = self.payload.borrow_mut().take();
-        let read = body::read(&mut payload, at_most, self.patience, announced.as_deref()).await;
+        let patience = self.patience.get();
+        let read = body::read(&mut payload, at_most, room.as_ref(), patience, announced.as_deref()).await;
         match &read {
             Ok(whole) => {
                 self.is_over.set(true);
@@ -113,7 +117,7 @@ impl Content {
     pub(crate) fn upload(&self) -> Option<Upload> {
         let Intake::Stream(at_most) = self.intake else { return None };
         let (payload, conversation) = (Rc::clone(&self.payload), self.conversation.clone());
-        Some(Upload::new(payload, conversation, at_most, self.patience))
+        Some(Upload::new(payload, conversation, at_most, self.patience.get()))
     }
 
     /// What is still to come that nobody wanted; nothing if it was short and here, so that the connection can go on.

@@ -12,7 +12,7 @@ use actix_web::{
     body::{BodySize, BoxBody, MessageBody},
     dev::Payload,
     http::{
-        Method, StatusCode,
+        ConnectionType, Method, StatusCode,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     web,
@@ -29,7 +29,9 @@ use crate::{
     door::Credentials,
     entrance::Entrance,
     error::ApiError,
-    measure, request_id,
+    measure,
+    proxies::{client, subscriber},
+    request_id,
     row::RouteRow,
     shape::Family,
     state::AppState,
@@ -46,17 +48,25 @@ pub(crate) async fn dispatch(
     request: HttpRequest,
     payload: web::Payload,
 ) -> HttpResponse {
-    let turn = begin(&request);
+    let mut turn = begin(&request);
+    let has_place = turn.as_mut().is_none_or(|turn| {
+        turn.take_place(|| client(&request, &state.settings.trusted_proxies).map(subscriber))
+    });
     let now = state.services.clock.now();
     let begun = Instant::now();
     let mut entrance = Entrance::new(row, Arc::clone(&state), request.clone(), payload.into_inner(), now);
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let span = span(row, &request_id);
-    let outcome = match AssertUnwindSafe(entrance.open()).catch_unwind().instrument(span.clone()).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(ApiError::Internal { cause: "a handler panicked".to_owned() }),
+    let outcome = if has_place {
+        let opened = AssertUnwindSafe(entrance.open()).catch_unwind().instrument(span.clone()).await;
+        opened.unwrap_or_else(|_| Err(ApiError::Internal { cause: "a handler panicked".to_owned() }))
+    } else {
+        Err(ApiError::Overloaded)
     };
-    let verdict = entrance.verdict().copied();
+    let verdict = match &outcome {
+        Err(ApiError::RateLimited(verdict)) => Some(*verdict),
+        _ => entrance.verdict().copied(),
+    };
     let verdict = verdict.as_ref();
     let rest = entrance.leave(verdict.is_none_or(|verdict| verdict.allowed)).await;
     let payment = payment_of(&request);
@@ -183,6 +193,10 @@ fn finish(
         seconds = took.as_secs_f64(),
         "request"
     );
+    if request.head().upgrade() {
+        // The web server would repeat the word of the request, upgrade to nothing, and end the connection.
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    }
     let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(request_id::X_REQUEST_ID, request_id.clone());

@@ -118,6 +118,9 @@ impl Entrance {
         let request = self.request.clone();
         let claimed = caller::claim_signature(&self.state, &request, self.now).await;
         let claimed = self.charged(claimed).await?;
+        if self.state.lookups.distrusts(&caller::address_of(&self.state, &request), self.now) {
+            self.content.hurry();
+        }
         let body = match self.signed_body().await {
             Ok(body) => body,
             Err(ApiError::Overloaded) => return Err(ApiError::Overloaded),

@@ -33,6 +33,12 @@ struct Memory {
     distrusted: HashMap<String, i64>,
 }
 
+impl Memory {
+    fn distrusts(&self, address: &str, now: Timestamp) -> bool {
+        self.distrusted.get(address).is_some_and(|until| *until > now.seconds())
+    }
+}
+
 /// Which credentials were found lately, and which addresses failed too often.
 #[derive(Default)]
 pub(crate) struct Lookups(Mutex<Memory>);
@@ -46,11 +52,18 @@ impl Lookups {
     /// Whether `address` may have this credential looked up.
     pub(crate) fn asked(&self, address: &str, credential: &str, now: Timestamp) -> Asked {
         let memory = self.memory();
-        let distrusted = memory.distrusted.get(address).is_some_and(|until| *until > now.seconds());
-        if distrusted && !memory.young.contains(credential) && !memory.old.contains(credential) {
+        if memory.distrusts(address, now)
+            && !memory.young.contains(credential)
+            && !memory.old.contains(credential)
+        {
             return Asked::Distrusted;
         }
         Asked::Freely
+    }
+
+    /// Whether `address` has used up its failures.
+    pub(crate) fn distrusts(&self, address: &str, now: Timestamp) -> bool {
+        self.memory().distrusts(address, now)
     }
 
     /// Remembers a credential that was found.

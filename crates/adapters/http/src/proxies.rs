@@ -51,13 +51,17 @@ impl Network {
     }
 }
 
+/// Whether a proxy at the address is believed.
+pub(crate) fn is_trusted(address: IpAddr, trusted: &[Network]) -> bool {
+    trusted.iter().any(|network| network.contains(address))
+}
+
 /// Where a call comes from: the peer, or, as far as proxies that are trusted hand it on, whom they name in
 /// `X-Forwarded-For`. The rightmost address that is no trusted proxy's counts, since whoever stands to its left may have
 /// invented the rest.
 pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip().to_canonical();
-    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
-    if !is_trusted(peer) {
+    if !is_trusted(peer, trusted) {
         return Some(peer);
     }
     let lines = request.headers().get_all("x-forwarded-for").filter_map(|line| line.to_str().ok());
@@ -66,7 +70,7 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
     for text in named.into_iter().rev() {
         let Ok(address) = text.parse::<IpAddr>() else { break };
         nearest = address.to_canonical();
-        if !is_trusted(nearest) {
+        if !is_trusted(nearest, trusted) {
             break;
         }
     }
@@ -74,15 +78,19 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
 }
 
 /// The address as it is counted: an IPv4 address, or the /64 that one IPv6 subscriber usually has to itself.
-pub(crate) fn counted_as(address: Option<IpAddr>) -> String {
+pub(crate) fn subscriber(address: IpAddr) -> IpAddr {
     match address {
-        None => "unknown".to_owned(),
-        Some(IpAddr::V4(address)) => address.to_string(),
-        Some(IpAddr::V6(address)) => {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
         }
     }
+}
+
+/// The same as a text.
+pub(crate) fn counted_as(address: Option<IpAddr>) -> String {
+    address.map_or_else(|| "unknown".to_owned(), |address| subscriber(address).to_string())
 }
 
 #[cfg(test)]

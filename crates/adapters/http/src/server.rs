@@ -34,8 +34,7 @@ use crate::{
     state::{AppState, Documents, Services},
 };
 
-/// How many connections a worker accepts that have no place, to end an idle one for them. Few, since each takes a descriptor
-/// of the reserve.
+/// How many connections a worker accepts that have no place, to end an idle one for them.
 const BEYOND: usize = 8;
 
 static DOCUMENTS: LazyLock<Documents> =
@@ -47,7 +46,8 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
     let state = Arc::new(AppState::new(services, settings, &DOCUMENTS));
     let settings = &state.settings;
     let workers = if settings.workers == 0 { cores() } else { settings.workers };
-    let connections = if settings.max_connections == 0 { descriptors() } else { settings.max_connections };
+    let connections =
+        if settings.max_connections == 0 { descriptors(workers * BEYOND) } else { settings.max_connections };
     let server = Server::build()
         .workers(workers)
         // New ones come to the workers in turns. The crowd bounds them all, and must see who comes beyond; more than that wait

@@ -3,11 +3,15 @@
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
+    net::IpAddr,
     rc::Rc,
     time::{Duration, Instant},
 };
 
-use super::Announced;
+use super::{
+    Announced,
+    crowd::{Crowd, Share},
+};
 
 /// How long a head may take from its first byte, and the first one from the connection on.
 const HEAD: Duration = Duration::from_secs(15);
@@ -38,10 +42,13 @@ pub(crate) struct Conversation {
     announced: RefCell<VecDeque<Option<Rc<Announced>>>>,
     /// The same of the present one.
     present: RefCell<Option<Rc<Announced>>>,
+    /// Where whom the peer speaks for is counted, if it is a proxy.
+    clients: Option<Crowd>,
 }
 
 impl Conversation {
-    pub(super) fn new() -> Self {
+    /// The state of a new connection; of a proxy's, with the crowd that whom it speaks for is counted in.
+    pub(super) fn new(clients: Option<Crowd>) -> Self {
         Self {
             phase: Cell::new(Phase::Head),
             since: Cell::new(Instant::now()),
@@ -49,6 +56,7 @@ impl Conversation {
             wants_body: Cell::new(false),
             announced: RefCell::default(),
             present: RefCell::default(),
+            clients,
         }
     }
 
@@ -116,16 +124,28 @@ impl Conversation {
     pub(crate) fn begin(self: &Rc<Self>) -> Turn {
         self.enter(Phase::Exchange);
         *self.present.borrow_mut() = self.announced.borrow_mut().pop_front().flatten();
-        Turn(Rc::clone(self))
+        Turn { conversation: Rc::clone(self), share: None }
     }
 }
 
 /// One exchange.
 #[derive(Debug)]
-pub(crate) struct Turn(Rc<Conversation>);
+pub(crate) struct Turn {
+    conversation: Rc<Conversation>,
+    share: Option<Share>,
+}
+
+impl Turn {
+    /// Counts the exchange for whom the peer speaks for, if it is a proxy. Whether there is a place for it.
+    pub(crate) fn take_place(&mut self, client: impl FnOnce() -> Option<IpAddr>) -> bool {
+        let Some((crowd, client)) = self.conversation.clients.as_ref().zip(client()) else { return true };
+        self.share = crowd.share(client);
+        self.share.is_some()
+    }
+}
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.enter(Phase::Idle);
+        self.conversation.enter(Phase::Idle);
     }
 }

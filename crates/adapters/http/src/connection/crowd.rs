@@ -12,8 +12,8 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
-/// Descriptors that are kept for the database, the log and what else the process opens.
-const RESERVE: usize = 64;
+/// Descriptors that are kept for the database, the log, calls to receivers and rails, and what else the process opens.
+const RESERVE: usize = 128;
 /// What is assumed where the system does not say.
 const USUAL: usize = 1024;
 /// For how many milliseconds a connection that is idle keeps its place while there is another: a new one is idle until its first
@@ -22,24 +22,32 @@ const FRESH: u64 = 1_000;
 /// A connection that is not idle.
 const BUSY: u64 = u64::MAX;
 
-/// How many connections the process may have open: its descriptors less a reserve.
-pub(crate) fn descriptors() -> usize {
+/// How many connections the process may have open: its descriptors less a reserve, and less so many more.
+pub(crate) fn descriptors(less: usize) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
     let all = soft.unwrap_or(USUAL);
-    all.saturating_sub(RESERVE).max(all / 2).max(1)
+    all.saturating_sub(RESERVE + less).max(all / 2).max(1)
 }
 
 /// One connection as the others see it.
 pub(super) struct Place {
     number: u64,
-    address: Option<IpAddr>,
     crowd: Arc<Inner>,
     seen: Arc<Seen>,
+    _share: Option<Share>,
+}
+
+/// One of what an address holds: a connection, or an exchange on a connection of a proxy.
+#[derive(Debug)]
+pub(crate) struct Share {
+    address: IpAddr,
+    crowd: Arc<Inner>,
 }
 
 /// What tells whether a connection may be ended, and ends it.
+#[derive(Debug)]
 struct Seen {
     /// Since when it is idle, in milliseconds of the crowd's time; or that it is not.
     idle_since: AtomicU64,
@@ -47,21 +55,23 @@ struct Seen {
     waker: AtomicWaker,
 }
 
+#[derive(Debug)]
 struct Inner {
     begun: Instant,
     at_most: usize,
     open: Mutex<Open>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Open {
     next: u64,
     places: HashMap<u64, Arc<Seen>>,
-    by_address: HashMap<IpAddr, usize>,
+    /// How many shares each address holds.
+    held: HashMap<IpAddr, usize>,
 }
 
 /// All open connections.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Crowd(Arc<Inner>);
 
 impl Crowd {
@@ -71,7 +81,8 @@ impl Crowd {
     }
 
     /// A place for a new connection. Once three quarters of the places are taken, the connection that has been idle for
-    /// longest gives way, and an address that holds more than an eighth of them gets no other.
+    /// longest gives way, and an address that holds more than an eighth of them gets no other. Connections of a proxy come
+    /// from no address: it speaks for many.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
         self.admit_at(self.0.now(), address)
     }
@@ -79,16 +90,14 @@ impl Crowd {
     fn admit_at(&self, now: u64, address: Option<IpAddr>) -> Option<Place> {
         let inner = &self.0;
         let mut open = inner.open();
-        let is_crowded = open.places.len() >= inner.at_most / 4 * 3;
-        if is_crowded {
-            let held = address.and_then(|address| open.by_address.get(&address)).copied().unwrap_or(0);
+        if inner.is_crowded(&open) {
             let is_full = open.places.len() >= inner.at_most;
             if is_full {
                 open.ask_the_idlest_to_go(now);
             } else if let Some(since) = now.checked_sub(FRESH) {
                 open.ask_the_idlest_to_go(since);
             }
-            if held > (inner.at_most / 8).max(1) || is_full {
+            if is_full || address.is_some_and(|address| inner.holds_enough(&open, address)) {
                 return None;
             }
         }
@@ -100,10 +109,18 @@ impl Crowd {
             waker: AtomicWaker::new(),
         });
         open.places.insert(number, Arc::clone(&seen));
-        if let Some(address) = address {
-            *open.by_address.entry(address).or_default() += 1;
+        let share = address.map(|address| open.share(inner, address));
+        Some(Place { number, crowd: Arc::clone(inner), seen, _share: share })
+    }
+
+    /// A share for an exchange of whom a proxy speaks for; `None` for whoever holds enough while others need the places.
+    pub(super) fn share(&self, address: IpAddr) -> Option<Share> {
+        let inner = &self.0;
+        let mut open = inner.open();
+        if inner.is_crowded(&open) && inner.holds_enough(&open, address) {
+            return None;
         }
-        Some(Place { number, address, crowd: Arc::clone(inner), seen })
+        Some(open.share(inner, address))
     }
 }
 
@@ -113,12 +130,25 @@ impl Inner {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_crowded(&self, open: &Open) -> bool {
+        open.places.len() >= self.at_most / 4 * 3
+    }
+
+    fn holds_enough(&self, open: &Open, address: IpAddr) -> bool {
+        open.held.get(&address).is_some_and(|held| *held > (self.at_most / 8).max(1))
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(BUSY - 1)
     }
 }
 
 impl Open {
+    fn share(&mut self, crowd: &Arc<Inner>, address: IpAddr) -> Share {
+        *self.held.entry(address).or_default() += 1;
+        Share { address, crowd: Arc::clone(crowd) }
+    }
+
     /// Only one that has been idle since then at the latest.
     fn ask_the_idlest_to_go(&self, since: u64) {
         let staying = self.places.values().filter(|seen| !seen.must_go.load(Ordering::Relaxed));
@@ -150,14 +180,17 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.crowd.open().places.remove(&self.number);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
         let mut open = self.crowd.open();
-        open.places.remove(&self.number);
-        if let Some(address) = self.address
-            && let Some(held) = open.by_address.get_mut(&address)
-        {
+        if let Some(held) = open.held.get_mut(&self.address) {
             *held -= 1;
             if *held == 0 {
-                open.by_address.remove(&address);
+                open.held.remove(&self.address);
             }
         }
     }
@@ -195,6 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn whom_a_proxy_speaks_for_holds_no_more_than_a_share_in_a_crowd() {
+        let crowd = Crowd::new(16);
+        let [greedy, other] = [7, 8].map(|last| IpAddr::from([10, 0, 0, last]));
+        let mut places: Vec<_> = (0..11).map(|_| crowd.admit_at(0, None).expect("room")).collect();
+        let mut shares: Vec<_> = (0..11).map(|_| crowd.share(greedy).expect("no crowd")).collect();
+        places.push(crowd.admit_at(0, None).expect("room"));
+        assert!(crowd.share(greedy).is_none(), "it holds eleven of sixteen");
+        assert!(crowd.share(other).is_some());
+        shares.truncate(2);
+        assert!(crowd.share(greedy).is_some());
+    }
+
+    #[test]
     fn who_has_just_come_gives_way_only_when_no_place_is_left() {
         let crowd = Crowd::new(16);
         let places: Vec<_> = (0..16).map(|last| from(&crowd, 5, last).expect("room")).collect();
@@ -205,6 +251,7 @@ mod tests {
 
     #[test]
     fn some_descriptors_are_kept_in_reserve() {
-        assert!(descriptors() >= 1);
+        let (some, fewer) = (descriptors(0), descriptors(1_000_000));
+        assert!(fewer >= 1 && some >= fewer);
     }
 }

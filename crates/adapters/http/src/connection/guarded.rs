@@ -23,7 +23,11 @@ use super::{
     incoming::Incoming,
     refusal,
 };
-use crate::{settings::least_within, state::AppState};
+use crate::{
+    proxies::{is_trusted, subscriber},
+    settings::least_within,
+    state::AppState,
+};
 
 /// What the system may hold of an answer that it cannot send yet.
 const UNSENT: u32 = 128 * 1024;
@@ -71,7 +75,9 @@ pub(crate) struct Guarded {
 impl Guarded {
     /// Guards a new connection; `None` if there is no place for it.
     pub(crate) fn new(socket: TcpStream, crowd: &Crowd, gate: Gate, state: Arc<AppState>) -> Option<Self> {
-        let place = crowd.admit(socket.peer_addr().ok().map(|peer| peer.ip()))?;
+        let peer = socket.peer_addr().ok().map(|peer| peer.ip().to_canonical());
+        let is_proxy = peer.is_some_and(|peer| is_trusted(peer, &state.settings.trusted_proxies));
+        let place = crowd.admit(peer.filter(|_| !is_proxy).map(subscriber))?;
         // Where it cannot be set, answers are only later.
         let _set = socket.set_nodelay(true);
         // What the system holds for a client that takes nothing, not even into its own buffers, ends with the connection. Where
@@ -80,7 +86,7 @@ impl Guarded {
         let _set = system.set_tcp_user_timeout(Some(state.settings.stall_timeout));
         // So that how much a slow client takes is seen in small steps, and little is held for it.
         let _set = system.set_tcp_notsent_lowat(UNSENT);
-        let conversation = Rc::new(Conversation::new());
+        let conversation = Rc::new(Conversation::new(is_proxy.then(|| crowd.clone())));
         let first = conversation.deadline().unwrap_or_else(Instant::now);
         Some(Self {
             socket,

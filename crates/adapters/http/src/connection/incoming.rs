@@ -284,7 +284,7 @@ mod tests {
 
     /// Follows a text in pieces of some length; answers how much was passed on, and what was announced of each request.
     fn follow(text: &str, piece: usize) -> (usize, Vec<Option<(u64, bool)>>) {
-        let (conversation, mut incoming) = (Conversation::new(), Incoming::new());
+        let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
         let mut passed = 0;
         for bytes in text.as_bytes().chunks(piece) {
             let some = incoming.follow(bytes, &conversation);

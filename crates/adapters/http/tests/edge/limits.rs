@@ -88,7 +88,9 @@ async fn an_address_that_failed_too_often_has_few_unknown_credentials_looked_up(
     let app = test::init_service(App::new().configure(routes)).await;
     let read = async |key: &str| {
         let request = request("GET", "/api/v1/balance").insert_header(("X-API-Key", key));
-        test::call_service(&app, request.to_request()).await.status().as_u16()
+        let answer = test::call_service(&app, request.to_request()).await;
+        assert!(answer.headers().contains_key("X-RateLimit-Limit"));
+        answer.status().as_u16()
     };
     assert_eq!(read(&key).await, 200);
     for _ in 0..60 {

@@ -1,6 +1,7 @@
 //! The edge, driven as an application over ports in memory: who is let in, what they are told, in which shape.
 
 mod books;
+mod crowds;
 mod desk;
 mod errors;
 mod hooks;

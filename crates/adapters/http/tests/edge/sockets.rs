@@ -5,25 +5,24 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::mpsc,
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use actix_web::{dev::ServerHandle, rt::System};
 use quipu_http::serve;
 use quipu_merchants::{ApiVersion, Role, Scopes};
 use quipu_signing::sign_request;
-use socket2::{Domain, Socket, Type};
 
 use crate::world::{NOW, World, deposit};
 
-struct Running {
-    address: SocketAddr,
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
     handle: ServerHandle,
     thread: JoinHandle<()>,
 }
 
 impl Running {
-    fn start(world: &World) -> Self {
+    pub(crate) fn start(world: &World) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let (services, mut settings) = (world.services.clone(), world.settings.clone());
@@ -39,13 +38,13 @@ impl Running {
         Self { address, handle: receiver.recv().expect("a handle"), thread }
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_mins(1))).expect("a timeout");
         stream
     }
 
-    async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.handle.stop(true).await;
         self.thread.join().expect("no panic");
     }
@@ -53,7 +52,7 @@ impl Running {
 
 /// Reads one answer with a Content-Length: its status and body.
 #[track_caller]
-fn read_answer(stream: &mut TcpStream) -> (u16, String) {
+pub(crate) fn read_answer(stream: &mut TcpStream) -> (u16, String) {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         assert!(stream.read_exact(&mut byte).is_ok(), "no answer came");
@@ -67,7 +66,7 @@ fn read_answer(stream: &mut TcpStream) -> (u16, String) {
     (status, String::from_utf8(body).expect("UTF-8"))
 }
 
-fn post(key: &str, length: usize) -> String {
+pub(crate) fn post(key: &str, length: usize) -> String {
     format!(
         "POST /api/v1/payments HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\n\r\n"
@@ -75,7 +74,7 @@ fn post(key: &str, length: usize) -> String {
 }
 
 #[track_caller]
-fn is_alive(stream: &mut TcpStream) {
+pub(crate) fn is_alive(stream: &mut TcpStream) {
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
     assert_eq!(read_answer(stream), (200, r#"{"status":"ok"}"#.to_owned()));
 }
@@ -330,53 +329,17 @@ async fn a_chunk_is_refused_by_its_size_and_what_is_none_in_our_shape() {
     server.stop().await;
 }
 
-/// Whether the system still has the server's side of a connection.
-fn is_held(server: SocketAddr, client: SocketAddr) -> bool {
-    let end = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
-    let connections = std::fs::read_to_string("/proc/net/tcp").expect("a list of connections");
-    connections.contains(&format!("{} {}", end(server), end(client)))
-}
-
 #[actix_web::test]
-async fn whoever_takes_nothing_is_not_waited_for() {
-    let mut world = World::new();
-    world.settings.stall_timeout = Duration::from_secs(1);
+async fn an_offer_to_upgrade_is_answered_and_the_connection_said_to_end() {
+    let world = World::new();
     let server = Running::start(&world);
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    // So small that an answer finds no room in it.
-    socket.set_recv_buffer_size(2_048).expect("a size");
-    socket.connect(&server.address.into()).expect("a connection");
-    let mut stream: TcpStream = socket.into();
-    stream.write_all(b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
-    let client = stream.local_addr().expect("an address");
-    let deadline = Instant::now() + Duration::from_mins(1);
-    while is_held(server.address, client) {
-        assert!(Instant::now() < deadline, "the server waits for it");
-        thread::yield_now();
-    }
-    drop(stream);
-    server.stop().await;
-}
-
-#[actix_web::test]
-async fn among_many_silent_clients_somebody_else_is_served() {
-    let mut world = World::new();
-    world.settings.max_connections = 32;
-    let server = Running::start(&world);
-    let silent: Vec<_> = (0..40).map(|_| server.connect()).collect();
-    let mut served = false;
-    // A place is found as soon as enough of the silent ones have given way, which none does before it had time to speak.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < deadline {
-        let mut stream = server.connect();
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("written");
-        let mut answer = Vec::new();
-        served = stream.read_to_end(&mut answer).is_ok() && answer.starts_with(b"HTTP/1.1 200");
-        if served {
-            break;
-        }
-    }
-    assert!(served);
-    drop(silent);
+    let mut stream = server.connect();
+    let head =
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
+    stream.write_all(head.as_bytes()).expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer, and the end");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.to_lowercase().contains("connection: close\r\n"), "{answer}");
     server.stop().await;
 }

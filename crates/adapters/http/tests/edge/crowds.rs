@@ -1,0 +1,136 @@
+//! Many connections at once: who gives way, and who is served all the same.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
+
+use quipu_merchants::ApiVersion;
+use quipu_signing::sign_request;
+use socket2::{Domain, Socket, Type};
+
+use crate::{
+    sockets::{Running, post, read_answer},
+    world::{NOW, World, deposit},
+};
+
+/// Whether the system still has the server's side of a connection.
+fn is_held(server: SocketAddr, client: SocketAddr) -> bool {
+    let end = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
+    let connections = std::fs::read_to_string("/proc/net/tcp").expect("a list of connections");
+    connections.contains(&format!("{} {}", end(server), end(client)))
+}
+
+#[actix_web::test]
+async fn whoever_takes_nothing_is_not_waited_for() {
+    let mut world = World::new();
+    world.settings.stall_timeout = Duration::from_secs(1);
+    let server = Running::start(&world);
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    // So small that an answer finds no room in it.
+    socket.set_recv_buffer_size(2_048).expect("a size");
+    socket.connect(&server.address.into()).expect("a connection");
+    let mut stream: TcpStream = socket.into();
+    stream.write_all(b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+    let client = stream.local_addr().expect("an address");
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while is_held(server.address, client) {
+        assert!(Instant::now() < deadline, "the server waits for it");
+        thread::yield_now();
+    }
+    drop(stream);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn among_many_silent_clients_somebody_else_is_served() {
+    let mut world = World::new();
+    world.settings.max_connections = 32;
+    let server = Running::start(&world);
+    let silent: Vec<_> = (0..40).map(|_| server.connect()).collect();
+    let mut served = false;
+    // A place is found as soon as enough of the silent ones have given way, which none does before it had time to speak.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < deadline {
+        let mut stream = server.connect();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("written");
+        let mut answer = Vec::new();
+        served = stream.read_to_end(&mut answer).is_ok() && answer.starts_with(b"HTTP/1.1 200");
+        if served {
+            break;
+        }
+    }
+    assert!(served);
+    drop(silent);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn behind_a_proxy_one_client_keeps_no_other_out() {
+    let mut world = World::new();
+    world.settings.max_connections = 32;
+    world.settings.trusted_proxies = vec!["127.0.0.1".parse().expect("a network")];
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let send = |address: &str, length: usize, body: &str| {
+        let mut stream = server.connect();
+        let head = post(&key, length).replace("Host: x", &format!("Host: x\r\nX-Forwarded-For: {address}"));
+        stream.write_all(format!("{head}{body}").as_bytes()).expect("written");
+        stream
+    };
+    let stalled: Vec<_> = (0..24).map(|_| send("192.0.2.1", 5_000, "{")).collect();
+    let body = deposit("r-1").to_string();
+    // It is in the way once all of its calls have come as far as their bodies.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let (status, text) = read_answer(&mut send("192.0.2.1", body.len(), &body));
+        if status == 503 {
+            assert!(text.contains("OVERLOADED"), "{text}");
+            break;
+        }
+        assert!(Instant::now() < deadline, "it holds three quarters of all places");
+    }
+    let (status, text) = read_answer(&mut send("192.0.2.2", body.len(), &body));
+    assert_eq!(status, 200, "{text}");
+    drop(stalled);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn bodies_that_are_only_announced_take_no_room_from_others() {
+    let world = World::new();
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let server = Running::start(&world);
+    let path = "/api/v2/payments";
+    let head = |nonce: &str, signature: &str, length: usize| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Merchant-Id: {merchant}\r\n\
+             X-Timestamp: {NOW}\r\nX-Nonce: {nonce}\r\nX-Signature-Version: v1\r\nX-Signature: {signature}\r\n\
+             Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    let forged = format!("hmac_sha256={}", "0".repeat(64));
+    let waiting: Vec<_> = (0..70)
+        .map(|number| {
+            let mut stream = server.connect();
+            let head = head(&format!("nonce-{number:04}"), &forged, 1024 * 1024);
+            stream.write_all(head.as_bytes()).expect("written");
+            // Its body is waited for from here on.
+            assert_eq!(read_answer(&mut stream).0, 100);
+            stream
+        })
+        .collect();
+    let body = deposit("r-1").to_string();
+    let signature = sign_request(&secret, &NOW.to_string(), "nonce-good", "POST", path, body.as_bytes());
+    let mut stream = server.connect();
+    stream.write_all(head("nonce-good", &signature, body.len()).as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 100);
+    stream.write_all(body.as_bytes()).expect("written");
+    let (status, text) = read_answer(&mut stream);
+    assert_eq!(status, 200, "{text}");
+    drop((waiting, stream));
+    server.stop().await;
+}
