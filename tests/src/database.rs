@@ -1,8 +1,14 @@
 //! One fresh database for each test.
 
+use std::process::Command;
+
+use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
-use crate::scratch::unique_name;
+use crate::{
+    gateway::binary,
+    scratch::{ScratchFolder, unique_name},
+};
 
 /// Which of the two databases a scenario runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +48,15 @@ impl TestDatabase {
         }
     }
 
+    /// Makes a database with its tables, or leaves making them to the gateway where the database is a file of its own. On a
+    /// server it is a copy, which is made sooner than tables are.
+    pub async fn migrated(database: Database) -> Self {
+        match database {
+            Database::Sqlite => Self::Sqlite,
+            Database::Postgres => Self::copy_of(template().await).await,
+        }
+    }
+
     /// Copies a database of the bed's server that nobody is connected to.
     pub async fn copy_of(url: &str) -> Self {
         let (server, original) = url.rsplit_once('/').expect("the URL ends in a database");
@@ -72,6 +87,28 @@ impl Drop for TestDatabase {
         // A database left behind dies with the bed's cluster.
         let _ = dropping.join();
     }
+}
+
+/// URL of a migrated database that nobody is connected to, one for all tests of this process.
+async fn template() -> &'static str {
+    static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+    let made = TEMPLATE.get_or_init(|| async {
+        let empty = TestDatabase::create(Database::Postgres).await;
+        let url = empty.url().expect("a database on a server").to_owned();
+        let folder = ScratchFolder::new();
+        let migrating = Command::new(binary())
+            .args(["migrate", "--data"])
+            .arg(folder.path())
+            .env("QUIPU__DATABASE_URL", &url)
+            .current_dir(folder.path())
+            .output()
+            .expect("the gateway runs");
+        assert!(migrating.status.success(), "{}", String::from_utf8_lossy(&migrating.stderr));
+        // It is needed until the last test has ended, and dies with the bed's cluster.
+        std::mem::forget(empty);
+        url
+    });
+    made.await
 }
 
 /// URL of a superuser on the bed's server. A run without PostgreSQL fails here: half a suite is no suite.

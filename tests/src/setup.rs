@@ -63,7 +63,7 @@ impl Setup {
 
     /// Has the gateway reach its database by another address, which `change` makes of the usual one.
     pub async fn start_through(self, change: impl FnOnce(&str) -> String) -> Gateway {
-        let database = TestDatabase::create(self.database).await;
+        let database = TestDatabase::migrated(self.database).await;
         let url = change(database.url().expect("a database on a server"));
         let setup = self.set("DATABASE_URL", &url);
         Gateway::launch(setup, Arc::new(database), Arc::new(ScratchFolder::new())).await
@@ -86,9 +86,13 @@ impl Setup {
         self.start().await
     }
 
-    /// Starts the gateway on an empty database and waits until it is ready.
+    /// Starts the gateway on a database of its own without a row, and waits until it is ready.
     pub async fn start(self) -> Gateway {
-        let database = Arc::new(TestDatabase::create(self.database).await);
-        Gateway::launch(self, database, Arc::new(ScratchFolder::new())).await
+        let database = match &self.binary {
+            // Another release makes the tables that it knows.
+            Some(_) => TestDatabase::create(self.database).await,
+            None => TestDatabase::migrated(self.database).await,
+        };
+        Gateway::launch(self, Arc::new(database), Arc::new(ScratchFolder::new())).await
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Fixture {
     pub(crate) url: String,
     memory: MemoryStore,
     directory: MemoryDirectory,
+    /// Whether the database outlives this value.
+    is_kept: bool,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -73,19 +75,58 @@ fn server() -> String {
         .unwrap_or_else(|_| panic!("QUIPU_TEST_POSTGRES names no server; run `make test`, which starts one"))
 }
 
-impl Fixture {
-    /// A database with its tables.
-    pub(crate) async fn new(engine: Engine) -> Self {
-        let fixture = Self::unmigrated(engine).await;
-        if matches!(engine, Engine::Memory) {
-            return fixture;
-        }
+async fn at_server(sql: &str) {
+    let mut conn = AsyncPgConnection::establish(&server()).await.expect("the test server answers");
+    conn.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+/// The name of a migrated database that nobody is connected to.
+async fn template() -> &'static str {
+    static TEMPLATE: tokio::sync::OnceCell<String> = tokio::sync::OnceCell::const_new();
+    let made = TEMPLATE.get_or_init(|| async {
+        let mut fixture = Fixture::unmigrated(Engine::Postgres).await;
         fixture.open().await.migrate().await.expect("migrations apply");
+        let name = fixture.database().to_owned();
+        fixture.is_kept = true;
+        at_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+        at_server(&format!(
+            "SELECT pg_terminate_backend (pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        ))
+        .await;
+        name
+    });
+    made.await
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        if self.is_server() && !self.is_kept {
+            let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.database());
+            runtime().spawn(async move { at_server(&sql).await });
+        }
+    }
+}
+
+impl Fixture {
+    /// A database with its tables. On a server it is a copy, which is made sooner than tables are.
+    pub(crate) async fn new(engine: Engine) -> Self {
+        let template = match engine {
+            Engine::Postgres => Some(template().await),
+            Engine::Memory | Engine::Sqlite => None,
+        };
+        let fixture = Self::made(engine, template).await;
+        if matches!(engine, Engine::Sqlite) {
+            fixture.open().await.migrate().await.expect("migrations apply");
+        }
         fixture
     }
 
     /// A database without any.
     pub(crate) async fn unmigrated(engine: Engine) -> Self {
+        Self::made(engine, None).await
+    }
+
+    async fn made(engine: Engine, template: Option<&str>) -> Self {
         let (url, folder) = match engine {
             Engine::Memory => (String::new(), None),
             Engine::Sqlite => {
@@ -97,8 +138,8 @@ impl Fixture {
             Engine::Postgres => {
                 let name = format!("quipu_{}", uuid::Uuid::new_v4().simple());
                 let server = server();
-                let mut conn = AsyncPgConnection::establish(&server).await.expect("the test server answers");
-                conn.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
+                let copied = template.map_or_else(String::new, |template| format!(" TEMPLATE {template}"));
+                at_server(&format!("CREATE DATABASE {name}{copied}")).await;
                 let base = server.rsplit_once('/').map_or(server.as_str(), |(base, _)| base);
                 (format!("{base}/{name}"), None)
             }
@@ -108,8 +149,14 @@ impl Fixture {
             url,
             memory: MemoryStore::default(),
             directory: MemoryDirectory::default(),
+            is_kept: false,
             _folder: folder,
         }
+    }
+
+    /// The name of a server's database.
+    fn database(&self) -> &str {
+        self.url.rsplit_once('/').map_or("", |(_, name)| name)
     }
 
     /// Whether it is a server's.
