@@ -1,11 +1,25 @@
 //! Migrations, embedded in the program: one folder for each database, and in it one for each step.
 
-use diesel::{Connection as _, SqliteConnection, connection::SimpleConnection as _, migration::Migration};
+use diesel::{
+    Connection as _, SqliteConnection,
+    backend::Backend,
+    connection::SimpleConnection as _,
+    migration::{Migration, MigrationSource},
+    pg::Pg,
+    sql_types::{BigInt, Text},
+    sqlite::Sqlite,
+};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
 
-use crate::{connection::sqlite_address, error::OpenError, session, settings::StoreSettings};
+use crate::{
+    connection::{Connection, either, sqlite_address},
+    error::{Fault, OpenError},
+    session,
+    settings::StoreSettings,
+    statement::statement,
+};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
@@ -42,16 +56,42 @@ pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<(), OpenError
     run(conn, SQLITE).map(drop)
 }
 
-/// Whether something is missing.
-pub(crate) async fn pending(settings: &StoreSettings, runtime: &Handle) -> Result<bool, OpenError> {
-    if let Some(path) = settings.sqlite_path() {
-        return is_pending(&mut connect_sqlite(path)?, SQLITE);
+statement! { ListOfApplied on Sqlite => BigInt {
+    ; "SELECT COUNT(*) FROM sqlite_schema WHERE name = '__diesel_schema_migrations'"
+} }
+
+statement! { ListOfAppliedOnServer on Pg => BigInt {
+    ; "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass ('__diesel_schema_migrations')"
+} }
+
+statement! { Applied on Sqlite => Text {
+    ; "SELECT version FROM __diesel_schema_migrations"
+} }
+
+statement! { AppliedOnServer on Pg => Text {
+    ; "SELECT CAST (version AS TEXT) FROM __diesel_schema_migrations"
+} }
+
+/// Whether something is missing. It only reads, and takes no longer than any other read.
+pub(crate) async fn is_pending(conn: &mut Connection) -> Result<bool, Fault> {
+    let lists: i64 = either!(conn, get_result, ListOfApplied, ListOfAppliedOnServer)?;
+    if lists == 0 {
+        return Ok(true);
     }
-    let settings = settings.clone();
-    let task = runtime.spawn(async move {
-        is_pending(&mut AsyncMigrationHarness::new(connect_postgres(&settings).await?), POSTGRES)
-    });
-    task.await.map_err(|error| OpenError::Migration(error.to_string()))?
+    let applied: Vec<String> = either!(conn, load, Applied, AppliedOnServer)?;
+    let known = match conn {
+        Connection::Sqlite(_) => versions::<Sqlite>(SQLITE),
+        Connection::Postgres(_) => versions::<Pg>(POSTGRES),
+    };
+    Ok(known?.iter().any(|version| !applied.contains(version)))
+}
+
+fn versions<DB: Backend>(migrations: EmbeddedMigrations) -> Result<Vec<String>, Fault>
+where
+    EmbeddedMigrations: MigrationSource<DB>,
+{
+    let known = migrations.migrations().map_err(|error| Fault::Corrupt(error.to_string()))?;
+    Ok(known.iter().map(|migration| migration.name().version().to_string()).collect())
 }
 
 fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
@@ -72,12 +112,12 @@ pub(crate) async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPg
     timeout(times.connect, address.connect()).await.map_err(slow)?.map_err(|fault| unreachable(&fault))
 }
 
-fn run<DB: diesel::backend::Backend>(
+fn run<DB: Backend>(
     harness: &mut impl MigrationHarness<DB>,
     migrations: EmbeddedMigrations,
 ) -> Result<Vec<String>, OpenError>
 where
-    EmbeddedMigrations: diesel::migration::MigrationSource<DB>,
+    EmbeddedMigrations: MigrationSource<DB>,
 {
     let pending = harness.pending_migrations(migrations);
     let pending = pending.map_err(|error| OpenError::Migration(error.to_string()))?;
@@ -85,7 +125,7 @@ where
 }
 
 /// Others go on while it is applied, so the server may end it to break a deadlock with them; then it is tried again.
-fn apply<DB: diesel::backend::Backend>(
+fn apply<DB: Backend>(
     harness: &mut impl MigrationHarness<DB>,
     migration: &dyn Migration<DB>,
 ) -> Result<String, OpenError> {
@@ -98,14 +138,4 @@ fn apply<DB: diesel::backend::Backend>(
             Err(message) => return Err(OpenError::Migration(message)),
         }
     }
-}
-
-fn is_pending<DB: diesel::backend::Backend>(
-    harness: &mut impl MigrationHarness<DB>,
-    migrations: EmbeddedMigrations,
-) -> Result<bool, OpenError>
-where
-    EmbeddedMigrations: diesel::migration::MigrationSource<DB>,
-{
-    harness.has_pending_migration(migrations).map_err(|error| OpenError::Migration(error.to_string()))
 }

@@ -20,8 +20,9 @@ use tokio::{runtime::Handle, sync::oneshot};
 use crate::{
     cache::Cache,
     commit::{job::Job, lane::Work, standing::Standing},
+    connection::Connection,
     engine::Engine,
-    error::OpenError,
+    error::{Fault, OpenError},
     hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
@@ -95,7 +96,8 @@ impl Store {
 
     /// Whether migrations are missing.
     pub async fn pending_migrations(&self) -> Result<bool, OpenError> {
-        migrate::pending(&self.inner.settings, &self.inner.runtime).await
+        let pending = self.inner.engine.read(|conn: &mut Connection| Box::pin(migrate::is_pending(conn)));
+        pending.await.map_err(|fault: Fault| StoreUnavailable::from(fault).into())
     }
 
     /// Whether the database answers.

@@ -103,6 +103,7 @@ async fn stores_may_migrate_at_once(fixture: Fixture) {
     let fresh = Fixture::unmigrated(fixture.engine).await;
     let stores = [fresh.open().await, fresh.open().await, fresh.open().await];
     assert!(stores[0].pending_migrations().await.expect("asked"));
+    fresh.sql("SELECT version FROM __diesel_schema_migrations").await.expect_err("who asks makes no table");
     let applied = join_all(stores.iter().map(quipu_store::Store::migrate)).await;
     let applied: usize = applied.into_iter().map(|names| names.expect("migrated").len()).sum();
     assert_eq!(applied, migrations());
