@@ -19,7 +19,7 @@ on_both_databases!(
 );
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-const TAMPERED: [(&str, &str); 62] = [
+const TAMPERED: [(&str, &str); 85] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -98,10 +98,35 @@ const TAMPERED: [(&str, &str); 62] = [
     ("UPDATE seals SET hash = replace(hash, 'a', 'b')", "entries_as_sealed"),
     ("DELETE FROM seals WHERE book = 'audit_log'", "audit_log_as_sealed"),
     ("UPDATE chains SET rows = rows - 1 WHERE rows > 1", "entries_as_sealed"),
+    ("DELETE FROM seals; DELETE FROM chains", "entries_as_sealed"),
+    ("DELETE FROM seals WHERE book = 'audit_log'; DELETE FROM chains WHERE book = 'audit_log'", "entries_as_sealed"),
+    ("UPDATE counters SET count = 7 WHERE name = 'tickets'", "counters_equal_rows"),
+    ("DELETE FROM counters WHERE name = 'deliveries'", "counters_equal_rows"),
+    ("UPDATE events SET payload = replace(payload, '\"fee\":0', '\"fee\":1')", "events_equal_payments"),
+    ("UPDATE events SET payload = replace(payload, '\"net_amount\":1000', '\"net_amount\":999')", "events_equal_payments"),
+    ("UPDATE events SET payload = replace(payload, '\"refunded_amount\":300', '\"refunded_amount\":299')", "events_equal_payments"),
+    ("UPDATE events SET payload = replace(payload, '\"bank_account\":\"', '\"bank_account\":\"9')", "events_equal_payments"),
+    ("UPDATE events SET payload = replace(payload, '\"customer_name\":\"', '\"customer_name\":\"Not ')", "events_equal_payments"),
+    ("UPDATE events SET payload = replace(payload, '\"customer_data\":{', '\"customer_data\":{\"note\":\"a note\",')", "events_equal_payments"),
+    ("UPDATE events SET created_at = created_at + 5", "events_equal_payments"),
+    ("DELETE FROM events WHERE type LIKE 'payout.%'", "events_equal_payments"),
+    ("UPDATE payments SET document = replace(document, '\"bank_account\":\"', '\"bank_account\":\"9')", "events_equal_payments"),
+    ("UPDATE payments SET merchant_reference = 'another' WHERE status = 'processing' AND type = 'deposit'", "events_equal_payments"),
+    ("UPDATE payments SET document = '{}'", "payments_can_be_read"),
+    ("UPDATE payments SET document = 'no JSON'", "payments_can_be_read"),
+    ("UPDATE work SET due_at = 9000000000000000 WHERE queue = 'settlement'", "open_payments_are_due"),
+    ("UPDATE work SET action = 'nothing' WHERE queue = 'settlement'", "open_payments_are_due"),
+    ("UPDATE work SET action = 'submit' WHERE queue = 'settlement'", "open_payments_are_due"),
+    ("DELETE FROM webhook_endpoints", "rows_belong_together"),
+    ("UPDATE deliveries SET endpoint_id = 'nobody'", "rows_belong_together"),
+    ("DELETE FROM payment_pages", "rows_belong_together"),
+    ("DROP TABLE seals", "schema_as_migrated"),
 ];
 
 /// The same for what the two databases do each in its own words.
-const TAMPERED_IN_SQLITE: [(&str, &str); 6] = [
+const TAMPERED_IN_SQLITE: [(&str, &str); 8] = [
+    ("DELETE FROM merchants", "rows_belong_together"),
+    ("UPDATE merchants SET id = id + 1", "rows_belong_together"),
     ("DROP TRIGGER entries_are_never_updated", "schema_as_migrated"),
     ("DROP TRIGGER audit_log_is_never_replaced", "schema_as_migrated"),
     ("CREATE TRIGGER mine AFTER INSERT ON payments BEGIN DELETE FROM events; END", "schema_as_migrated"),
@@ -152,7 +177,8 @@ async fn every_kind_of_tampering_is_named(database: Database) {
     }
 }
 
-/// Payments in most of their states, with an adjustment, a refund, and the work and events that follow from them.
+/// Payments in most of their states, with an adjustment, a refund, a ticket and a webhook, and the work and events that follow
+/// from them.
 async fn history(database: Database) -> Gateway {
     let gateway =
         Setup::new(database).set("SIMULATOR__DELAY", "1h").set("CHAIN__SEAL_AFTER", "1s").start().await;
@@ -162,6 +188,11 @@ async fn history(database: Database) -> Gateway {
     let decide = async |id: &str, verb: &str, body: Value| {
         operator.post(&format!("/operator/v1/payments/{id}/{verb}"), &body).await.ok();
     };
+    let webhook = json!({ "url": "http://127.0.0.1:9/" });
+    merchant.api.post("/api/v1/webhooks", &webhook).await.ok();
+    assert_eq!(merchant.api.post("/api/v1/tickets", &json!({ "title": "Where is it?" })).await.status, 201);
+    let hosted = draft::with(draft::deposit("ARS", "bank_transfer", 1_000), "/type", json!("deposit_pp"));
+    merchant.create(&hosted).await;
     merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
     let refunded = merchant.create(&draft::deposit("ARS", "bank_transfer", 1_000)).await;
     decide(&refunded, "complete", json!({})).await;

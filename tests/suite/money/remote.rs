@@ -110,6 +110,13 @@ async fn a_dead_provider_is_left_alone_and_delays_nobody(database: Database) {
     refused.refused(503, "OVERLOADED");
     assert!(refused.header("Retry-After").is_some());
     assert_eq!(merchant.api.get("/api/v1/payments").await.ok()["total"], 5, "refused before any commit");
+    eventually("the log to tell why", async || {
+        let log = gateway.log();
+        let told =
+            ["a provider gave no answer that can be used", "Connection refused", "the circuit is open"];
+        told.iter().all(|words| log.contains(words)).then_some(())
+    })
+    .await;
     merchant.fund("ARS", 1_000).await;
     let waits = merchant.create(&draft::withdrawal_ars(100)).await;
     let id = other.create(&draft::deposit_mxn(1_000)).await;

@@ -73,7 +73,6 @@ async fn blocking<T: Send + 'static>(
     let _hand = HANDS.acquire().await;
     match spawn_blocking(work).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(FileRefused::NotArrived),
         Ok(Err(error)) => Err(FileRefused::Failed(error.to_string())),
         Err(_) => Err(FileRefused::Failed("the thread that wrote or read ended early".to_owned())),
     }
@@ -83,6 +82,10 @@ async fn blocking<T: Send + 'static>(
 struct Temporary(Option<PathBuf>);
 
 impl Temporary {
+    fn is_there(&self) -> bool {
+        self.0.as_ref().is_some_and(|path| path.exists())
+    }
+
     /// Gives the file its name for good.
     fn rename(mut self, to: &Path) -> io::Result<()> {
         if let Some(from) = &self.0 {
@@ -152,18 +155,22 @@ impl Incoming for LocalIncoming {
         let Self { temporary, file, gauge, object, path, flushes, .. } = *self;
         let size = gauge.end()?;
         let turn = flushes.acquire_owned().await;
-        blocking(move || {
+        let kept = blocking(move || {
             let _turn = turn;
             if let Some(file) = file {
                 file.sync_all()?;
             }
             let folder = path.parent().unwrap_or(&path);
             fs::create_dir_all(folder)?;
+            // The clean-up of an upload that has expired takes what is still arriving too.
+            if !temporary.is_there() {
+                return Ok(false);
+            }
             temporary.rename(&path)?;
-            sync_folders(folder)
-        })
-        .await?;
-        Ok(Arrival { object, size })
+            sync_folders(folder)?;
+            Ok(true)
+        });
+        if kept.await? { Ok(Arrival { object, size }) } else { Err(FileRefused::NotArrived) }
     }
 }
 
@@ -238,12 +245,16 @@ impl FileStore for LocalFiles {
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
         let path = self.path(object)?;
+        let kept = self.root.join("kept");
         let outgoing = blocking(move || {
-            let file = File::open(path)?;
+            let file = match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && kept.is_dir() => return Ok(None),
+                file => file?,
+            };
             let size = file.metadata()?.len();
-            Ok(LocalOutgoing { file: Some(file), size })
+            Ok(Some(LocalOutgoing { file: Some(file), size }))
         });
-        Ok(Box::new(outgoing.await?))
+        Ok(Box::new(outgoing.await?.ok_or(FileRefused::NotArrived)?))
     }
 
     async fn keep_beside(&self, object: &str, bytes: Vec<u8>) -> Result<String, FileRefused> {
@@ -264,10 +275,11 @@ impl FileStore for LocalFiles {
 
     async fn delete(&self, object: &str) -> Result<(), FileRefused> {
         let path = self.path(object)?;
-        match blocking(move || fs::remove_file(path)).await {
-            Err(FileRefused::NotArrived) => Ok(()),
-            other => other,
-        }
+        blocking(move || match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        })
+        .await
     }
 
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused> {

@@ -93,6 +93,19 @@ async fn what_breaks_a_rule_or_ends_early_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_folder_that_is_gone_is_a_failure_and_not_a_file_that_never_was() {
+    let shelf = Shelf::new();
+    let upload = upload(ContentType::Png);
+    let kept = shelf.send(&upload, &[PNG]).await.expect("taken").object;
+    let away = shelf.root.with_extension("away");
+    std::fs::rename(&shelf.root, &away).expect("moved");
+    assert!(matches!(bytes(&shelf.store, &kept).await, Err(FileRefused::Failed(_))));
+    assert!(matches!(shelf.send(&upload, &[PNG]).await, Err(FileRefused::Failed(_))));
+    std::fs::rename(&away, &shelf.root).expect("moved back");
+    assert!(bytes(&shelf.store, &kept).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_sweep_leaves_the_kept_object_and_its_small_picture() {
     let shelf = Shelf::new();
     let (mine, other) = (upload(ContentType::Png), upload(ContentType::Png));

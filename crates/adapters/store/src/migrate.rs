@@ -80,13 +80,13 @@ pub(crate) async fn is_pending(conn: &mut Connection) -> Result<bool, Fault> {
     }
     let applied: Vec<String> = either!(conn, load, Applied, AppliedOnServer)?;
     let known = match conn {
-        Connection::Sqlite(_) => versions::<Sqlite>(SQLITE),
-        Connection::Postgres(_) => versions::<Pg>(POSTGRES),
+        Connection::Sqlite(_) => versions::<Sqlite>(&SQLITE),
+        Connection::Postgres(_) => versions::<Pg>(&POSTGRES),
     };
     Ok(known?.iter().any(|version| !applied.contains(version)))
 }
 
-fn versions<DB: Backend>(migrations: EmbeddedMigrations) -> Result<Vec<String>, Fault>
+fn versions<DB: Backend>(migrations: &EmbeddedMigrations) -> Result<Vec<String>, Fault>
 where
     EmbeddedMigrations: MigrationSource<DB>,
 {

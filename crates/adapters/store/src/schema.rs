@@ -513,6 +513,7 @@ diesel::table! {
         node -> Text,
         lease_until -> BigInt,
         sealed_until -> BigInt,
+        sealed_rows -> BigInt,
     }
 }
 

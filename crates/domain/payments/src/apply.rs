@@ -4,7 +4,6 @@ use quipu_commit::Changes;
 use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
 use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
-use quipu_webhooks::EventName;
 
 use crate::{
     changes::{self, Standing},
@@ -84,7 +83,7 @@ impl Payment {
         let payment = Self::restore(terms, state);
         let mut changes = Changes::new(payment.terms().tenant, at);
         changes.transactions.extend(postings);
-        for event in payload::events(&payment, Some(from), events_of(&payment), entropy) {
+        for event in payload::events(&payment, Some(from), entropy) {
             changes.add(event);
         }
         changes.work.push(changes::next_work(payment.id(), due));
@@ -159,27 +158,5 @@ fn failure_after(trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
         | Trigger::ArriveLate
         | Trigger::RefundPart
         | Trigger::RefundRest => None,
-    }
-}
-
-/// The events that tell of the status a payment has just taken.
-fn events_of(payment: &Payment) -> &'static [EventName] {
-    use EventName::{
-        PaymentCancelled, PaymentCompleted, PaymentFailed, PaymentProcessing, PaymentRefunded,
-        PayoutCompleted, PayoutFailed,
-    };
-    let withdrawal = payment.terms().kind.direction() == Direction::Withdrawal;
-    match (payment.status(), withdrawal) {
-        // No payment returns to `pending`; a table that let it would have to name the event.
-        (Status::Pending, _) => &[],
-        (Status::Processing, _) => &[PaymentProcessing],
-        (Status::Completed, false) => &[PaymentCompleted],
-        (Status::Completed, true) => &[PaymentCompleted, PayoutCompleted],
-        (Status::Failed | Status::Expired, false) => &[PaymentFailed],
-        (Status::Failed | Status::Expired, true) => &[PaymentFailed, PayoutFailed],
-        (Status::Cancelled, false) => &[PaymentCancelled],
-        (Status::Cancelled, true) => &[PaymentCancelled, PayoutFailed],
-        (Status::Refunded | Status::PartialRefund, false) => &[PaymentRefunded],
-        (Status::Refunded | Status::PartialRefund, true) => &[PaymentRefunded, PayoutFailed],
     }
 }

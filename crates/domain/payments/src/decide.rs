@@ -9,7 +9,6 @@ use quipu_kernel::{
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey, StoreUnavailable};
-use quipu_webhooks::EventName;
 
 use crate::{
     alert,
@@ -118,7 +117,7 @@ impl Decider {
         }
         let (payment, due, remote) = self.make(draft, making, route, rail);
         let mut changes = Changes::new(tenant, now);
-        for event in payload::events(&payment, None, created_events(&payment), &*self.entropy) {
+        for event in payload::events(&payment, None, &*self.entropy) {
             changes.add(event);
         }
         for address in self.page_links.iter().flat_map(|links| links.addresses(&payment)) {
@@ -315,11 +314,4 @@ fn movements(draft: &Draft, fee: Minor) -> Result<(Option<Transaction>, Transact
             Transaction::withdrawal_completed(currency, amount, fee)?,
         ),
     })
-}
-
-fn created_events(payment: &Payment) -> &'static [EventName] {
-    match payment.terms().kind.direction() {
-        Direction::Deposit => &[EventName::PaymentCreated],
-        Direction::Withdrawal => &[EventName::PaymentCreated, EventName::PayoutCreated],
-    }
 }

@@ -10,6 +10,7 @@ use crate::{
     payment::{Failure, Payment},
     payout::Payout,
     status::Status,
+    step_events,
 };
 
 /// The envelope of every event.
@@ -162,13 +163,15 @@ impl<'a> Data<'a> {
     }
 }
 
-/// The events `names` of the status that `payment` has just taken. Their identifiers sort in the order of `names`.
-pub(crate) fn events(
-    payment: &Payment,
-    previous: Option<Status>,
-    names: &[EventName],
-    entropy: &dyn Entropy,
-) -> Vec<Event> {
+/// What an event of a payment as it stands says in `data`, to be compared.
+pub(crate) fn data_of(payment: &Payment, previous: Option<Status>) -> serde_json::Value {
+    serde_json::to_value(Data::of(payment, previous)).unwrap_or_default()
+}
+
+/// The events that tell of the step that `payment` has just taken: from `previous`, or its creation. Their identifiers sort in
+/// the order in which they are to be told.
+pub fn events(payment: &Payment, previous: Option<Status>, entropy: &dyn Entropy) -> Vec<Event> {
+    let names = step_events::of(payment);
     let (tenant, at) = (payment.terms().tenant, payment.state().updated_at);
     let data = Data::of(payment, previous);
     let status = EventStatus {

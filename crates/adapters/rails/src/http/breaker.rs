@@ -20,6 +20,15 @@ enum Circuit {
     Open(Timestamp),
 }
 
+/// What a circuit has just become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// The provider is left alone.
+    Open,
+    /// It is called as usual.
+    Closed,
+}
+
 /// The circuit of one rail.
 #[derive(Debug)]
 pub(super) struct Breaker(Mutex<Circuit>);
@@ -50,14 +59,19 @@ impl Breaker {
         }
     }
 
-    /// Notes how a call ended: whether the provider answered so that it could be understood.
-    pub(super) fn note(&self, answered: bool, now: Timestamp) {
+    /// Notes how a call ended: whether the provider answered so that it could be understood. Answers what the circuit does
+    /// from now on, if that is something else.
+    pub(super) fn note(&self, answered: bool, now: Timestamp) -> Option<Turned> {
         let mut circuit = self.lock();
-        *circuit = match *circuit {
-            _ if answered => Circuit::Closed(0),
-            Circuit::Closed(failures) if failures + 1 < FAILURES => Circuit::Closed(failures + 1),
-            Circuit::Closed(_) | Circuit::Open(_) => Circuit::Open(now.plus(OPEN_FOR)),
+        let (next, turned) = match *circuit {
+            Circuit::Closed(_) if answered => (Circuit::Closed(0), None),
+            Circuit::Open(_) if answered => (Circuit::Closed(0), Some(Turned::Closed)),
+            Circuit::Closed(failures) if failures + 1 < FAILURES => (Circuit::Closed(failures + 1), None),
+            Circuit::Closed(_) => (Circuit::Open(now.plus(OPEN_FOR)), Some(Turned::Open)),
+            Circuit::Open(_) => (Circuit::Open(now.plus(OPEN_FOR)), None),
         };
+        *circuit = next;
+        turned
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Circuit> {
@@ -75,29 +89,32 @@ mod tests {
     fn it_opens_after_failures_in_a_row_and_a_probe_closes_it() {
         let breaker = Breaker::default();
         for _ in 0..FAILURES - 1 {
-            breaker.note(false, NOON);
+            assert_eq!(breaker.note(false, NOON), None);
         }
-        breaker.note(true, NOON);
-        for _ in 0..FAILURES {
+        assert_eq!(breaker.note(true, NOON), None);
+        for failure in 1..=FAILURES {
             assert!(breaker.admit(NOON));
-            breaker.note(false, NOON);
+            let turned = (failure == FAILURES).then_some(Turned::Open);
+            assert_eq!(breaker.note(false, NOON), turned);
         }
         assert!(breaker.is_open(NOON) && !breaker.admit(NOON));
         let later = NOON.plus(OPEN_FOR);
         assert!(!breaker.is_open(later));
         assert!(breaker.admit(later), "one probe");
         assert!(!breaker.admit(later), "and only one");
-        breaker.note(true, later);
+        assert_eq!(breaker.note(true, later), Some(Turned::Closed));
         assert!(breaker.admit(later) && breaker.admit(later));
     }
 
     #[test]
     fn a_probe_that_fails_keeps_it_open() {
         let breaker = Breaker::default();
-        (0..FAILURES).for_each(|_| breaker.note(false, NOON));
+        for _ in 0..FAILURES {
+            breaker.note(false, NOON);
+        }
         let later = NOON.plus(OPEN_FOR);
         assert!(breaker.admit(later));
-        breaker.note(false, later);
+        assert_eq!(breaker.note(false, later), None);
         assert!(breaker.is_open(later) && !breaker.is_open(later.plus(OPEN_FOR)));
     }
 }

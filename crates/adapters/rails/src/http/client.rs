@@ -14,7 +14,7 @@ use quipu_kernel::{Clock, Timestamp};
 use quipu_signing::WebhookSecret;
 use tokio::sync::Semaphore;
 
-use super::breaker::Breaker;
+use super::breaker::{Breaker, Turned};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -58,6 +58,7 @@ pub(super) enum NoReply {
 /// Calls one provider.
 pub(super) struct ProviderClient {
     http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    rail: String,
     base_url: String,
     secret: WebhookSecret,
     clock: Arc<dyn Clock>,
@@ -66,7 +67,7 @@ pub(super) struct ProviderClient {
 }
 
 impl ProviderClient {
-    pub(super) fn new(base_url: &str, secret: WebhookSecret, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(rail: &str, base_url: &str, secret: WebhookSecret, clock: Arc<dyn Clock>) -> Self {
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT));
@@ -79,6 +80,7 @@ impl ProviderClient {
         Self {
             // Repeats are ours to count.
             http: Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build(connector),
+            rail: rail.to_owned(),
             base_url: base_url.trim_end_matches('/').to_owned(),
             secret,
             clock,
@@ -105,12 +107,15 @@ impl ProviderClient {
         }
         // The guard notes a failure even where this call is dropped half-way.
         let mut outcome = Outcome { client: self, answered: false };
+        let mut cause = "nothing came within its time".to_owned();
         let attempts = async {
             for pause in PAUSES.into_iter().map(Some).chain([None]) {
-                if let Some(reply) = self.exchange(question).await
-                    && let Some(answer) = understood(&reply)
-                {
-                    return Some(answer);
+                match self.exchange(question).await {
+                    Ok(reply) => match understood(&reply) {
+                        Some(answer) => return Some(answer),
+                        None => cause = format!("{} with a body that cannot be understood", reply.status),
+                    },
+                    Err(what) => cause = what,
                 }
                 if let Some(pause) = pause {
                     tokio::time::sleep(pause).await;
@@ -120,19 +125,24 @@ impl ProviderClient {
         };
         let answer = tokio::time::timeout(WHOLE, attempts).await.ok().flatten();
         outcome.answered = answer.is_some();
+        if answer.is_none() {
+            let (rail, method, path) = (&self.rail, &question.method, &question.path);
+            tracing::warn!(rail, %method, path, cause, "a provider gave no answer that can be used");
+        }
         answer.ok_or(NoReply::Silence)
     }
 
-    /// One attempt; `None` whatever went wrong with it.
-    async fn exchange(&self, question: &Question) -> Option<Reply> {
-        let request = self.signed(question, self.clock.now())?;
-        let response = self.http.request(request).await.ok()?;
+    /// One attempt, or what went wrong with it, for the log.
+    async fn exchange(&self, question: &Question) -> Result<Reply, String> {
+        let request = self.signed(question, self.clock.now()).map_err(|error| with_causes(&error))?;
+        let response = self.http.request(request).await.map_err(|error| with_causes(&error))?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), MOST_IN_ANSWER).collect().await.ok()?.to_bytes();
-        Some(Reply { status, body })
+        let body = Limited::new(response.into_body(), MOST_IN_ANSWER).collect().await;
+        let body = body.map_err(|error| with_causes(&*error))?.to_bytes();
+        Ok(Reply { status, body })
     }
 
-    fn signed(&self, question: &Question, at: Timestamp) -> Option<Request<Full<Bytes>>> {
+    fn signed(&self, question: &Question, at: Timestamp) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
         let signature = self.secret.sign(&question.id, at, &question.body);
         let mut request = Request::builder()
             .method(question.method.clone())
@@ -145,7 +155,7 @@ impl ProviderClient {
         if !question.body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        request.body(Full::from(question.body.clone())).ok()
+        request.body(Full::from(question.body.clone()))
     }
 }
 
@@ -157,6 +167,26 @@ struct Outcome<'a> {
 
 impl Drop for Outcome<'_> {
     fn drop(&mut self) {
-        self.client.breaker.note(self.answered, self.client.clock.now());
+        let rail = &self.client.rail;
+        match self.client.breaker.note(self.answered, self.client.clock.now()) {
+            Some(Turned::Open) => {
+                tracing::warn!(rail, "the circuit is open: the provider is left alone for a while");
+            }
+            Some(Turned::Closed) => {
+                tracing::info!(rail, "the circuit is closed: the provider answers again");
+            }
+            None => {}
+        }
     }
+}
+
+/// An error with what caused it.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }

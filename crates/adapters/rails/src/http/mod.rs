@@ -46,7 +46,7 @@ impl HttpRail {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Unrecognised> {
         let secret = WebhookSecret::parse(secret)?;
-        let client = ProviderClient::new(url, secret.clone(), Arc::clone(&clock));
+        let client = ProviderClient::new(name, url, secret.clone(), Arc::clone(&clock));
         Ok(Self { name: format!("{PREFIX}{name}"), secret, questions, client, clock })
     }
 }

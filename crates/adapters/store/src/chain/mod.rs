@@ -186,6 +186,12 @@ async fn put(conn: &mut Connection, grown: &[Grown], now: i64) -> Result<(), Fau
         }
         execute!(conn, row!(seals))?;
     }
+    if grown.is_empty() {
+        return Ok(());
+    }
+    let more: i64 = grown.iter().map(|grown| grown.rows - grown.before.rows).sum();
+    let counted = diesel::update(sealing::table).set(sealing::sealed_rows.eq(sealing::sealed_rows + more));
+    execute!(conn, counted)?;
     Ok(())
 }
 

@@ -15,9 +15,9 @@ use crate::{
         place::Place,
         rows::{self, environment_key, merchant_key},
     },
-    connection::{Connection, load},
+    connection::{Connection, first, load},
     error::Fault,
-    schema::{chains, seals},
+    schema::{chains, sealing, seals},
 };
 
 /// How many rows, and how many seals, are in memory.
@@ -70,7 +70,19 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
         }
         breaches.extend(of_book.into_iter().take(LISTED));
     }
+    breaches.extend(missed(conn).await?);
     Ok(breaches)
+}
+
+/// Whole chains that are gone, with their seals.
+async fn missed(conn: &mut Connection) -> Result<Option<Breach>, Fault> {
+    let sealed = first!(conn, i64, sealing::table.select(sealing::sealed_rows))?.unwrap_or(0);
+    let found: i64 = load!(conn, i64, chains::table.select(chains::rows))?.into_iter().sum();
+    Ok((found < sealed).then(|| Breach {
+        invariant: "entries_as_sealed",
+        subject: "all chains".to_owned(),
+        detail: format!("{sealed} rows were sealed, and the chains have {found}"),
+    }))
 }
 
 /// Every chain that has a seal or a head, and the head.

@@ -73,6 +73,18 @@ pub(super) const DUE_IS_OPEN: &str = "
     WHERE work.queue = 'settlement' AND COALESCE(payment.status, '') NOT IN ('pending', 'processing')
     LIMIT 100";
 
+/// What is due is something that can be done, and within a year unless the payment itself waits for longer.
+pub(super) const DUE_IN_TIME: &str = "
+    SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
+        'is to ' || work.action || CASE WHEN work.due_at > NOW() THEN ' too late' ELSE '' END AS detail
+    FROM work JOIN payments AS payment ON payment.merchant_id = work.merchant_id
+        AND payment.environment = work.environment AND payment.id = work.subject
+    WHERE work.queue = 'settlement' AND (work.action NOT IN ('submit', 'ask', 'expire')
+        OR work.action = 'submit' AND payment.type NOT IN ('withdrawal', 'withdrawal_pp')
+        OR work.due_at > NOW() + 31622400000 AND work.due_at > COALESCE(payment.expires_at, 0)
+        OR work.due_since > NOW() + 31622400000 AND work.due_since > COALESCE(payment.expires_at, 0))
+    LIMIT 100";
+
 /// Every correction of a balance is in the audit log, and every line about one has moved its amount.
 pub(super) const ADJUSTMENTS: &str = "
     WITH moved AS (
@@ -91,33 +103,4 @@ pub(super) const ADJUSTMENTS: &str = "
     FROM moved FULL JOIN told ON moved.subject = told.subject
     WHERE COALESCE(moved.count, 0) <> COALESCE(told.count, 0)
         OR COALESCE(moved.amount, 0) <> COALESCE(told.amount, 0)
-    LIMIT 100";
-
-/// A delivery, a refund, a receipt and a page belong to something that is there.
-pub(super) const BELONGINGS: &str = "
-    SELECT subject, detail FROM (
-        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' delivery of ' || line.event_id AS subject,
-            'there is no such event' AS detail
-        FROM deliveries AS line LEFT JOIN events AS event ON event.merchant_id = line.merchant_id
-            AND event.environment = line.environment AND event.id = line.event_id
-        WHERE event.id IS NULL
-        UNION ALL
-        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' refund ' || line.id,
-            'there is no such payment as ' || line.payment_id
-        FROM refunds AS line LEFT JOIN payments AS payment ON payment.merchant_id = line.merchant_id
-            AND payment.environment = line.environment AND payment.id = line.payment_id
-        WHERE payment.id IS NULL
-        UNION ALL
-        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' page of ' || line.payment_id,
-            'there is no such payment'
-        FROM payment_pages AS line LEFT JOIN payments AS payment ON payment.merchant_id = line.merchant_id
-            AND payment.environment = line.environment AND payment.id = line.payment_id
-        WHERE payment.id IS NULL
-        UNION ALL
-        SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' ' || line.id,
-            'there is no such customer as ' || CAST(line.customer_id AS TEXT)
-        FROM payments AS line LEFT JOIN customers AS customer ON customer.merchant_id = line.merchant_id
-            AND customer.environment = line.environment AND customer.id = line.customer_id
-        WHERE customer.id IS NULL
-    ) AS lost
     LIMIT 100";

@@ -2,16 +2,14 @@
 
 use quipu_commit::{Changes, Nonce, Queue, WorkChange};
 use quipu_kernel::{
-    Amount, Currency, CustomerId, Entropy, Environment, EventId, MerchantId, Minor, PaymentIdSource, Tenant,
-    Timestamp,
+    Amount, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, PaymentIdSource, Tenant, Timestamp,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Actor, AuditRecord, Method, ReturnUrls};
 use quipu_payments::{
     Customer, CustomerClaim, Due, DueAction, Payment, PaymentType, Payout, Standing, State, Status, Terms,
-    put_moved, put_new,
+    events, put_moved, put_new,
 };
-use quipu_webhooks::{Event, EventName, EventStatus};
 
 pub(crate) const MXN: Currency = Currency::MXN;
 /// 2026-01-01T00:00:00Z
@@ -131,9 +129,11 @@ impl Sample {
                 Transaction::withdrawal_created(self.currency, amount(self.amount), minor(self.fee));
             changes.transactions.push(created.expect("in range"));
         }
-        changes.add(event(&payment, EventName::PaymentCreated, None));
+        for event in events(&payment, None, &Random) {
+            changes.add(event);
+        }
         // A deposit is always due some time: if nobody says when, after the test.
-        let some_time = Due { at: after(1 << 40), action: DueAction::Expire };
+        let some_time = Due { at: after(1 << 34), action: DueAction::Expire };
         let open = (self.kind == PaymentType::Deposit).then_some(some_time);
         put_new(&mut changes, payment, claim, self.due.or(open));
         changes
@@ -148,43 +148,6 @@ pub(crate) fn payment_of(changes: &Changes) -> &Payment {
 pub(crate) fn fresh_customer() -> CustomerId {
     let random = uuid::Uuid::new_v4().as_u128() & ((1 << 52) - 1);
     CustomerId(i64::try_from(random).expect("52 bits") + 1)
-}
-
-pub(crate) fn event(payment: &Payment, name: EventName, previous: Option<Status>) -> Event {
-    let event = Event {
-        id: EventId::new(payment.state().updated_at, &Random),
-        name,
-        at: payment.state().updated_at,
-        payment_id: Some(payment.id().clone()),
-        status: Some(EventStatus {
-            previous: previous.map(Status::as_str),
-            status: payment.status().as_str(),
-            version: payment.state().version,
-        }),
-        payload: String::new(),
-        named: None,
-    };
-    Event { payload: payload(payment, &event, previous), ..event }
-}
-
-/// What is told of a payment, as far as it is compared with anything.
-fn payload(payment: &Payment, event: &Event, previous: Option<Status>) -> String {
-    let (terms, state) = (payment.terms(), payment.state());
-    let previous = previous.map_or("null".to_owned(), |status| format!("\"{}\"", status.as_str()));
-    format!(
-        r#"{{"id":"{}","type":"{}","merchant_id":{},"environment":"{}","data":{{"status_version":{version},"payment":{{"transaction_id":"{}","type":"{}","method":"{}","currency":"{}","amount":{},"status":"{}","previous_status":{previous},"status_version":{version},"end":0}}}}}}"#,
-        event.id.as_str(),
-        event.name.as_str(),
-        terms.tenant.merchant(),
-        terms.tenant.environment(),
-        terms.id,
-        terms.kind.as_str(),
-        terms.method.as_str(),
-        terms.currency,
-        terms.amount.get(),
-        state.status.as_str(),
-        version = state.version,
-    )
 }
 
 /// The move of a payment to another status, with the entries it takes.
@@ -210,13 +173,9 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
         _ => None,
     };
     changes.transactions.extend(transaction);
-    let name = match status {
-        Status::Processing => EventName::PaymentProcessing,
-        Status::Completed => EventName::PaymentCompleted,
-        Status::Cancelled => EventName::PaymentCancelled,
-        _ => EventName::PaymentFailed,
-    };
-    changes.add(event(&moved, name, Some(from)));
+    for event in events(&moved, Some(from), &Random) {
+        changes.add(event);
+    }
     let subject = moved.id().as_str().to_owned();
     changes.work.push(WorkChange::Drop { queue: Queue::SETTLEMENT, subject });
     put_moved(&mut changes, Standing::of(payment), moved);

@@ -15,6 +15,7 @@ mod methods;
 mod payout;
 mod settle;
 mod store;
+mod told;
 mod transitions;
 mod unknown;
 mod world;

@@ -1,0 +1,107 @@
+//! What a payment's events say, against what the payment says.
+
+use quipu_kernel::Timestamp;
+use quipu_merchants::Method;
+use quipu_webhooks::Event;
+
+use super::world::{Counting, START, amount, minor, standing};
+use crate::{Happening, Payment, PaymentType, Status, ToldEvent, Trigger, contradictions, payload};
+
+fn kept(event: &Event) -> ToldEvent {
+    ToldEvent {
+        id: event.id.as_str().to_owned(),
+        name: event.name.as_str().to_owned(),
+        at: event.at,
+        version: event.status.expect("of a payment").version,
+        payload: event.payload.clone(),
+    }
+}
+
+/// A payment at the end of a path, and all of its events.
+fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<ToldEvent>) {
+    let entropy = Counting::default();
+    let mut payment = standing(kind, Method::BankTransfer, from, true);
+    let created = payload::events(&payment, None, &entropy);
+    let mut told: Vec<_> = created.iter().map(kept).collect();
+    for (step, trigger) in path.iter().enumerate() {
+        let at = Timestamp::from_millis(START.millis() + 1_000 * i64::try_from(step + 1).expect("a few"));
+        let mut how = Happening::new(at, &entropy);
+        how.refund = (*trigger == Trigger::RefundPart).then(|| amount(1));
+        how.received =
+            (*trigger == Trigger::Confirm && kind == PaymentType::Deposit).then(|| (amount(7), minor(2)));
+        let changes = payment.apply(*trigger, how).expect("a move");
+        told.extend(changes.rows_of().map(kept));
+        payment = changes.saved::<Payment>().expect("a payment").clone();
+    }
+    (payment, told)
+}
+
+fn refunded_deposit() -> (Payment, Vec<ToldEvent>) {
+    walked(
+        PaymentType::Deposit,
+        Status::Processing,
+        &[Trigger::Confirm, Trigger::RefundPart, Trigger::RefundPart],
+    )
+}
+
+fn returned_withdrawal() -> (Payment, Vec<ToldEvent>) {
+    walked(PaymentType::Withdrawal, Status::Pending, &[Trigger::Submit, Trigger::Confirm, Trigger::Return])
+}
+
+#[test]
+fn events_of_every_step_agree_with_their_payment() {
+    for (payment, told) in [
+        refunded_deposit(),
+        returned_withdrawal(),
+        walked(PaymentType::Deposit, Status::Processing, &[Trigger::Expire, Trigger::ArriveLate]),
+        walked(PaymentType::DepositPp, Status::Processing, &[Trigger::Fail]),
+        walked(PaymentType::WithdrawalPp, Status::Pending, &[Trigger::Cancel]),
+        walked(PaymentType::Withdrawal, Status::Pending, &[]),
+    ] {
+        assert_eq!(contradictions(&payment, &told), [""; 0]);
+    }
+}
+
+#[test]
+fn whatever_is_changed_in_the_bytes_is_told() {
+    let changes: &[(&str, &str)] = &[
+        ("\"fee\":", "\"fee\":1"),
+        ("\"net_amount\":", "\"net_amount\":1"),
+        ("\"refunded_amount\":", "\"refunded_amount\":1"),
+        ("\"merchant_reference\":\"", "\"merchant_reference\":\"x"),
+        ("\"total_minor\":", "\"total_minor\":1"),
+        ("\"customer_data\":{", "\"customer_data\":{\"note\":\"x\","),
+        ("\"payment\":{", "\"payment\":{\"more\":1,"),
+        ("\"reference\":\"", "\"reference\":\"x"),
+        ("\"created_at\":\"2", "\"created_at\":\"3"),
+        ("{", ""),
+    ];
+    for (payment, told) in [refunded_deposit(), returned_withdrawal()] {
+        for (before, after) in changes {
+            let mut tampered = told.clone();
+            let last = tampered.last_mut().expect("events");
+            assert!(last.payload.contains(before), "{before} in {}", last.payload);
+            last.payload = last.payload.replace(before, after);
+            assert_ne!(contradictions(&payment, &tampered), [""; 0], "{before}");
+        }
+    }
+}
+
+#[test]
+fn an_event_that_is_missing_or_twice_or_of_another_time_is_told() {
+    let (payment, told) = returned_withdrawal();
+    for at in 0..told.len() {
+        let mut fewer = told.clone();
+        let gone = fewer.remove(at);
+        // A whole step that is gone is a gap in the versions, which is looked for elsewhere.
+        if fewer.iter().any(|event| event.version == gone.version) {
+            assert_ne!(contradictions(&payment, &fewer), [""; 0], "without {}", gone.name);
+        }
+        let mut more = told.clone();
+        more.insert(at, gone);
+        assert_ne!(contradictions(&payment, &more), [""; 0], "twice {}", told[at].name);
+        let mut later = told.clone();
+        later[at].at = Timestamp::from_millis(later[at].at.millis() + 5);
+        assert_ne!(contradictions(&payment, &later), [""; 0], "later {}", told[at].name);
+    }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE sealing DROP COLUMN sealed_rows;
