@@ -123,14 +123,17 @@ impl Custody {
     /// Ends what was begun and failed. Only after a fault that says nothing against it is the connection used again.
     pub(crate) async fn undo(&mut self, fault: &Fault) {
         let Some(conn) = &mut self.conn else { return };
-        if fault.spares_the_connection()
-            && let Ok(Ok(())) = timeout(ROLLBACK, conn.rollback()).await
-        {
+        let is_over = match conn {
+            // A file waits for nobody, and its threads have no timers. Closing would end a transaction too, but a file that
+            // other connections share is better left tidily.
+            Connection::Sqlite(_) => conn.rollback().await.is_ok(),
+            Connection::Postgres(_) if fault.spares_the_connection() => {
+                matches!(timeout(ROLLBACK, conn.rollback()).await, Ok(Ok(())))
+            }
+            Connection::Postgres(_) => false,
+        };
+        if is_over && fault.spares_the_connection() {
             return self.done();
-        }
-        if let Connection::Sqlite(_) = conn {
-            // Closing ends a transaction too, but a file that other connections share is better left tidily.
-            let _ended = conn.rollback().await;
         }
         self.discard(fault);
     }

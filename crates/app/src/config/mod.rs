@@ -120,8 +120,8 @@ impl Settings {
             data_dir,
             database_url,
             redis_url: from.take("redis_url", values::redis_url),
-            master_key: from.take("master_key", values::secret),
-            retired_master_keys: from.take("retired_master_keys", values::secrets).unwrap_or_default(),
+            master_key: from.take("master_key", values::master_key),
+            retired_master_keys: from.take("retired_master_keys", values::master_keys).unwrap_or_default(),
             log_format: from.take("log.format", values::log_format),
             log_level: from.take("log.level", values::log_level).unwrap_or_else(|| "info".to_owned()),
             otlp_url: from.take("tracing.otlp_url", values::web_url),
@@ -295,12 +295,25 @@ mod tests {
 
     #[test]
     fn a_list_is_separated_by_commas_or_written_as_one() {
+        let keys =
+            ["AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "/wECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="];
+        let [one, other] = keys;
         for settings in [
-            read("retired_master_keys = ['a', 'b']", &[]),
-            read("", &[("QUIPU__RETIRED_MASTER_KEYS", "a, b")]),
+            read(&format!("retired_master_keys = ['{one}', '{other}']"), &[]),
+            read("", &[("QUIPU__RETIRED_MASTER_KEYS", &format!("{one}, {other}"))]),
         ] {
-            assert_eq!(settings.expect("valid").retired_master_keys, [Secret::new("a"), Secret::new("b")]);
+            assert_eq!(settings.expect("valid").retired_master_keys, keys.map(Secret::new));
         }
+    }
+
+    #[test]
+    fn a_key_of_another_length_is_told_with_the_other_problems() {
+        let text =
+            problem("listen = 'x'\nmaster_key = 'c2VjcmV0'", &[("QUIPU__RETIRED_MASTER_KEYS", "a, b")]);
+        for named in ["listen", "master_key", "retired_master_keys", "openssl rand -base64 32"] {
+            assert!(text.contains(named), "{named}: {text}");
+        }
+        assert!(!text.contains("c2VjcmV0"), "{text}");
     }
 
     /// `quipu.example.toml` shows every key; keys with a default stand there with it, the others in comments.

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use quipu_http::Network;
 use quipu_kernel::Secret;
+use quipu_signing::Keyring;
 
 use super::LogFormat;
 
@@ -47,12 +48,16 @@ pub(crate) fn redis_url(text: &str) -> Result<Secret, Expected> {
     }
 }
 
-pub(crate) fn secret(text: &str) -> Result<Secret, Expected> {
-    if text.is_empty() { Err("32 bytes in base64") } else { Ok(Secret::new(text)) }
+pub(crate) fn master_key(text: &str) -> Result<Secret, Expected> {
+    let key = Secret::new(text);
+    match Keyring::from_base64(&key) {
+        Ok(_) => Ok(key),
+        Err(_) => Err("32 bytes in base64, as `openssl rand -base64 32` makes them"),
+    }
 }
 
-pub(crate) fn secrets(text: &str) -> Result<Vec<Secret>, Expected> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(secret).collect()
+pub(crate) fn master_keys(text: &str) -> Result<Vec<Secret>, Expected> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(master_key).collect()
 }
 
 /// Addresses and networks, separated by commas.

@@ -16,8 +16,11 @@ use crate::connection::sqlite_address;
 
 /// SQLite's own copying starts anew whenever somebody writes, and so never ends under load. `VACUUM INTO` reads one state of
 /// the database to its end, which keeps nobody from writing.
-pub(super) fn back_up(path: &str, into: &Path) -> Result<(), BackupError> {
-    let failed = |error: &dyn std::fmt::Display| failed(Path::new(path), error);
+pub(super) fn back_up(path: &str, into: &Path, file: &Path) -> Result<(), BackupError> {
+    // The error of one statement that reads the one and writes the other does not tell which of them failed.
+    let failed = |error: &dyn std::fmt::Display| {
+        BackupError::Failed(format!("{path} cannot be copied to {}: {error}", file.display()))
+    };
     let into = into.to_str().ok_or_else(|| failed(&"the name of the copy must be UTF-8"))?;
     let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| failed(&error))?;
     conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA cache_size = -8192;")

@@ -51,7 +51,7 @@ pub fn back_up(settings: &StoreSettings, file: &Path) -> Result<u64, BackupError
     }
     let unfinished = Unfinished::beside(file)?;
     match settings.sqlite_path() {
-        Some(path) => embedded::back_up(path, &unfinished.0)?,
+        Some(path) => embedded::back_up(path, &unfinished.0, file)?,
         None => server::back_up(&settings.url, &unfinished.0)?,
     }
     unfinished.become_file(file)?;
@@ -146,6 +146,10 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         // What cannot be removed is litter beside a copy that is there or an error that was told.
         let _removed = std::fs::remove_file(&self.0);
+        // SQLite keeps one beside what it writes, and leaves it where it fails.
+        let mut journal = self.0.clone().into_os_string();
+        journal.push("-journal");
+        let _removed = std::fs::remove_file(journal);
     }
 }
 

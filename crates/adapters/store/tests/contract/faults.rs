@@ -2,8 +2,10 @@
 
 use futures_util::FutureExt as _;
 use quipu_commit::{Commit as _, CommitError};
+use quipu_kernel::Page;
 use quipu_ledger::LedgerReads as _;
-use quipu_payments::{Payment, PaymentReads as _};
+use quipu_merchants::StoreUnavailable;
+use quipu_payments::{Payment, PaymentFilter, PaymentReads as _};
 
 use crate::{
     fixture::{Fixture, funded, on_both_databases, until},
@@ -17,6 +19,7 @@ on_both_databases! {
     entries_and_the_audit_log_refuse_to_be_changed,
     balances_refuse_to_be_negative_or_out_of_balance,
     a_store_without_its_tables_answers_with_an_error,
+    a_row_that_makes_no_sense_fails_who_reads_it_and_nobody_else,
 }
 
 async fn a_caller_that_goes_away_undoes_nothing(fixture: Fixture) {
@@ -94,4 +97,20 @@ async fn a_store_without_its_tables_answers_with_an_error(fixture: Fixture) {
     fixture.sql("ALTER TABLE lost RENAME TO events").await.expect("renamed");
     store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("in order again");
     assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
+}
+
+async fn a_row_that_makes_no_sense_fails_who_reads_it_and_nobody_else(fixture: Fixture) {
+    let store = fixture.open().await;
+    for merchant in [1, 2] {
+        store.commit(Sample::deposit(tenant(merchant), 10).create()).await.expect("committed");
+    }
+    fixture.sql("UPDATE payments SET document = 'no JSON' WHERE merchant_id = 1").await.expect("written");
+    let list =
+        async |merchant| store.payments(tenant(merchant), &PaymentFilter::default(), Page::default()).await;
+    // More often than there are connections to read by.
+    for _ in 0..10 {
+        let failed = list(1).await.expect_err("no list of nonsense");
+        assert!(matches!(failed, StoreUnavailable::Failed(_)), "{failed:?}");
+        assert_eq!(list(2).await.expect("listed").1, 1);
+    }
 }
