@@ -154,6 +154,13 @@ async fn a_start_that_cannot_be_is_explained(database: Database) {
         ("QUIPU__DATABASE_URL", nowhere, dev, "/nowhere/at/all.db"),
         ("QUIPU__DATABASE_URL", nowhere, &["check"], "there is no database"),
         ("QUIPU__DATABASE_URL", "postgres://nobody:secret@127.0.0.1:1/none", &["migrate"], "connect"),
+        ("QUIPU__DATABASE_URL", "postgres://nobody:secret@127.0.0.1:1/none?sslcart=x", &["check"], "sslcart"),
+        (
+            "QUIPU__DATABASE_URL",
+            "postgres://nobody:secret@127.0.0.1:1/none?sslmode=x",
+            &["check"],
+            "database_url",
+        ),
         ("QUIPU__LOG__LEVEL", "info", &["check"], "quipu migrate"),
     ];
     if database == Database::Sqlite {

@@ -12,6 +12,9 @@ pub enum OpenError {
     /// The address is neither `sqlite://path` nor `postgres://…`.
     #[error("the database address must begin with sqlite:// or postgres://")]
     UnknownScheme,
+    /// The address of a server has a part that makes no sense; the text names it and shows no value.
+    #[error("the database address (database_url) is not right: {0}")]
+    Address(String),
     /// The library linked in has a release of SQLite that can corrupt a database in WAL mode.
     #[error("SQLite {found} is linked in, but at least 3.51.3 is needed")]
     OldSqlite {

@@ -132,7 +132,10 @@ fn whole(error: &dyn Error) -> String {
 /// left as it is.
 pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Result<Address, Fault> {
     let (transport, url) = Transport::of(url)?;
-    let mut config: Config = url.parse().map_err(|error| Fault::Unconnected(format!("{error}")))?;
+    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Fault::Unconnected(cause)
+    })?;
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(connect);
     }

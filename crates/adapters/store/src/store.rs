@@ -27,6 +27,7 @@ use crate::{
     migrate,
     points::{balances, gather::Points, payments},
     read::{flights::PaymentLists, ticket_tally::Tallies},
+    session,
     settings::StoreSettings,
 };
 
@@ -62,6 +63,11 @@ impl Store {
             check_release()?;
             Engine::sqlite(&settings, path, &hub, &runtime)?
         } else if settings.is_postgres() {
+            let times = settings.times();
+            match session::configured(&settings.url, times.connect, times.call) {
+                Err(Fault::Unconnected(what)) => return Err(OpenError::Address(what)),
+                address => address.map(drop).map_err(StoreUnavailable::from)?,
+            }
             Engine::postgres(&settings, &hub, &runtime)?
         } else {
             return Err(OpenError::UnknownScheme);
