@@ -13,7 +13,7 @@ use super::{back_off, log_panic, rest};
 use crate::stop_signal::StopSignal;
 
 /// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
-const LEASE: Duration = Duration::from_mins(1);
+const LEASE: Duration = Duration::from_secs(30);
 const _: () = assert!(Settle::PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
 const _: () = assert!(
     Settle::PATIENCE.as_secs() < SettlePayment::RESUBMIT_AFTER.as_secs(),

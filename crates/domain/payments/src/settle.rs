@@ -65,7 +65,7 @@ fn is_redirected_deposit(payment: &Payment) -> bool {
 impl SettlePayment {
     /// When a submission whose outcome was never written down is made again, under the same identifier. Whoever attends
     /// to a payment must have given up by then.
-    pub const RESUBMIT_AFTER: Duration = Duration::from_mins(1);
+    pub const RESUBMIT_AFTER: Duration = Duration::from_secs(30);
 
     /// The use case over these ports.
     pub fn new(

@@ -17,7 +17,7 @@ const QUEUES: [Queue; 2] = [Queue::SETTLEMENT, Queue::REDIRECTPAY_ALERT];
 /// The round in which what is owed is delivered.
 const DELIVERIES: &str = "deliveries";
 /// How long a worker's claim holds.
-const LEASE: Duration = Duration::from_mins(1);
+const LEASE: Duration = Duration::from_secs(30);
 
 impl World {
     /// When a round has something to do. What is due waits for one that is under way.
