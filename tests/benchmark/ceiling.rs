@@ -193,7 +193,7 @@ impl Filler {
 fn of_now(mut changes: Changes) -> Changes {
     changes.at = SystemClock.now();
     for change in &mut changes.work {
-        if let WorkChange::Put(work) = change {
+        if let WorkChange::Put(work) | WorkChange::Take(work) = change {
             work.due = changes.at.plus(Duration::from_hours(1));
         }
     }

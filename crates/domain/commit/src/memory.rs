@@ -39,6 +39,8 @@ pub struct Kept {
 struct Waiting {
     work: Work,
     due_at: Timestamp,
+    /// When it was to be done before somebody took it.
+    due_since: Timestamp,
     attempts: i32,
     turn: i64,
     leased: bool,
@@ -156,7 +158,7 @@ impl Contents {
             self.post(changes.tenant, changes.at, changes.payment_id.as_ref(), transaction);
         }
         for change in changes.work {
-            self.change_work(changes.tenant, change);
+            self.change_work(changes.tenant, changes.at, change);
         }
         let tenant = changes.tenant;
         let made = writes.made.iter().map(|(_, place)| *place).collect::<Vec<_>>();
@@ -193,21 +195,20 @@ impl Contents {
         }));
     }
 
-    fn change_work(&mut self, tenant: Tenant, change: WorkChange) {
+    fn change_work(&mut self, tenant: Tenant, at: Timestamp, change: WorkChange) {
         match change {
             WorkChange::Put(work) => {
-                let key = (work.queue, tenant, work.subject.clone());
-                let turn = self.work.get(&key).map_or(1, |waiting| waiting.turn + 1);
-                let due_at = work.due;
-                self.work.insert(key, Waiting { work, due_at, attempts: 0, turn, leased: false });
+                let due_since = work.due;
+                self.put_work(tenant, work, due_since, false);
             }
+            WorkChange::Take(work) => self.put_work(tenant, work, at, true),
             WorkChange::Drop { queue, subject } => {
                 self.work.remove(&(queue, tenant, subject));
             }
             WorkChange::PutOff { claim, due, action } => {
                 if let Some(waiting) = self.claimed(&claim) {
                     waiting.work = Work { due, action, ..waiting.work.clone() };
-                    (waiting.due_at, waiting.leased) = (due, false);
+                    (waiting.due_at, waiting.due_since, waiting.leased) = (due, due, false);
                     waiting.turn += 1;
                 }
             }
@@ -217,6 +218,13 @@ impl Contents {
                 }
             }
         }
+    }
+
+    fn put_work(&mut self, tenant: Tenant, work: Work, due_since: Timestamp, leased: bool) {
+        let key = (work.queue, tenant, work.subject.clone());
+        let turn = self.work.get(&key).map_or(1, |waiting| waiting.turn + 1);
+        let due_at = work.due;
+        self.work.insert(key, Waiting { work, due_at, due_since, attempts: 0, turn, leased });
     }
 
     fn claimed(&mut self, claim: &Claimed) -> Option<&mut Waiting> {
@@ -238,7 +246,7 @@ impl Contents {
                 tenant: *tenant,
                 subject: subject.clone(),
                 action: waiting.work.action.to_owned(),
-                due: waiting.work.due,
+                due: waiting.due_since,
                 attempts: waiting.attempts,
                 turn: waiting.turn,
             }
@@ -272,7 +280,7 @@ impl Contents {
     /// Gives back everything that is claimed.
     pub fn release_all(&mut self) {
         for waiting in self.work.values_mut().filter(|waiting| waiting.leased) {
-            (waiting.due_at, waiting.leased) = (waiting.work.due, false);
+            (waiting.due_at, waiting.leased) = (waiting.due_since, false);
             waiting.turn += 1;
         }
     }

@@ -34,7 +34,7 @@ impl News {
         self.saved.extend(changes.saves.iter().map(|save| (save.aggregate, tenant, save.id.clone())));
         for change in &changes.work {
             let (queue, due) = match change {
-                WorkChange::Put(put) => (put.queue, put.due),
+                WorkChange::Put(put) | WorkChange::Take(put) => (put.queue, put.due),
                 WorkChange::PutOff { claim, due, .. } => (claim.queue, *due),
                 WorkChange::Drop { .. } | WorkChange::Done(_) => continue,
             };

@@ -45,6 +45,9 @@ pub struct Work {
 pub enum WorkChange {
     /// There is this to do now, instead of what there was for the same subject.
     Put(Work),
+    /// The same, and the node that commits it does it at once. Others may do it as soon as that node has died, and at the
+    /// latest when it is due.
+    Take(Work),
     /// There is nothing more to do for this subject.
     Drop {
         /// In this queue.

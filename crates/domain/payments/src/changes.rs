@@ -117,6 +117,16 @@ pub(crate) fn next_work(id: &PaymentId, due: Option<Due>) -> WorkChange {
     }
 }
 
+/// The same, where the node that commits it does at once what is next.
+pub(crate) fn taken(mut changes: Changes) -> Changes {
+    let take = |change| match change {
+        WorkChange::Put(work) => WorkChange::Take(work),
+        other => other,
+    };
+    changes.work = changes.work.into_iter().map(take).collect();
+    changes
+}
+
 fn settlement(id: &PaymentId, due: Due) -> Work {
     Work {
         queue: Queue::SETTLEMENT,

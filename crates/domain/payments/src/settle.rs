@@ -63,8 +63,8 @@ fn is_redirected_deposit(payment: &Payment) -> bool {
 }
 
 impl SettlePayment {
-    /// When a submission whose outcome was never written down is made again, under the same identifier. Whoever attends
-    /// to a payment must have given up by then.
+    /// When a submission whose outcome was never written down is made again, under the same identifier, if its node still
+    /// lives. Whoever attends to a payment must have given up by then.
     pub const RESUBMIT_AFTER: Duration = Duration::from_secs(30);
 
     /// The use case over these ports.
@@ -94,7 +94,8 @@ impl SettlePayment {
     }
 
     /// Hands a withdrawal to its rail. Before the rail is called the payment is committed as `processing`, from when on
-    /// nobody can cancel it; the submission stays due, so that a crash between the two is mended.
+    /// nobody can cancel it. The submission stays in the hands of this node, so that another makes it if this one dies
+    /// between the two.
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
         let now = self.clock.now();
@@ -111,7 +112,7 @@ impl SettlePayment {
         let Ok(changes) = payment.apply(Trigger::Submit, happening) else {
             return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
         };
-        match self.commit.commit(changes).await {
+        match self.commit.commit(changes::taken(changes)).await {
             Ok(committed) => match committed.into_saved::<Payment>() {
                 Some(payment) => self.hand_over(rail, *payment).await,
                 None => Err(failed("a submitted payment is missing".to_owned())),

@@ -124,7 +124,7 @@ fn work(fault: Fault, changes: &mut Changes) {
         }
     }
     changes.work.retain(|change| {
-        let WorkChange::Put(work) = change else { return true };
+        let (WorkChange::Put(work) | WorkChange::Take(work)) = change else { return true };
         match fault {
             Fault::SubmissionForgotten => work.action != "submit",
             Fault::ExpiryForgotten => work.action != "expire",

@@ -177,15 +177,21 @@ async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<(Ju
     }
     let fan_out = FanOut::of(jobs, &mut writes, audience);
     let node = hub.delivering_node();
-    let mark = put(conn, jobs, &writes, &fan_out.lines(node)).await?;
+    let mark = put(conn, hub.node(), jobs, &writes, &fan_out.lines(node)).await?;
     let owed = if node.is_some() { fan_out.owed } else { Vec::new() };
     Ok(((verdicts, owed), Some(mark)))
 }
 
 /// Writes, and learns on the way by what the transaction can be asked for.
-async fn put(conn: &mut Connection, jobs: &[Job], writes: &Writes, debts: &Debts<'_>) -> Result<Mark, Fault> {
+async fn put(
+    conn: &mut Connection,
+    node: &str,
+    jobs: &[Job],
+    writes: &Writes,
+    debts: &Debts<'_>,
+) -> Result<Mark, Fault> {
     let witness = witness::among(jobs, writes);
-    let number = write::write(conn, jobs, writes, debts).await?;
+    let number = write::write(conn, node, jobs, writes, debts).await?;
     let server = match conn {
         Connection::Sqlite(_) => None,
         Connection::Postgres(session) => session.server.clone(),

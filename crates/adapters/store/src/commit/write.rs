@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use diesel::{QueryResult, RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
-use quipu_commit::{Changes, Put, Queue, Work, WorkChange, Writes};
-use quipu_kernel::Tenant;
+use quipu_commit::{Changes, Put, Queue, WorkChange, Writes};
+use quipu_kernel::{Tenant, Timestamp};
 
 use super::{
     fan_out::Debts,
@@ -32,11 +32,12 @@ use crate::{
 /// transaction has.
 pub(crate) async fn write(
     conn: &mut Connection,
+    node: &str,
     jobs: &[Job],
     writes: &Writes,
     debts: &Debts<'_>,
 ) -> Result<Option<String>, Fault> {
-    let plan = Plan::of(jobs, writes);
+    let plan = Plan::of(node, jobs, writes);
     match conn {
         Connection::Sqlite(conn) => {
             to_file(conn, &plan)?;
@@ -66,7 +67,7 @@ struct Plan<'a> {
     /// Balances that have a row, and those that have none yet.
     balances: (Vec<&'a BalanceLine>, Vec<&'a BalanceLine>),
     entries: Vec<EntryLine<'a>>,
-    work: BTreeMap<(Queue, Tenant, &'a str), Option<&'a Work>>,
+    work: BTreeMap<(Queue, Tenant, &'a str), Option<WorkLine<'a>>>,
     put: Vec<WorkLine<'a>>,
     gone: Vec<Gone<'a>>,
     later: Vec<Later<'a>>,
@@ -76,7 +77,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn of(jobs: &'a [Job], writes: &'a Writes) -> Self {
+    fn of(node: &'a str, jobs: &'a [Job], writes: &'a Writes) -> Self {
         let answers = writes.answers.iter().filter_map(|row| {
             let changes = &jobs[row.change].changes;
             let record = changes.idempotency.as_ref()?;
@@ -112,14 +113,14 @@ impl<'a> Plan<'a> {
             }
         }
         for index in &writes.accepted {
-            plan.add(&jobs[*index]);
+            plan.add(node, &jobs[*index]);
         }
         plan.put = plan.settle_work();
         plan
     }
 
     /// What is only added, and what is to be done.
-    fn add(&mut self, job: &'a Job) {
+    fn add(&mut self, node: &'a str, job: &'a Job) {
         let changes = &job.changes;
         for (record, prepared) in changes.rows.iter().zip(&job.rows) {
             self.made[prepared.table].push(line(job, &**record, prepared));
@@ -136,15 +137,20 @@ impl<'a> Plan<'a> {
             }));
         }
         for change in &changes.work {
-            self.add_work(changes.tenant, change);
+            self.add_work(changes.tenant, (changes.at, node), change);
         }
     }
 
-    fn add_work(&mut self, tenant: Tenant, change: &'a WorkChange) {
+    fn add_work(&mut self, tenant: Tenant, taken: (Timestamp, &'a str), change: &'a WorkChange) {
         match change {
             // Of several in one batch the last counts: it is what there is to do afterwards.
-            WorkChange::Put(put) => {
-                self.work.insert((put.queue, tenant, &put.subject), Some(put));
+            WorkChange::Put(work) => {
+                let line = WorkLine { tenant, work, taken: None };
+                self.work.insert((work.queue, tenant, &work.subject), Some(line));
+            }
+            WorkChange::Take(work) => {
+                let line = WorkLine { tenant, work, taken: Some(taken) };
+                self.work.insert((work.queue, tenant, &work.subject), Some(line));
             }
             WorkChange::Drop { queue, subject } => {
                 self.work.insert((*queue, tenant, subject), None);
@@ -164,7 +170,7 @@ impl<'a> Plan<'a> {
         let mut put = Vec::with_capacity(self.work.len());
         for ((queue, tenant, subject), work) in std::mem::take(&mut self.work) {
             match work {
-                Some(work) => put.push((tenant, work)),
+                Some(line) => put.push(line),
                 None => self.gone.push(Gone { queue, tenant, subject, turn: None }),
             }
         }

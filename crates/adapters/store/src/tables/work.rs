@@ -6,29 +6,35 @@ use diesel::{
     sqlite::Sqlite,
 };
 use quipu_commit::{Claimed, Queue, Work};
-use quipu_kernel::Tenant;
+use quipu_kernel::{Tenant, Timestamp};
 
 use super::columns::columns;
 use crate::statement::statement;
 
 /// Work to be put.
-pub(crate) type WorkLine<'a> = (Tenant, &'a Work);
+pub(crate) struct WorkLine<'a> {
+    pub(crate) tenant: Tenant,
+    pub(crate) work: &'a Work,
+    /// Since when which node does it, if it was taken by who commits it.
+    pub(crate) taken: Option<(Timestamp, &'a str)>,
+}
 
 columns! {
     in "work" from (line: WorkLine<'a>) {
-        queue: &'a str as Text = line.1.queue.0;
-        merchant_id: i64 as BigInt = line.0.merchant().0;
-        environment: &'a str as Text = line.0.environment().as_str();
-        subject: &'a str as Text = &line.1.subject;
-        action: &'a str as Text = line.1.action;
-        due_at: i64 as BigInt = line.1.due.millis();
-        due_since: i64 as BigInt = line.1.due.millis();
+        queue: &'a str as Text = line.work.queue.0;
+        merchant_id: i64 as BigInt = line.tenant.merchant().0;
+        environment: &'a str as Text = line.tenant.environment().as_str();
+        subject: &'a str as Text = &line.work.subject;
+        action: &'a str as Text = line.work.action;
+        due_at: i64 as BigInt = line.work.due.millis();
+        due_since: i64 as BigInt = line.taken.map_or(line.work.due, |(at, _)| at).millis();
         attempts: i32 as Integer = 0;
         turn: i64 as BigInt = 1;
-        lease_node: Option<&'a str> as Nullable<Text> = None;
+        lease_node: Option<&'a str> as Nullable<Text> = line.taken.map(|(_, node)| node);
     }
     then "ON CONFLICT (queue, merchant_id, environment, subject) DO UPDATE SET action = excluded.action,
-        due_at = excluded.due_at, due_since = excluded.due_since, attempts = 0, turn = work.turn + 1, lease_node = NULL"
+        due_at = excluded.due_at, due_since = excluded.due_since, attempts = 0, turn = work.turn + 1,
+        lease_node = excluded.lease_node"
 }
 
 statement! { DropOne on Sqlite {

@@ -72,8 +72,9 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
     let submitted = attend(&world, &id);
     assert_eq!(submitted.state().version, 2);
     assert_eq!(world.store.due(&id), Some(Due { at: later(2), action: DueAction::Ask }));
-    let crash_guard = world.store.rows().commits[1].due;
-    assert_eq!(crash_guard, Some(Due { at: later(30), action: DueAction::Submit }));
+    let crash_guard = world.store.rows().commits[1].clone();
+    assert_eq!(crash_guard.due, Some(Due { at: later(30), action: DueAction::Submit }));
+    assert!(crash_guard.takes, "another makes it if this node dies");
     let completed = attend(&world, &id);
     assert_eq!((completed.status(), completed.state().version), (Status::Completed, 3));
     let balance = world.store.balance_of(TENANT, Currency::MXN);

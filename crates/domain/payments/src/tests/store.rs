@@ -27,6 +27,7 @@ use crate::{
 };
 
 /// What a test wants to know of a commit.
+#[derive(Clone)]
 pub(super) struct Asked {
     pub(super) idempotency: Option<IdempotencyRecord>,
     pub(super) audited: bool,
@@ -35,6 +36,8 @@ pub(super) struct Asked {
     pub(super) fresh_customer: Option<CustomerId>,
     /// What is to be done next, if the commit puts anything.
     pub(super) due: Option<Due>,
+    /// Whether who commits does it at once.
+    pub(super) takes: bool,
 }
 
 #[derive(Default)]
@@ -148,9 +151,12 @@ impl FakeStore {
 
 fn asked(changes: &Changes) -> Asked {
     let due = changes.work.iter().find_map(|change| match change {
-        WorkChange::Put(put) => Some(Due { at: put.due, action: put.action.parse().ok()? }),
+        WorkChange::Put(put) | WorkChange::Take(put) => {
+            Some(Due { at: put.due, action: put.action.parse().ok()? })
+        }
         _ => None,
     });
+    let takes = changes.work.iter().any(|change| matches!(change, WorkChange::Take(_)));
     Asked {
         idempotency: changes.idempotency.clone(),
         audited: changes.rows_of::<AuditRecord>().next().is_some(),
@@ -160,6 +166,7 @@ fn asked(changes: &Changes) -> Asked {
             Holder::Text(_) => None,
         }),
         due,
+        takes,
     }
 }
 

@@ -110,7 +110,9 @@ fn events_of(changes: &Changes) -> impl Iterator<Item = &Event> {
 /// What is to be done next, if the change puts anything.
 fn put_by(changes: &Changes) -> Option<Due> {
     changes.work.iter().find_map(|change| match change {
-        WorkChange::Put(put) => Some(Due { at: put.due, action: put.action.parse().ok()? }),
+        WorkChange::Put(put) | WorkChange::Take(put) => {
+            Some(Due { at: put.due, action: put.action.parse().ok()? })
+        }
         _ => None,
     })
 }
