@@ -117,6 +117,8 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
     let names = [
         "quipu_requests_total{method=\"POST\",path=\"/api/v1/payments\",status=\"2xx\"} 1",
         "quipu_request_seconds_count",
+        // Before the first one, so that it is seen as a change.
+        "quipu_rate_limited_total{method=\"POST\",path=\"/api/v1/payments\"} 0",
         "quipu_commit_batch_changes_count",
         "quipu_commit_seconds_count",
         "quipu_commit_waiting ",

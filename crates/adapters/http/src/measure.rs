@@ -7,6 +7,15 @@ use quipu_merchants::RateVerdict;
 
 use crate::row::RouteRow;
 
+const RATE_LIMITED: &str = "quipu_rate_limited_total";
+
+/// Shows the refusals of each limited route as none, so that a first one is seen as a change.
+pub(crate) fn begin_at_zero(rows: impl Iterator<Item = &'static RouteRow>) {
+    for row in rows.filter(|row| row.is_limited()) {
+        metrics::counter!(RATE_LIMITED, "method" => row.method(), "path" => row.path()).absolute(0);
+    }
+}
+
 /// One answered request of a route.
 pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&RateVerdict>) {
     let (method, path) = (row.method(), row.path());
@@ -15,7 +24,7 @@ pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdic
     metrics::histogram!("quipu_request_seconds", "method" => method, "path" => path)
         .record(took.as_secs_f64());
     if verdict.is_some_and(|verdict| !verdict.allowed) {
-        metrics::counter!("quipu_rate_limited_total", "method" => method, "path" => path).increment(1);
+        metrics::counter!(RATE_LIMITED, "method" => method, "path" => path).increment(1);
     }
 }
 

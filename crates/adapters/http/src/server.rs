@@ -25,6 +25,7 @@ use crate::{
     connection::{Conversation, Crowd, Gate, Guarded, descriptors},
     dispatch::{dispatch, options, refuse},
     error::ApiError,
+    measure,
     openapi::openapi,
     relay::Relay,
     routes::route_table,
@@ -44,6 +45,7 @@ static DOCUMENTS: LazyLock<Documents> =
 /// accepted. Signals are the application's to handle.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
     let state = Arc::new(AppState::new(services, settings, &DOCUMENTS));
+    measure::begin_at_zero(route_table());
     let settings = &state.settings;
     let workers = if settings.workers == 0 { cores() } else { settings.workers };
     let connections =

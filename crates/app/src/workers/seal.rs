@@ -6,7 +6,7 @@ use quipu_kernel::Clock;
 use quipu_ledger::Chains;
 
 use super::back_off;
-use crate::stop_signal::StopSignal;
+use crate::{metrics::SEALED_ROWS, stop_signal::StopSignal};
 
 /// Between two rounds: a fraction of the time after which things are sealed, and half a minute at most.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ impl Seal {
             let now = self.clock.now();
             let pause = match self.chains.seal(now, now.minus(self.after)).await {
                 Ok(sealed) => {
-                    metrics::counter!("quipu_sealed_rows_total").increment(sealed.rows);
+                    metrics::counter!(SEALED_ROWS).increment(sealed.rows);
                     failures = 0;
                     if sealed.more { BREATH } else { usual }
                 }
