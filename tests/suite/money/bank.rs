@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 on_both_databases!(
     submitted_withdrawals_go_into_one_file_each,
     a_withdrawal_by_any_method_has_a_debtor,
+    what_no_file_can_name_is_left_out_and_what_was_not_written_can_be,
     a_statement_completes_pays_out_returns_and_parks,
+    money_that_comes_twice_is_parked_whatever_reference_it_has,
     a_malformed_statement_changes_nothing,
 );
 
@@ -138,6 +140,114 @@ async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
     }
     assert_eq!(merchant.balance("MXN").await, (10_500, 0));
     assert_eq!(gateway.operator().get("/operator/v1/receipts?status=parked").await.ok()["total"], 2);
+    gateway.check();
+}
+
+async fn money_that_comes_twice_is_parked_whatever_reference_it_has(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = merchant_by_hand(&gateway).await;
+    merchant.fund("MXN", 10_000).await;
+    let (one, other) = (
+        merchant.create(&draft::deposit_mxn(1_000)).await,
+        merchant.create(&draft::deposit_mxn(1_000)).await,
+    );
+    let confirmed = merchant.create(&draft::deposit_mxn(1_000)).await;
+    gateway.operator().post_empty(&format!("/operator/v1/payments/{confirmed}/complete")).await.data();
+    let paid = withdrawal(&gateway, &merchant, true).await;
+    let detail = |text: &str| {
+        format!(
+            "<TxDtls><Refs><AcctSvcrRef>B1</AcctSvcrRef><EndToEndId>{text}</EndToEndId></Refs>\
+             <Amt Ccy=\"MXN\">10.00</Amt></TxDtls>"
+        )
+    };
+    let batch = format!(
+        "<Ntry><Amt Ccy=\"MXN\">20.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>\
+         <AcctSvcrRef>B1</AcctSvcrRef><NtryDtls>{}{}</NtryDtls></Ntry>",
+        detail(&one),
+        detail(&other)
+    );
+    let first = statement(&[
+        batch,
+        entry("FEE", false, "0.00", "a fee of nothing", false),
+        entry("C1", true, "10.00", &confirmed, false),
+        entry("W1", false, "5.00", &paid, false),
+    ]);
+    let counts = |report: &Value| ["entries", "applied", "known", "parked"].map(|name| report[name].as_i64());
+    let report = import(&gateway, &first).expect("a statement");
+    assert_eq!(
+        counts(&report),
+        [Some(4), Some(3), Some(1), Some(0)],
+        "a person confirmed one before: {report}"
+    );
+    let second = statement(&[
+        entry("B2", true, "10.00", &one, false),
+        entry("B1", true, "10.00", &other, false),
+        entry("C2", true, "10.00", &confirmed, false),
+        entry("W2", false, "5.00", &paid, false),
+        entry("W1", true, "5.00", &paid, true),
+        entry("W3", true, "5.00", &paid, true),
+    ]);
+    let report = import(&gateway, &second).expect("a statement");
+    assert_eq!(counts(&report), [Some(6), Some(1), Some(1), Some(4)], "{report}");
+    for file in [&first, &second] {
+        let report = import(&gateway, file).expect("a statement");
+        assert_eq!(report["known"], report["entries"], "a file read twice changes nothing: {report}");
+    }
+    let receipts = gateway.operator().get("/operator/v1/receipts?status=parked").await.ok();
+    let receipts = receipts["data"].as_array().expect("a list");
+    let reasons: Vec<_> = receipts.iter().map(|receipt| &receipt["reason"]).collect();
+    assert_eq!(reasons, [&json!("contradiction"); 4]);
+    assert_eq!(merchant.balance("MXN").await, (13_000, 0));
+    gateway.check();
+}
+
+async fn what_no_file_can_name_is_left_out_and_what_was_not_written_can_be(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("AUD", 2_000).await;
+    let debtor = json!({ "account_holder": "Quipu Pty", "account_number": "12345678", "bsb": "062000" });
+    merchant
+        .edit_routes(|route| {
+            if route["currency"] == "AUD" && route["direction"] == "withdrawal" {
+                (route["rail"], route["instructions"]) = (json!("manual"), debtor.clone());
+            }
+        })
+        .await;
+    let payid = "averyveryverylongname.averyveryverylongname@example.com.au";
+    let submitted = async |method: &str, payout: Value| {
+        let id = merchant.create(&draft::withdrawal("AUD", method, 500, payout)).await;
+        gateway.operator().post_empty(&format!("/operator/v1/payments/{id}/submit")).await.data();
+        id
+    };
+    let by_name =
+        submitted("payid", json!({ "payid": payid, "payid_type": "email", "recipient_name": "a\u{fffe}b" }))
+            .await;
+    let to = |number: String| json!({ "bank_account": number, "bsb": "062000", "recipient_name": "Ana" });
+    let too_long = submitted("bank_transfer", to("1".repeat(40))).await;
+    let usual = submitted("bank_transfer", to("12345678".to_owned())).await;
+
+    let export = |method: &str, out: &str| {
+        let words = format!(
+            "bank export --merchant {} --environment test --currency AUD --method {method} --out {out}",
+            merchant.id
+        );
+        gateway.run(&words.split(' ').collect::<Vec<_>>())
+    };
+    let out = gateway.data_folder().join("out.xml").display().to_string();
+    let told: Value = serde_json::from_str(export("bank_transfer", &out).ok()).expect("JSON");
+    let file = std::fs::read_to_string(&out).expect("the file");
+    assert!(file.contains(&usual) && !file.contains(&too_long), "{file}");
+    assert_eq!((&told["payments"], &told["left_out"][0]["transaction_id"]), (&json!(1), &json!(too_long)));
+    assert!(told["left_out"][0]["reason"].as_str().is_some_and(|why| why.contains("34")), "{told}");
+
+    let failed = export("payid", "/nowhere/out.xml");
+    assert_ne!(failed.status, Some(0));
+    let line = failed.stderr.split("quipu bank rewrite ").nth(1).expect("the line to run");
+    let id = line.split(' ').next().expect("an identifier");
+    gateway.run(&["bank", "rewrite", id, "--out", &out]).ok();
+    let file = std::fs::read_to_string(&out).expect("the file");
+    assert!(file.contains(&by_name) && file.contains(&format!("<Id>{payid}</Id>")), "{file}");
+    assert!(file.contains("<Nm>ab</Nm>"), "XML cannot hold the character between them: {file}");
     gateway.check();
 }
 

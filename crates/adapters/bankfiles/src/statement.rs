@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use quipu_kernel::Currency;
+use quipu_kernel::{Amount, Currency};
 
 use crate::{
     entry::Entry,
@@ -17,9 +17,13 @@ const MOST_DETAILS: usize = 100_000;
 const MOST_TEXTS: usize = 64;
 /// Characters of a reference that count.
 const MOST_IN_REFERENCE: usize = 64;
+/// Characters of a text that stands in for a reference.
+const MOST_IN_STAND_IN: usize = 24;
+/// Characters of a day.
+const DAY: usize = 10;
 
-/// Reads a statement and hands over each booked movement, in the order of the file. Entries that are only expected are passed
-/// over. Where this fails, whatever was handed over must be forgotten.
+/// Reads a statement and hands over each booked movement, in the order of the file. Entries that are only expected, and those
+/// of nothing, are passed over. Where this fails, whatever was handed over must be forgotten.
 pub fn read_statement(file: impl BufRead, mut each: impl FnMut(Entry)) -> Result<(), StatementProblem> {
     let mut statement = Statement::default();
     let mut known = false;
@@ -43,6 +47,7 @@ fn is_statement(place: &Place) -> bool {
 /// What is known of the statement so far.
 #[derive(Default)]
 struct Statement {
+    number: usize,
     id: String,
     account: String,
     entries: usize,
@@ -59,6 +64,7 @@ struct Movement {
     status: Option<String>,
     is_return: bool,
     bank_reference: Option<String>,
+    day: Option<String>,
     texts: Vec<String>,
     reason: Vec<String>,
 }
@@ -76,6 +82,7 @@ impl Statement {
         {
             detail.is_return = true;
         } else if place.is_at("BkToCstmrStmt/Stmt") || place.is_at("BkToCstmrDbtCdtNtfctn/Ntfctn") {
+            self.number += 1;
             self.id.clear();
             self.account.clear();
         }
@@ -121,6 +128,7 @@ impl Statement {
         let mut details = std::mem::take(&mut self.details);
         if let [only] = details.as_mut_slice() {
             only.amount = entry.amount.take().or(only.amount.take());
+            only.texts.append(&mut entry.texts);
         }
         let apart = !details.is_empty() && details.iter().all(|detail| detail.amount.is_some());
         if !apart {
@@ -129,41 +137,60 @@ impl Statement {
                 entry.is_return |= detail.is_return;
                 entry.reason.extend(detail.reason);
             }
-            each(self.entry_of(&entry, &entry, 0)?);
+            self.entry_of(&entry, &entry, 0)?.map(each);
             return Ok(());
         }
         for (index, detail) in details.iter().enumerate() {
-            each(self.entry_of(&entry, detail, index)?);
+            self.entry_of(&entry, detail, index)?.map(&mut *each);
         }
         Ok(())
     }
 
-    fn entry_of(&self, entry: &Movement, detail: &Movement, index: usize) -> Result<Entry, StatementProblem> {
+    /// What one movement tells; `None` if it moves nothing.
+    fn entry_of(
+        &self,
+        entry: &Movement,
+        detail: &Movement,
+        index: usize,
+    ) -> Result<Option<Entry>, StatementProblem> {
         let wrong = |what| StatementProblem::Entry { entry: self.entries, what };
         let (currency, amount) = detail.amount.as_ref().ok_or_else(|| wrong("amount"))?;
         let currency: Currency = currency.parse().map_err(|_| wrong("currency"))?;
-        let amount = minor(amount, currency).ok_or_else(|| wrong("amount"))?;
+        let units = minor(amount, currency).ok_or_else(|| wrong("amount"))?;
         let indicator = detail.indicator.as_ref().or(entry.indicator.as_ref());
         let is_credit = match indicator.map(String::as_str) {
             Some("CRDT") => true,
             Some("DBIT") => false,
             _ => return Err(wrong("credit or debit indicator")),
         };
-        let reference = match (&detail.bank_reference, &entry.bank_reference) {
-            (Some(own), _) => short(own),
-            (None, Some(of_entry)) => format!("{}/{index}", short(of_entry)),
-            (None, None) => format!("{}#{}/{index}", self.id, self.entries),
-        };
+        if units == 0 {
+            return Ok(None);
+        }
         let reason = detail.reason.join(" ");
-        Ok(Entry {
-            id: format!("{}/{reference}", self.account),
+        Ok(Some(Entry {
+            statement: self.number,
+            account: self.account.clone(),
+            reference: self.reference_of(entry, detail, index),
             is_credit,
             is_return: detail.is_return || entry.is_return,
-            amount,
+            amount: Amount::new(units).map_err(|_| wrong("amount"))?,
             currency,
             texts: detail.texts.clone(),
             return_reason: (!reason.is_empty()).then_some(reason),
-        })
+        }))
+    }
+
+    fn reference_of(&self, entry: &Movement, detail: &Movement, index: usize) -> String {
+        match (&detail.bank_reference, &entry.bank_reference) {
+            (Some(own), _) => short(own),
+            (None, Some(of_entry)) => short(of_entry),
+            (None, None) => {
+                let day: String = entry.day.iter().flat_map(|day| day.chars()).take(DAY).collect();
+                let text: String =
+                    detail.texts.iter().flat_map(|text| text.chars()).take(MOST_IN_STAND_IN).collect();
+                format!("{}#{}/{index}/{day}/{text}", self.id, self.entries)
+            }
+        }
     }
 }
 
@@ -179,6 +206,8 @@ impl Movement {
             self.status = Some(text.to_owned());
         } else if place.is_at("Ntry/AcctSvcrRef") {
             self.bank_reference = Some(text.to_owned());
+        } else if place.is_at("BookgDt/Dt") || place.is_at("BookgDt/DtTm") {
+            self.day = Some(text.to_owned());
         } else if place.is_at("Ntry/AddtlNtryInf") || place.is_at("Ntry/NtryRef") {
             self.take_text(text);
         }

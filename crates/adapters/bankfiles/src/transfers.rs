@@ -11,16 +11,41 @@ use quipu_kernel::{Amount, Currency, Timestamp};
 use crate::minor_units::decimal;
 
 const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09";
+/// Characters of an account's number, of another name of it, and of a bank's name, at most.
+const ACCOUNT: usize = 34;
+const PROXY: usize = 2_048;
+const BANK: usize = 35;
+/// What stands where something must and nothing is known.
+const NOT_PROVIDED: &str = "NOTPROVIDED";
 
 /// An account and its bank, in whatever form they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BankAccount {
-    /// IBAN, CLABE, CBU or the like, or another name of where the money goes.
+    /// IBAN, CLABE, CBU or the like, at most 34 characters; empty where only a proxy is known.
     pub number: String,
-    /// The bank's BIC, where it is known.
+    /// Another name of where the money goes, at most 2,048 characters: a PayID, a wallet.
+    pub proxy: Option<String>,
+    /// The bank's BIC, where it is known; another name of the bank has at most 35 characters.
     pub swift: Option<String>,
-    /// The bank's code in its own country: a BSB, a bank code.
+    /// The bank's code in its own country: a BSB, a bank code. At most 35 characters.
     pub clearing_code: Option<String>,
+}
+
+impl BankAccount {
+    /// Why no file can name this account as it is; `None` if one can. A name that is cut short may be somebody else's.
+    pub fn misfit(&self) -> Option<&'static str> {
+        let fits = |text: &Option<String>, most| text.as_ref().is_none_or(|text| is_whole(text, most));
+        if self.number.is_empty() && self.proxy.is_none() {
+            return Some("there is no account number");
+        }
+        let complaints = [
+            (is_whole(&self.number, ACCOUNT), "the account number does not fit: 34 characters at most"),
+            (fits(&self.proxy, PROXY), "the name of the account does not fit: 2048 characters at most"),
+            (fits(&self.swift, BANK), "the SWIFT code does not fit: 35 characters at most"),
+            (fits(&self.clearing_code, BANK), "the bank code does not fit: 35 characters at most"),
+        ];
+        complaints.into_iter().find(|(fits, _)| !fits).map(|(_, complaint)| complaint)
+    }
 }
 
 /// Who pays.
@@ -64,8 +89,13 @@ pub struct Transfers<'a> {
     pub transfers: &'a [Transfer],
 }
 
-/// Writes the file. Fails only where `out` does.
+/// Writes the file. Texts for people are cut to what the schema allows. Fails where `out` does, and where an account cannot be
+/// named as it is.
 pub fn write_transfers(out: impl Write, file: &Transfers<'_>) -> io::Result<()> {
+    let mut accounts = file.transfers.iter().map(|transfer| &transfer.account).chain([&file.debtor.account]);
+    if let Some(misfit) = accounts.find_map(BankAccount::misfit) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, misfit));
+    }
     let mut xml = Xml(Writer::new_with_indent(out, b' ', 2));
     xml.0.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let document = BytesStart::new("Document").with_attributes([("xmlns", NAMESPACE)]);
@@ -99,9 +129,10 @@ impl<W: Write> Xml<W> {
 
     fn leaf_of(&mut self, start: BytesStart<'_>, text: &str, most: usize) -> io::Result<()> {
         let end = start.to_end().into_owned();
-        let text: String = text.chars().filter(|c| !c.is_control()).take(most).collect();
+        let text: String = text.chars().filter(|c| is_written(*c)).take(most).collect();
+        let text = if text.is_empty() { NOT_PROVIDED } else { &text };
         self.0.write_event(Event::Start(start))?;
-        self.0.write_event(Event::Text(BytesText::new(&text)))?;
+        self.0.write_event(Event::Text(BytesText::new(text)))?;
         self.0.write_event(Event::End(end))
     }
 
@@ -153,7 +184,7 @@ impl<W: Write> Xml<W> {
 
     /// An address in lines of 70 characters.
     fn address_lines(&mut self, address: &str) -> io::Result<()> {
-        let letters: Vec<char> = address.chars().filter(|c| !c.is_control()).collect();
+        let letters: Vec<char> = address.chars().filter(|c| is_written(*c)).collect();
         for line in letters.chunks(70).take(3) {
             self.leaf("AdrLine", &line.iter().collect::<String>(), 70)?;
         }
@@ -161,31 +192,47 @@ impl<W: Write> Xml<W> {
     }
 
     fn account(&mut self, name: &str, account: &BankAccount) -> io::Result<()> {
+        let proxy = account.proxy.as_deref();
+        let shown = Some(account.number.as_str()).filter(|number| !number.is_empty()).or(proxy);
+        let number = shown.filter(|number| is_whole(number, ACCOUNT)).unwrap_or(NOT_PROVIDED);
         self.within(name, |xml| {
             xml.within("Id", |xml| {
-                if is_iban(&account.number) {
-                    xml.leaf("IBAN", &account.number, 34)
+                if is_iban(number) {
+                    xml.leaf("IBAN", number, ACCOUNT)
                 } else {
-                    xml.within("Othr", |xml| xml.leaf("Id", &account.number, 34))
+                    xml.within("Othr", |xml| xml.leaf("Id", number, ACCOUNT))
                 }
-            })
+            })?;
+            proxy.map_or(Ok(()), |proxy| xml.within("Prxy", |xml| xml.leaf("Id", proxy, PROXY)))
         })
     }
 
     /// The bank. The payer's must stand there even where nothing is known of it.
     fn agent(&mut self, name: &str, account: &BankAccount, required: bool) -> io::Result<()> {
-        let swift = account.swift.as_deref().filter(|swift| is_bic(swift));
-        if swift.is_none() && account.clearing_code.is_none() && !required {
+        let (swift, code) = (account.swift.as_deref(), account.clearing_code.as_deref());
+        if swift.or(code).is_none() && !required {
             return Ok(());
         }
         self.within(name, |xml| {
-            xml.within("FinInstnId", |xml| match (swift, &account.clearing_code) {
-                (Some(swift), _) => xml.leaf("BICFI", swift, 11),
-                (None, Some(code)) => xml.within("ClrSysMmbId", |xml| xml.leaf("MmbId", code, 35)),
-                (None, None) => xml.within("Othr", |xml| xml.leaf("Id", "NOTPROVIDED", 35)),
+            xml.within("FinInstnId", |xml| match (swift, code) {
+                (Some(swift), _) if is_bic(swift) => xml.leaf("BICFI", swift, 11),
+                (_, Some(code)) => xml.within("ClrSysMmbId", |xml| xml.leaf("MmbId", code, BANK)),
+                (other, None) => {
+                    xml.within("Othr", |xml| xml.leaf("Id", other.unwrap_or(NOT_PROVIDED), BANK))
+                }
             })
         })
     }
+}
+
+/// Whether XML can hold a character (XML 1.0, section 2.2), and a bank's system is likely to.
+fn is_written(letter: char) -> bool {
+    !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a text is written as it is.
+fn is_whole(text: &str, most: usize) -> bool {
+    text.chars().count() <= most && text.chars().all(is_written)
 }
 
 /// Whether a text has the form that the schema asks of an IBAN.

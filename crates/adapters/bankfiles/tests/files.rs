@@ -37,6 +37,7 @@ fn transfer(number: &str, clearing_code: Option<&str>, swift: Option<&str>) -> T
         address: Some("Calle Ñandú 5, ".repeat(12)),
         account: BankAccount {
             number: number.to_owned(),
+            proxy: None,
             swift: swift.map(str::to_owned),
             clearing_code: clearing_code.map(str::to_owned),
         },
@@ -64,7 +65,7 @@ fn a_file_of_transfers_fits_the_published_schema() {
         account: BankAccount {
             number: "DE89370400440532013000".to_owned(),
             swift: Some("DEUTDEFF".to_owned()),
-            clearing_code: None,
+            ..BankAccount::default()
         },
     };
     let transfers = [
@@ -118,17 +119,18 @@ fn a_statement_gives_its_booked_movements_one_by_one() {
     let entries = read(STATEMENT).expect("a statement");
     let told: Vec<_> = entries
         .iter()
-        .map(|entry| (entry.id.as_str(), entry.is_credit, entry.is_return, entry.amount.get()))
+        .map(|entry| (entry.reference.as_str(), entry.is_credit, entry.is_return, entry.amount.get()))
         .collect();
     assert_eq!(
         told,
         [
-            ("646180157000000004/R1/0", true, false, 100_000),
-            ("646180157000000004/R2/0", false, false, 1_000),
-            ("646180157000000004/R2/1", false, false, 2_000),
-            ("646180157000000004/R3/0", true, true, 2_000),
+            ("R1", true, false, 100_000),
+            ("R2", false, false, 1_000),
+            ("R2", false, false, 2_000),
+            ("R3", true, true, 2_000),
         ]
     );
+    assert!(entries.iter().all(|entry| entry.account == "646180157000000004" && entry.statement == 1));
     assert!(entries[0].texts.contains(&"pay_1763683200000_abcdefghjkmn & thanks ✓".to_owned()));
     assert_eq!(entries[3].return_reason.as_deref(), Some("AC04 closed account"));
 }
@@ -176,4 +178,84 @@ fn what_is_no_whole_statement_is_refused() {
 fn a_long_text_does_not_fill_the_memory() {
     let long = STATEMENT.replace("thanks", &"x".repeat(20_000));
     assert!(matches!(read(&long), Err(StatementProblem::TooLong)));
+}
+
+#[test]
+fn a_movement_of_nothing_is_passed_over() {
+    let entries = read(&STATEMENT.replace("<Amt Ccy=\"MXN\">10.00</Amt>", "<Amt Ccy=\"MXN\">0.00</Amt>"));
+    let amounts: Vec<_> = entries.expect("a statement").iter().map(|entry| entry.amount.get()).collect();
+    assert_eq!(amounts, [100_000, 2_000, 2_000]);
+}
+
+#[test]
+fn what_the_bank_gives_no_reference_is_told_apart_by_its_place_its_day_and_its_text() {
+    let read = |from: &str, to: &str| {
+        let plain = STATEMENT
+            .replace("<AcctSvcrRef>R1</AcctSvcrRef>", "<BookgDt><Dt>2026-11-21</Dt></BookgDt>")
+            .replace("<AcctSvcrRef>R2</AcctSvcrRef>", "");
+        let entries = read(&plain.replace(from, to)).expect("a statement");
+        entries.into_iter().map(|entry| entry.reference).collect::<Vec<_>>()
+    };
+    let told = read("", "");
+    assert_eq!(told, ["S1#1/0/2026-11-21/NOTPROVIDEDpay_176368320", "S1#3/0//first", "S1#3/1//second", "R3"]);
+    assert_eq!(read("2026-11-21</Dt></BookgDt>", "2026-11-22</Dt></BookgDt>")[1..], told[1..]);
+    assert_ne!(read("2026-11-21</Dt></BookgDt>", "2026-11-22</Dt></BookgDt>")[0], told[0]);
+    assert_ne!(read(">first<", ">other<")[1], told[1]);
+}
+
+#[test]
+fn a_text_of_the_entry_counts_for_its_only_detail() {
+    let file = STATEMENT.replace("<RmtInf>", "<AddtlTxInf>none</AddtlTxInf><RmtInf>").replace(
+        "</NtryDtls></Ntry>\n<Ntry><Amt Ccy=\"MXN\">5.00",
+        "</NtryDtls><AddtlNtryInf>of Ana</AddtlNtryInf></Ntry>\n<Ntry><Amt Ccy=\"MXN\">5.00",
+    );
+    let entries = read(&file).expect("a statement");
+    assert!(entries[0].texts.contains(&"of Ana".to_owned()), "{:?}", entries[0].texts);
+}
+
+#[test]
+fn an_account_is_named_whole_or_not_at_all() {
+    let debtor = Debtor {
+        name: "Quipu Pty".to_owned(),
+        account: BankAccount { number: "DE89370400440532013000".to_owned(), ..BankAccount::default() },
+    };
+    let to = |account: BankAccount| Transfer { account, ..transfer("1", None, None) };
+    let payid = "averyveryverylongname.averyveryverylongname@example.com.au";
+    let by_proxy = |proxy: &str| BankAccount { proxy: Some(proxy.to_owned()), ..BankAccount::default() };
+    let file = written(
+        &debtor,
+        Currency::AUD,
+        &[
+            to(by_proxy(payid)),
+            to(by_proxy("ana@example.com")),
+            transfer("12345678", None, Some("12345678")),
+            Transfer { recipient: "\u{fffe}".to_owned(), ..transfer("12345678\u{1fffe}", None, None) },
+        ],
+    );
+    assert_valid(&file, "pain.001.001.09");
+    let text = String::from_utf8(file).expect("UTF-8");
+    for part in [payid, ">ana@example.com<", "<Id>12345678</Id>", "<Nm>NOTPROVIDED</Nm>"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let long = "1".repeat(36);
+    for account in [
+        BankAccount { number: long[..35].to_owned(), ..BankAccount::default() },
+        BankAccount { number: "1\u{ffff}".to_owned(), ..BankAccount::default() },
+        BankAccount { number: "1\u{7}".to_owned(), ..BankAccount::default() },
+        BankAccount { number: "1".to_owned(), clearing_code: Some(long.clone()), ..BankAccount::default() },
+        BankAccount { number: "1".to_owned(), swift: Some(long.clone()), ..BankAccount::default() },
+        by_proxy(&"a".repeat(2_049)),
+        BankAccount::default(),
+    ] {
+        assert!(account.misfit().is_some(), "{account:?}");
+        let contents = Transfers {
+            message_id: "exp_1763683200000_abcdefgh",
+            created_at: Timestamp::from_millis(1_763_683_200_123),
+            currency: Currency::AUD,
+            debtor: &debtor,
+            transfers: &[to(account)],
+        };
+        let mut out = Vec::new();
+        assert!(write_transfers(&mut out, &contents).is_err() && out.is_empty(), "nothing is written");
+    }
 }

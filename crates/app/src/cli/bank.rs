@@ -12,8 +12,8 @@ use clap::{Args, Subcommand};
 use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
 use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
-use quipu_payments::{BankExport, BankReads, ExportRoute, Payment};
-use serde_json::json;
+use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment};
+use serde_json::{Value, json};
 
 use super::{bank_import, session, values};
 use crate::{config::Settings, wire::Foundation};
@@ -82,13 +82,17 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
             .about(format!("bank_export/{}", export.export_id))
             .changing(json!(null), json!({ "payments": ids }))
     };
-    if let Some((export, payments)) = foundation.export().run(&route, &audit).await? {
-        return write(&export, &payments, &debtor, out);
+    let fit = |payment: &Payment| transfer(payment).account.misfit().is_none();
+    let Exported { file, left_out } = foundation.export().run(&route, &fit, &audit).await?;
+    let left_out = left_out.iter().map(misfit).collect::<Vec<_>>();
+    if let Some((export, payments)) = file {
+        return write((&export, &payments, &left_out), &debtor, out);
     }
     let earlier = foundation.store.latest_bank_export(&route).await?;
     session::print(&json!({
         "export_id": null,
         "payments": 0,
+        "left_out": left_out,
         "earlier_export_id": earlier.as_ref().map(|export| &export.export_id),
         "earlier_created_at": earlier.as_ref().map(|export| export.created_at),
     }))
@@ -99,7 +103,12 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     let (tenant, export, payments) = found.context("there is no such file")?;
     let BankExport { currency, method, partner, .. } = export;
     let debtor = debtor(foundation, &ExportRoute { tenant, currency, method, partner }).await?;
-    write(&export, &payments, &debtor, out)
+    write((&export, &payments, &[]), &debtor, out)
+}
+
+/// A withdrawal that no file can name, and why.
+fn misfit(payment: &Payment) -> Value {
+    json!({ "transaction_id": payment.id(), "reason": transfer(payment).account.misfit() })
 }
 
 /// Who pays: what the route's `instructions` say.
@@ -117,8 +126,12 @@ async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> 
     let text = |name: &str| member(found, name);
     match (text("account_holder"), text("account_number")) {
         (Some(name), Some(number)) => {
-            let account = BankAccount { number, swift: text("swift_code"), clearing_code: text("bsb") };
-            Ok(Debtor { name, account })
+            let (swift, clearing_code) = (text("swift_code"), text("bsb"));
+            let account = BankAccount { number, proxy: None, swift, clearing_code };
+            match account.misfit() {
+                Some(misfit) => bail!("the route's instructions cannot name the debtor: {misfit}"),
+                None => Ok(Debtor { name, account }),
+            }
         }
         _ => bail!(
             "the route's instructions must have account_holder and account_number, which name the debtor"
@@ -130,9 +143,30 @@ fn member(route: &Route, name: &str) -> Option<String> {
     route.instructions.get(name)?.as_str().map(str::to_owned)
 }
 
+fn write(
+    (export, payments, left_out): (&BankExport, &[Payment], &[Value]),
+    debtor: &Debtor,
+    out: Option<PathBuf>,
+) -> Result<()> {
+    let BankExport { export_id, created_at, .. } = export;
+    let path = out.unwrap_or_else(|| Path::new(export_id).with_extension("xml"));
+    write_to(&path, export, payments, debtor).with_context(|| {
+        format!(
+            "the withdrawals of {export_id} are in no other file, and this one is not written; write it with: \
+             quipu bank rewrite {export_id} --out FILE"
+        )
+    })?;
+    session::print(&json!({
+        "export_id": export_id,
+        "file": path.display().to_string(),
+        "payments": payments.len(),
+        "left_out": left_out,
+        "created_at": created_at,
+    }))
+}
+
 /// The file is whole under its name or not there: it is written beside it first.
-fn write(export: &BankExport, payments: &[Payment], debtor: &Debtor, out: Option<PathBuf>) -> Result<()> {
-    let path = out.unwrap_or_else(|| Path::new(&export.export_id).with_extension("xml"));
+fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Debtor) -> Result<()> {
     let transfers: Vec<_> = payments.iter().map(transfer).collect();
     let partial = path.with_extension("partial");
     let mut file = BufWriter::new(
@@ -148,13 +182,7 @@ fn write(export: &BankExport, payments: &[Payment], debtor: &Debtor, out: Option
     write_transfers(&mut file, &contents)?;
     file.flush()?;
     file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
-    std::fs::rename(&partial, &path).with_context(|| format!("{} cannot be written", path.display()))?;
-    session::print(&json!({
-        "export_id": export.export_id,
-        "file": path.display().to_string(),
-        "payments": payments.len(),
-        "created_at": export.created_at,
-    }))
+    std::fs::rename(&partial, path).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 fn transfer(payment: &Payment) -> Transfer {
@@ -165,15 +193,17 @@ fn transfer(payment: &Payment) -> Transfer {
     let named = payout.recipient_name.clone().or_else(|| terms.customer.name.clone());
     let (account, recipient, address, reference) = if let Some(bank) = bank {
         (
-            BankAccount { number: bank.iban.clone(), swift: bank.swift.clone(), clearing_code: None },
+            BankAccount { number: bank.iban.clone(), swift: bank.swift.clone(), ..BankAccount::default() },
             Some(bank.beneficiary_name.clone()),
             bank.address.clone(),
             bank.reference.clone(),
         )
     } else {
         let wallet = destination.and_then(|destination| destination.wallet()).map(str::to_owned);
-        let number = payout.bank_account.or(payout.payid).or(wallet).unwrap_or_default();
-        let account = BankAccount { number, swift: None, clearing_code: payout.bsb.or(payout.bank_code) };
+        let proxy = if payout.bank_account.is_some() { None } else { payout.payid.or(wallet) };
+        let (number, clearing_code) =
+            (payout.bank_account.unwrap_or_default(), payout.bsb.or(payout.bank_code));
+        let account = BankAccount { number, proxy, swift: None, clearing_code };
         (account, named, None, None)
     };
     Transfer {

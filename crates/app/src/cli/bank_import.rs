@@ -2,13 +2,13 @@
 //!
 //! The file is read twice: once to know that it is whole and well-formed, and once to apply it, entry by entry. Every entry
 //! is heard like the callback of a provider, once for ever, so that the same file, or another that tells of the same entries,
-//! changes nothing.
+//! changes nothing. Two entries are two movements of money: what would only repeat an earlier one is parked.
 
 use std::{fs::File, io::BufReader, path::Path};
 
 use anyhow::{Context, Result};
 use quipu_bankfiles::{Entry, read_statement};
-use quipu_payments::{BankEntry, Heard, MoneyReads};
+use quipu_payments::{BankEntry, Heard, MoneyReads, MovementNames};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -33,9 +33,10 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
             let _ = sender.blocking_send(entry);
         })
     });
+    let mut naming = MovementNames::default();
     let (mut applied, mut known, mut parked) = (0_u64, 0_u64, 0_u64);
     while let Some(entry) = receiver.recv().await {
-        match apply(foundation, entry).await? {
+        match apply(foundation, &mut naming, entry).await? {
             Heard::Applied => applied += 1,
             Heard::Known => known += 1,
             Heard::Parked(_) => parked += 1,
@@ -56,13 +57,25 @@ fn opened(file: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::new(opened))
 }
 
-async fn apply(foundation: &Foundation, entry: Entry) -> Result<Heard> {
-    let Entry { id, is_credit, is_return, amount, currency, texts, return_reason } = entry;
-    let entry = BankEntry { id, is_credit, is_return, amount, currency, texts, return_reason };
+async fn apply(foundation: &Foundation, naming: &mut MovementNames, entry: Entry) -> Result<Heard> {
+    let Entry { statement, account, reference, is_credit, is_return, amount, currency, texts, return_reason } =
+        entry;
+    let entry = BankEntry {
+        statement,
+        account,
+        reference,
+        is_credit,
+        is_return,
+        amount,
+        currency,
+        texts,
+        return_reason,
+    };
+    let name = naming.name(&entry);
     let named = match entry.names() {
         Some(id) => foundation.store.find_payment(&id).await?,
         None => None,
     };
-    let event = entry.event(named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
-    Ok(foundation.hear().run(RAIL, &event).await?)
+    let event = entry.event(name, named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
+    Ok(foundation.hear().run_movement(RAIL, &event).await?)
 }

@@ -241,11 +241,14 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A list of at most `max` texts.
+    /// A list of at most `max` texts, none of which has control characters.
     pub fn texts(&self, name: &str, max: usize, problems: &mut Problems) -> Option<Vec<&'a str>> {
         let items = self.value(name)?.as_array();
         let texts = items.and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
         match texts {
+            Some(texts) if texts.iter().any(|text| has_control_characters(text)) => {
+                problems.add(&self.path(name), "must not contain control characters");
+            }
             Some(texts) if texts.len() <= max => return Some(texts),
             Some(_) => problems.add(&self.path(name), format_args!("must have at most {max} items")),
             None => problems.add(&self.path(name), "must be an array of strings"),
@@ -273,8 +276,7 @@ mod tests {
 
     #[test]
     fn every_problem_of_a_request_is_collected() {
-        let body =
-            json!({"amount": 1.0, "name": 7, "note": "a\u{0}b", "long": "xxxx", "list": [1], "inner": []});
+        let body = json!({"amount": 1.0, "name": 7, "note": "a\u{0}b", "long": "xxxx", "list": [1], "ids": ["\u{0}"], "inner": []});
         let mut problems = Problems::new();
         let fields = Fields::of_body(&body).expect("an object");
         fields.integer("amount", &mut problems);
@@ -282,6 +284,7 @@ mod tests {
         fields.text("note", 10, &mut problems);
         fields.text("long", 3, &mut problems);
         fields.texts("list", 3, &mut problems);
+        fields.texts("ids", 3, &mut problems);
         fields.object("inner", &mut problems);
         fields.required_text("gone", 3, &mut problems);
         let expected = [
@@ -290,6 +293,7 @@ mod tests {
             "note must not contain control characters",
             "long must be at most 3 characters",
             "list must be an array of strings",
+            "ids must not contain control characters",
             "inner must be an object",
             "gone is required",
         ];

@@ -1,6 +1,9 @@
 //! What a movement on a bank's statement tells of a payment of the `manual` rail.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use quipu_kernel::{Amount, Currency, PaymentId};
 use quipu_merchants::Direction;
@@ -13,8 +16,12 @@ use crate::{
 /// A booked movement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BankEntry {
-    /// The bank's name for it, the same in every file that tells of it.
-    pub id: String,
+    /// The statement of the file that tells of it.
+    pub statement: usize,
+    /// The account.
+    pub account: String,
+    /// The bank's own reference, the same in every file that tells of it. Other movements may have it too.
+    pub reference: String,
     /// Whether money came in.
     pub is_credit: bool,
     /// Whether it undoes an earlier movement.
@@ -27,6 +34,39 @@ pub struct BankEntry {
     pub texts: Vec<String>,
     /// Why it came back.
     pub return_reason: Option<String>,
+}
+
+/// Gives the movements of a file their names, which are the same in every file that tells of them.
+///
+/// The bank's reference alone is no name: banks give one to all transfers of a batch, to a transfer and its fee, and to a
+/// transfer and its return. So direction, amount and the payment that is named belong to a movement's name, and what is the
+/// same in all of that within one statement is told apart by its order.
+#[derive(Debug, Default)]
+pub struct MovementNames {
+    statement: usize,
+    /// How often each name was given in this statement, by its hash: statements may be long.
+    given: HashMap<u64, u32>,
+}
+
+impl MovementNames {
+    /// The name of the next movement of the file, at most 255 characters.
+    pub fn name(&mut self, entry: &BankEntry) -> String {
+        if entry.statement != self.statement {
+            self.statement = entry.statement;
+            self.given.clear();
+        }
+        let BankEntry { account, reference, amount, currency, .. } = entry;
+        let sign = if entry.is_credit { '+' } else { '-' };
+        let payment = entry.names();
+        let payment = payment.as_ref().map_or("", PaymentId::as_str);
+        let name = format!("{account}/{reference}/{sign}{amount}{currency}/{payment}");
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        let given = self.given.entry(hasher.finish()).or_default();
+        let name = format!("{name}/{given}");
+        *given += 1;
+        name
+    }
 }
 
 /// Characters of a text that stands for a payment which nobody knows.
@@ -43,8 +83,9 @@ impl BankEntry {
         }
     }
 
-    /// The event that this movement is to a payment of this kind; `None` stands for no payment.
-    pub fn event(&self, named: Option<(&PaymentId, PaymentType)>) -> RailEvent {
+    /// The event that this movement is, under the name that [`MovementNames`] gave it, to a payment of this kind; `None`
+    /// stands for no payment.
+    pub fn event(&self, name: String, named: Option<(&PaymentId, PaymentType)>) -> RailEvent {
         let kind = named.and_then(|(_, kind)| match (kind.direction(), self.is_credit, self.is_return) {
             (Direction::Deposit, true, false) | (Direction::Withdrawal, false, false) => {
                 Some(RailEventKind::Completed)
@@ -62,7 +103,7 @@ impl BankEntry {
             format!("{direction}: {text}").chars().take(MOST_IN_REFERENCE).collect()
         };
         RailEvent {
-            id: self.id.clone(),
+            id: name,
             kind: kind.unwrap_or(RailEventKind::Completed),
             rail_reference: reference,
             amount: Some(self.amount),
@@ -98,7 +139,9 @@ mod tests {
 
     fn entry(is_credit: bool, is_return: bool, texts: &[&str]) -> BankEntry {
         BankEntry {
-            id: "account/R1/0".to_owned(),
+            statement: 1,
+            account: "account".to_owned(),
+            reference: "R1".to_owned(),
             is_credit,
             is_return,
             amount: Amount::new(5).expect("in range"),
@@ -140,9 +183,52 @@ mod tests {
             (PaymentType::Withdrawal, true, false, Some(Returned)),
             (PaymentType::Withdrawal, false, true, None),
         ] {
-            let event = entry(is_credit, is_return, &[ID]).event(Some((&id, kind)));
+            let event = entry(is_credit, is_return, &[ID]).event("R1".to_owned(), Some((&id, kind)));
             let about_it = event.rail_reference == ID;
             assert_eq!(about_it.then_some(event.kind), expected, "{kind:?} {is_credit} {is_return}");
         }
+    }
+
+    #[test]
+    fn movements_that_differ_have_names_that_differ_whatever_reference_the_bank_gave_them() {
+        let other = ID.replace('a', "b");
+        let one = entry(true, false, &[ID]);
+        let all = [
+            one.clone(),
+            entry(true, false, &[&other]),
+            entry(true, false, &["rent"]),
+            entry(false, false, &[ID]),
+            BankEntry { amount: Amount::new(6).expect("in range"), ..one.clone() },
+            BankEntry { currency: Currency::AUD, ..one.clone() },
+            BankEntry { reference: "R2".to_owned(), ..one.clone() },
+            BankEntry { account: "another".to_owned(), ..one.clone() },
+            one.clone(),
+            entry(true, false, &["salary"]),
+        ];
+        let mut names = MovementNames::default();
+        let given: Vec<_> = all.iter().map(|entry| names.name(entry)).collect();
+        assert_eq!(given.iter().collect::<BTreeSet<_>>().len(), all.len(), "{given:?}");
+        assert_eq!(given[0], format!("account/R1/+5MXN/{ID}/0"));
+
+        let mut names = MovementNames::default();
+        let again: Vec<_> = all.iter().rev().map(|entry| names.name(entry)).collect();
+        let sorted = |mut names: Vec<String>| {
+            names.sort();
+            names
+        };
+        assert_eq!(sorted(again), sorted(given.clone()), "another file tells of them in another order");
+        let next = BankEntry { statement: 2, ..one };
+        assert_eq!(names.name(&next), given[0], "the next statement of the file tells of the first again");
+    }
+
+    #[test]
+    fn a_name_fits_whatever_the_bank_writes() {
+        let long = BankEntry {
+            account: "a".repeat(64),
+            reference: "r".repeat(127),
+            amount: Amount::new(quipu_kernel::MAX_MINOR).expect("in range"),
+            ..entry(true, false, &[ID])
+        };
+        assert!(MovementNames::default().name(&long).chars().count() <= 255);
     }
 }

@@ -17,6 +17,15 @@ use crate::{
 /// Payments in one file, at most. A second call writes the next.
 const MOST: u32 = 5_000;
 
+/// What came of making up a file.
+#[derive(Debug, Default)]
+pub struct Exported {
+    /// The file and its withdrawals; none if there was nothing to put into one.
+    pub file: Option<(BankExport, Vec<Payment>)>,
+    /// Withdrawals that no file can name. They stay in none, and a person must see to them.
+    pub left_out: Vec<Payment>,
+}
+
 /// Makes up files for banks.
 pub struct ExportPayouts {
     commit: Arc<dyn Commit>,
@@ -36,20 +45,22 @@ impl ExportPayouts {
         Self { commit, reads, clock, entropy }
     }
 
-    /// Takes the submitted withdrawals of a route that are in no file yet into a new one; `None` if there are none. When this
+    /// Takes the submitted withdrawals of a route that are in no file yet, and that `fit` into one, into a new one. When this
     /// answers, no other file will ever have them; the same file can be written again at any time. `audit` is given the
     /// file and its payments.
     pub async fn run(
         &self,
         route: &ExportRoute,
+        fit: &(dyn Fn(&Payment) -> bool + Sync),
         audit: &(dyn Fn(&BankExport, &[Payment]) -> AuditRecord + Sync),
-    ) -> Result<Option<(BankExport, Vec<Payment>)>, StoreUnavailable> {
+    ) -> Result<Exported, StoreUnavailable> {
         // At the same time another file may take some of them, or a person may fail one, whose money is then free again.
         let is_overtaken = |refusal: &Refusal| matches!(refusal, Refusal::NameTaken { .. } | Refusal::Stale);
         let read = || self.reads.exportable(route, MOST);
         let decide = |payments: Vec<Payment>| {
+            let (payments, left_out): (Vec<_>, Vec<_>) = payments.into_iter().partition(fit);
             if payments.is_empty() {
-                return Ok(Decided::Stay(None));
+                return Ok(Decided::Stay(Exported { file: None, left_out }));
             }
             let at = self.clock.now();
             let export = BankExport {
@@ -69,7 +80,7 @@ impl ExportPayouts {
             }
             changes.add(export.clone());
             changes.add(audit(&export, &payments));
-            Ok(Decided::change(changes, Some((export, payments))))
+            Ok(Decided::change(changes, Exported { file: Some((export, payments)), left_out }))
         };
         act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
     }

@@ -24,6 +24,9 @@ use crate::{
 /// To whom events belong that name no payment: no merchant has this number.
 pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
 
+/// What came of an event that waits for a person, by its name.
+pub(crate) const PARKED: &str = "parked";
+
 /// What came of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
@@ -41,7 +44,7 @@ impl Heard {
         match self {
             Self::Applied => "applied",
             Self::Known => "known",
-            Self::Parked(_) => "parked",
+            Self::Parked(_) => PARKED,
         }
     }
 }
@@ -71,6 +74,19 @@ impl HeardEvent {
 }
 
 impl Record for HeardEvent {}
+
+/// An event on its way.
+#[derive(Clone, Copy)]
+struct Telling<'a> {
+    rail: &'a str,
+    event: &'a RailEvent,
+    /// What is to be done with the payment afterwards.
+    due: Option<Due>,
+    /// Whether it is money of its own, and not only word of it.
+    is_movement: bool,
+    /// Whether what the ledger cannot take waits for a person.
+    parks_unbookable: bool,
+}
 
 /// Why an event was not stored.
 enum Unheard {
@@ -115,11 +131,20 @@ impl HearRail {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
         }
-        self.hear(rail, event, None, None, true).await
+        self.hear(Telling { rail, event, due: None, is_movement: false, parks_unbookable: true }, None).await
     }
 
-    /// The same for whoever asked, and can ask again: what the ledger cannot take is refused and not parked. `due` is
-    /// what is to be done with the payment afterwards.
+    /// The same for a movement of money on an account. Two of them are money twice: what would only repeat an earlier one is
+    /// parked.
+    pub async fn run_movement(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
+        if self.reads.has_heard(rail, &event.id).await? {
+            return Ok(Heard::Known);
+        }
+        self.hear(Telling { rail, event, due: None, is_movement: true, parks_unbookable: true }, None).await
+    }
+
+    /// The same as [`Self::run`] for whoever asked, and can ask again: what the ledger cannot take is refused and not parked.
+    /// `due` is what is to be done with the payment afterwards.
     pub(crate) async fn run_then(
         &self,
         rail: &str,
@@ -127,20 +152,15 @@ impl HearRail {
         payment: &Payment,
         due: Option<Due>,
     ) -> Result<Heard, HearError> {
-        self.hear(rail, event, Some(payment.clone()), due, false).await
+        let telling = Telling { rail, event, due, is_movement: false, parks_unbookable: false };
+        self.hear(telling, Some(payment.clone())).await
     }
 
-    async fn hear(
-        &self,
-        rail: &str,
-        event: &RailEvent,
-        found: Option<Payment>,
-        due: Option<Due>,
-        parks_unbookable: bool,
-    ) -> Result<Heard, HearError> {
-        let heard = match self.apply(rail, event, found, due, false).await {
-            Err(Unheard::Refused(CommitError::Refused(Refusal::Posting(_)))) if parks_unbookable => {
-                self.apply(rail, event, None, due, true).await
+    async fn hear(&self, telling: Telling<'_>, found: Option<Payment>) -> Result<Heard, HearError> {
+        let found = found.map(|payment| (Some(payment), false));
+        let heard = match self.apply(telling, found, false).await {
+            Err(Unheard::Refused(CommitError::Refused(Refusal::Posting(_)))) if telling.parks_unbookable => {
+                self.apply(telling, None, true).await
             }
             heard => heard,
         };
@@ -152,20 +172,37 @@ impl HearRail {
         }
     }
 
+    /// `found` is the payment, and whether its money was told of before.
     async fn apply(
         &self,
-        rail: &str,
-        event: &RailEvent,
-        found: Option<Payment>,
-        due: Option<Due>,
+        telling: Telling<'_>,
+        found: Option<(Option<Payment>, bool)>,
         unbookable: bool,
     ) -> Result<Heard, Unheard> {
-        let read = || async { Ok(self.find(rail, event).await?) };
-        let decide = |payment| {
-            let (changes, heard) = self.decide(rail, event, payment, due, unbookable)?;
+        let read = || async {
+            let payment = self.find(telling.rail, telling.event).await?;
+            let was_told = match &payment {
+                Some(payment) if telling.is_movement => {
+                    let timeline = self.reads.timeline(payment).await.map_err(HearError::from)?;
+                    timeline.tells_of(telling.event.kind)
+                }
+                _ => false,
+            };
+            Ok((payment, was_told))
+        };
+        let decide = |(payment, was_told): (Option<Payment>, bool)| {
+            let consequence = match &payment {
+                None => Consequence::Park(ParkReason::UnknownPayment),
+                Some(_) if unbookable => Consequence::Park(ParkReason::Unbookable),
+                Some(payment) => match Consequence::of(payment, telling.event) {
+                    Consequence::Known if was_told => Consequence::Park(ParkReason::Contradiction),
+                    consequence => consequence,
+                },
+            };
+            let (changes, heard) = self.follow(telling, payment, consequence)?;
             Ok(Decided::change(changes, heard))
         };
-        act(&*self.commit, found.map(Some), read, decide).await
+        act(&*self.commit, found, read, decide).await
     }
 
     /// The payment that the event names, if it is one of this rail.
@@ -175,21 +212,16 @@ impl HearRail {
         Ok(found.filter(|payment| payment.terms().rail == rail))
     }
 
-    fn decide(
+    /// The changes that follow from an event.
+    fn follow(
         &self,
-        rail: &str,
-        event: &RailEvent,
+        telling: Telling<'_>,
         payment: Option<Payment>,
-        due: Option<Due>,
-        unbookable: bool,
+        consequence: Consequence,
     ) -> Result<(Changes, Heard), HearError> {
+        let Telling { rail, event, due, .. } = telling;
         let at = self.clock.now();
         let payment_id = payment.as_ref().map(|payment| payment.id().clone());
-        let consequence = match &payment {
-            None => Consequence::Park(ParkReason::UnknownPayment),
-            Some(_) if unbookable => Consequence::Park(ParkReason::Unbookable),
-            Some(payment) => Consequence::of(payment, event),
-        };
         let (mut changes, heard) = match (consequence, payment) {
             (Consequence::Move(triggers), Some(payment)) => {
                 let failure = Some(event.failure());

@@ -4,7 +4,12 @@ use quipu_kernel::{EventId, Timestamp};
 use quipu_webhooks::{Attempt, DeliveryStatus};
 use serde::Serialize;
 
-use crate::{receipt::Receipt, refund::Refund};
+use crate::{
+    hear::PARKED,
+    rail_event::RailEventKind,
+    receipt::{Receipt, Resolution},
+    refund::Refund,
+};
 
 /// An event of a payment, as its timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -139,4 +144,16 @@ pub struct Timeline {
     pub audit: Vec<AuditLine>,
     /// Since when it waits for so long that somebody should look.
     pub alerted_at: Option<Timestamp>,
+}
+
+impl Timeline {
+    /// Whether the rail told of this before, and it counts: it moved the payment, or agreed with what was known, or a person
+    /// booked what had arrived.
+    pub(crate) fn tells_of(&self, kind: RailEventKind) -> bool {
+        let told = |line: &CallbackLine| line.kind == kind.as_str() && line.outcome != PARKED;
+        let booked = |receipt: &Receipt| {
+            receipt.kind == kind && receipt.resolution == Some(Resolution::CompleteWithReceivedAmount)
+        };
+        self.callbacks.iter().any(told) || self.receipts.iter().any(booked)
+    }
 }

@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use quipu_commit::Commit as _;
-use quipu_kernel::{Clock, Currency, PaymentId, Tenant};
+use quipu_kernel::{Clock, Currency, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Method, StoreUnavailable};
 
-use super::world::{START, TENANT, World, ready, withdrawal};
-use crate::{BankExport, BankReads, ExportPayouts, ExportRoute, Happening, Payment, Trigger};
+use super::world::{TENANT, World, ready, withdrawal};
+use crate::{BankExport, BankReads, ExportPayouts, ExportRoute, Exported, Payment, Trigger};
 
 /// Reads a list once as it was, and nothing afterwards.
 struct ReadBefore(Mutex<Vec<Payment>>);
@@ -32,20 +31,17 @@ impl BankReads for ReadBefore {
 }
 
 fn exported(world: &World, read: Vec<Payment>) -> Option<(BankExport, Vec<Payment>)> {
+    exported_if(world, read, |_| true).file
+}
+
+fn exported_if(world: &World, read: Vec<Payment>, fit: impl Fn(&Payment) -> bool + Sync) -> Exported {
     let reads: Arc<dyn BankReads> = Arc::new(ReadBefore(Mutex::new(read)));
     let export = ExportPayouts::new(world.store.clone(), reads, world.clock.clone(), world.entropy.clone());
     let route = ExportRoute { tenant: TENANT, currency: Currency::MXN, method: Method::Spei, partner: false };
     let audit = |_: &BankExport, _: &[Payment]| {
         AuditRecord::new(&*world.entropy, world.clock.now(), Actor::shell(), "bank.export", TENANT.merchant())
     };
-    ready(export.run(&route, &audit)).expect("a file or none")
-}
-
-fn moved(world: &World, id: &PaymentId, trigger: Trigger) -> Payment {
-    let how = Happening::new(START, &*world.entropy);
-    let changes = world.store.payment(id).apply(trigger, how).expect("a move");
-    ready(world.store.commit(changes)).expect("a commit");
-    world.store.payment(id)
+    ready(export.run(&route, &fit, &audit)).expect("a file or none")
 }
 
 #[test]
@@ -53,8 +49,8 @@ fn a_withdrawal_that_fails_while_a_file_is_made_up_is_not_in_it() {
     let world = World::new();
     world.fund(Currency::MXN, 50_000);
     let id = world.created(&withdrawal()).id().clone();
-    let submitted = moved(&world, &id, Trigger::Submit);
-    moved(&world, &id, Trigger::Fail);
+    let submitted = world.moved(&id, Trigger::Submit);
+    world.moved(&id, Trigger::Fail);
     assert!(exported(&world, vec![submitted]).is_none(), "its money is free again");
 }
 
@@ -63,7 +59,29 @@ fn a_withdrawal_that_stands_as_it_was_read_is_in_one_file() {
     let world = World::new();
     world.fund(Currency::MXN, 50_000);
     let id = world.created(&withdrawal()).id().clone();
-    let submitted = moved(&world, &id, Trigger::Submit);
+    let submitted = world.moved(&id, Trigger::Submit);
     assert!(exported(&world, vec![submitted.clone()]).is_some());
     assert!(exported(&world, vec![submitted]).is_none(), "another file has it");
+}
+
+#[test]
+fn a_withdrawal_that_no_file_can_name_is_left_out_and_the_others_are_not() {
+    let world = World::new();
+    world.fund(Currency::MXN, 150_000);
+    let all: Vec<_> = (0..3)
+        .map(|number| {
+            let mut body = withdrawal();
+            body["merchant_reference"] = format!("w-{number}").into();
+            let id = world.created(&body).id().clone();
+            world.moved(&id, Trigger::Submit)
+        })
+        .collect();
+    let fit = |payment: &Payment| payment.id() != all[1].id();
+    let Exported { file, left_out } = exported_if(&world, all.clone(), fit);
+    let (_, payments) = file.expect("a file");
+    assert_eq!(payments.iter().map(Payment::id).collect::<Vec<_>>(), [all[0].id(), all[2].id()]);
+    assert_eq!(left_out.iter().map(Payment::id).collect::<Vec<_>>(), [all[1].id()]);
+    let Exported { file, left_out } = exported_if(&world, left_out, fit);
+    assert_eq!((file, left_out.len()), (None, 1), "it is in no file");
+    assert!(exported(&world, vec![all[1].clone()]).is_some(), "and can be in one that names it");
 }

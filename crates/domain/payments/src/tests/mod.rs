@@ -12,6 +12,7 @@ mod draft;
 mod events;
 mod keyed_creation;
 mod methods;
+mod movements;
 mod payout;
 mod settle;
 mod store;

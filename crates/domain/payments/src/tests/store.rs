@@ -22,8 +22,8 @@ use quipu_webhooks::Event;
 
 use super::world::{START, TENANT, failed};
 use crate::{
-    Customer, Due, HeardEvent, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads, Receipt,
-    ReceiptFilter, Refund, SearchFilter, Timeline,
+    CallbackLine, Customer, Due, HeardEvent, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads,
+    Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
 };
 
 /// What a test wants to know of a commit.
@@ -242,8 +242,19 @@ impl MoneyReads for FakeStore {
         unreachable!("no use case searches")
     }
 
-    async fn timeline(&self, _: &Payment) -> Result<Timeline, StoreUnavailable> {
-        unreachable!("no use case shows a timeline")
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable> {
+        self.check()?;
+        let contents = self.memory.contents();
+        let heard = contents.rows_of::<HeardEvent>();
+        let of_payment = heard.filter(|(_, heard)| heard.payment_id.as_ref() == Some(payment.id()));
+        let callbacks = of_payment.map(|(_, heard)| CallbackLine {
+            rail: heard.rail.clone(),
+            event_id: heard.event.id.clone(),
+            kind: heard.event.kind.as_str().to_owned(),
+            outcome: heard.outcome.to_owned(),
+            received_at: heard.at,
+        });
+        Ok(Timeline { callbacks: callbacks.collect(), ..Timeline::default() })
     }
 
     async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable> {

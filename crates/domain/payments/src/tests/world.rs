@@ -11,8 +11,10 @@ use std::{
     time::Duration,
 };
 
+use quipu_commit::Commit as _;
 use quipu_kernel::{
-    Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, Tenant, Timestamp,
+    Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, PaymentId, Tenant,
+    Timestamp,
 };
 use quipu_merchants::{
     Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable,
@@ -21,8 +23,8 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Instructed, IssuedInstructions, Payment, PaymentType, Payout, Rail, RailStatus, Rails,
-    State, Status, Submission, Terms, create::CreatePayment, creation::Creation,
+    Customer, Draft, Happening, Instructed, IssuedInstructions, Payment, PaymentType, Payout, Rail,
+    RailStatus, Rails, State, Status, Submission, Terms, Trigger, create::CreatePayment, creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);
@@ -135,6 +137,14 @@ impl World {
     }
 
     /// Puts money at the merchant's disposal.
+    /// Moves a payment by its own rules, whoever does it.
+    pub(super) fn moved(&self, id: &PaymentId, trigger: Trigger) -> Payment {
+        let how = Happening::new(START, &*self.entropy);
+        let changes = self.store.payment(id).apply(trigger, how).expect("a move");
+        ready(self.store.commit(changes)).expect("a commit");
+        self.store.payment(id)
+    }
+
     pub(super) fn fund(&self, currency: Currency, units: i64) {
         self.store.adjust(TENANT, currency, minor(units));
     }

@@ -1,0 +1,57 @@
+//! Movements of money that a bank's statement tells of.
+
+use quipu_kernel::PaymentId;
+
+use super::world::{World, deposit, ready};
+use crate::{HearRail, Heard, ParkReason, RailEvent, RailEventKind, Status, Trigger};
+
+fn hear(world: &World) -> HearRail {
+    let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
+    HearRail::new(store.clone(), store, clock, entropy)
+}
+
+/// The payment's whole amount, under this name.
+fn event(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> RailEvent {
+    let payment = world.store.payment(id);
+    RailEvent {
+        id: name.to_owned(),
+        kind,
+        rail_reference: id.as_str().to_owned(),
+        amount: Some(payment.terms().amount),
+        currency: Some(payment.terms().currency),
+        occurred_at: None,
+        code: None,
+        message: None,
+    }
+}
+
+fn moves(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> Heard {
+    let rail = world.store.payment(id).terms().rail.clone();
+    ready(hear(world).run_movement(&rail, &event(world, id, kind, name))).expect("heard")
+}
+
+#[test]
+fn money_that_comes_twice_is_parked_and_what_is_told_twice_is_not() {
+    use RailEventKind::Completed;
+    let world = World::new();
+    let id = world.created(&deposit()).id().clone();
+    assert_eq!(moves(&world, &id, Completed, "first"), Heard::Applied);
+    assert_eq!(moves(&world, &id, Completed, "first"), Heard::Known);
+    assert_eq!(moves(&world, &id, Completed, "second"), Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(moves(&world, &id, Completed, "second"), Heard::Known);
+    assert_eq!(moves(&world, &id, Completed, "third"), Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(world.store.payment(&id).status(), Status::Completed);
+    let rail = world.store.payment(&id).terms().rail.clone();
+    let callback = event(&world, &id, Completed, "callback");
+    assert_eq!(ready(hear(&world).run(&rail, &callback)).expect("heard"), Heard::Known, "word is no money");
+}
+
+#[test]
+fn the_movement_that_a_person_confirmed_before_is_known_and_the_next_is_parked() {
+    use RailEventKind::Completed;
+    let world = World::new();
+    let id = world.created(&deposit()).id().clone();
+    world.moved(&id, Trigger::Confirm);
+    assert_eq!(moves(&world, &id, Completed, "first"), Heard::Known);
+    assert_eq!(moves(&world, &id, Completed, "second"), Heard::Parked(ParkReason::Contradiction));
+}
