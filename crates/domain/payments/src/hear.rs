@@ -18,14 +18,11 @@ use crate::{
     payment::{Due, Payment},
     ports::MoneyReads,
     rail_event::RailEvent,
-    receipt::{ParkReason, Receipt},
+    receipt::{PARKED, ParkReason, Receipt},
 };
 
 /// To whom events belong that name no payment: no merchant has this number.
 pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
-
-/// What came of an event that waits for a person, by its name.
-pub(crate) const PARKED: &str = "parked";
 
 /// What came of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

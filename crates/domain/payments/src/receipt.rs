@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::{payment::Payment, rail_event::RailEventKind, status::Status};
 
+/// What came of an event that waits for a person, by its name.
+pub(crate) const PARKED: &str = "parked";
+
 wire_names! {
     /// Why a receipt was parked.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

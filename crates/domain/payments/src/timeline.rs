@@ -5,9 +5,8 @@ use quipu_webhooks::{Attempt, DeliveryStatus};
 use serde::Serialize;
 
 use crate::{
-    hear::PARKED,
     rail_event::RailEventKind,
-    receipt::{Receipt, Resolution},
+    receipt::{PARKED, Receipt, Resolution},
     refund::Refund,
 };
 
