@@ -151,10 +151,7 @@ fn write(
     let BankExport { export_id, created_at, .. } = export;
     let path = out.unwrap_or_else(|| Path::new(export_id).with_extension("xml"));
     write_to(&path, export, payments, debtor).with_context(|| {
-        format!(
-            "the withdrawals of {export_id} are in no other file, and this one is not written; write it with: \
-             quipu bank rewrite {export_id} --out FILE"
-        )
+        format!("{export_id} has taken its withdrawals and is not written (quipu bank rewrite {export_id} writes it)")
     })?;
     session::print(&json!({
         "export_id": export_id,

@@ -74,9 +74,12 @@ const MOST_IN_REFERENCE: usize = 255;
 
 impl BankEntry {
     /// The payment that the texts name, if they name exactly one: its `purpose`, which is its identifier. Banks change cases
-    /// and drop what is no letter or digit, so neither counts.
+    /// and drop what is no letter or digit, so neither counts; where no text has a whole identifier, one may be broken in two.
     pub fn names(&self) -> Option<PaymentId> {
-        let found: BTreeSet<PaymentId> = self.texts.iter().flat_map(|text| named_in(text)).collect();
+        let mut found: BTreeSet<PaymentId> = self.texts.iter().flat_map(|text| named_in(text)).collect();
+        if found.is_empty() {
+            found.extend(named_in(&self.texts.concat()));
+        }
         match found.len() {
             1 => found.into_iter().next(),
             _ => None,
@@ -164,6 +167,12 @@ mod tests {
         }
         assert_eq!(named(&["NOTPROVIDED", ID]).as_deref(), Some(ID));
         assert_eq!(named(&[ID, ID]).as_deref(), Some(ID));
+        assert_eq!(named(&["NOTPROVIDED", &ID[..20], &ID[20..]]).as_deref(), Some(ID));
+        assert_eq!(
+            named(&[&ID[..29], "abc", ID]).as_deref(),
+            Some(ID),
+            "a whole one counts before a broken one"
+        );
         let two = format!("{ID} pay_1763683200001_abcdefghjkmn");
         for texts in [&["rent"][..], &[two.as_str()], &["pay_176368320000_abcdefghjkmn"], &[]] {
             assert_eq!(named(texts), None, "{texts:?}");
