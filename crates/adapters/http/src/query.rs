@@ -113,12 +113,12 @@ impl Query {
 
     /// The start of a range of time. A plain date means its first instant.
     pub(crate) fn start_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
-        self.time(name, problems).map(|(time, _)| time)
+        self.time(name, Timestamp::parse_beginning, problems).map(|(time, _)| time)
     }
 
     /// The end of a range of time, included. A plain date means its last instant.
     pub(crate) fn end_time(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
-        let (time, is_date) = self.time(name, problems)?;
+        let (time, is_date) = self.time(name, Timestamp::parse, problems)?;
         Some(if is_date { time.plus(REST_OF_DAY) } else { time })
     }
 
@@ -136,12 +136,17 @@ impl Query {
         Some(MerchantId(i64::try_from(number).unwrap_or(i64::MAX)))
     }
 
-    fn time(&self, name: &str, problems: &mut Problems) -> Option<(Timestamp, bool)> {
+    fn time(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Option<Timestamp>,
+        problems: &mut Problems,
+    ) -> Option<(Timestamp, bool)> {
         let value = self.text(name, problems)?;
         // A plus sign that was not escaped arrives as a blank, and an instant has no other blank.
         let value = value.replace(' ', "+");
         let date = Timestamp::parse_date(&value).map(|date| (date, true));
-        let time = date.or_else(|| Some((Timestamp::parse(&value)?, false)));
+        let time = date.or_else(|| Some((parse(&value)?, false)));
         if time.is_none() {
             problems.add(name, "must be an ISO 8601 date or instant");
         }

@@ -46,14 +46,17 @@ impl Between {
 }
 
 fn begin(text: &str) -> Result<Timestamp, String> {
-    let instant = Timestamp::parse_date(text).or_else(|| Timestamp::parse(text));
-    instant.ok_or_else(|| "must be an ISO 8601 date or instant".to_owned())
+    instant(Timestamp::parse_beginning(text))
+}
+
+fn instant(read: Option<Timestamp>) -> Result<Timestamp, String> {
+    read.ok_or_else(|| "must be an ISO 8601 date or instant".to_owned())
 }
 
 fn end(text: &str) -> Result<Timestamp, String> {
     match Timestamp::parse_date(text) {
         Some(date) => Ok(date.plus(Duration::from_millis(86_399_999))),
-        None => begin(text),
+        None => instant(Timestamp::parse(text)),
     }
 }
 

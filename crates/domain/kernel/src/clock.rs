@@ -30,10 +30,19 @@ impl Timestamp {
     /// Reads an ISO 8601 date or instant of the years 0 to 9999: `2026-01-31T12:00:00Z`, with an offset or without (which
     /// means UTC), to the minute or finer, in the extended or the basic form. A plain date means its first instant.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::read(text).map_or_else(|| Self::parse_date(text), Self::of)
+    }
+
+    /// The same, where a fraction of a millisecond is rounded up: the first instant of a period that begins then.
+    pub fn parse_beginning(text: &str) -> Option<Self> {
+        let up = |instant: OffsetDateTime| instant.checked_add(time::Duration::nanoseconds(999_999));
+        Self::read(text).map_or_else(|| Self::parse_date(text), |instant| Self::of(up(instant)?))
+    }
+
+    fn read(text: &str) -> Option<OffsetDateTime> {
         let text = text.to_ascii_uppercase();
         let instant = |text: &str| OffsetDateTime::parse(text, &Iso8601::PARSING).ok();
-        let instant = instant(&text).or_else(|| instant(&format!("{text}Z")));
-        instant.map_or_else(|| Self::parse_date(&text), Self::of)
+        instant(&text).or_else(|| instant(&format!("{text}Z")))
     }
 
     /// Reads a plain date, which means its first instant in UTC.
@@ -153,6 +162,23 @@ mod tests {
         for text in ["2026-01-31T00:00:00Z", "2026-01-31T00", "2026-01-31Z", "2026-01", "12:00", ""] {
             assert_eq!(Timestamp::parse_date(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_period_begins_with_the_first_whole_millisecond_that_is_in_it() {
+        for (text, millis) in [
+            ("2026-01-31T00:00:00.630Z", 630),
+            ("2026-01-31T00:00:00.630000Z", 630),
+            ("2026-01-31T00:00:00.630001Z", 631),
+            ("2026-01-31T00:00:00.630000001Z", 631),
+            ("2026-01-31T00:00:00.999999Z", 1_000),
+            ("2026-01-31", 0),
+        ] {
+            let midnight = Timestamp::parse_date("2026-01-31").expect("a date").millis();
+            let begins = Timestamp::parse_beginning(text).expect("an instant").millis();
+            assert_eq!(begins - midnight, millis, "{text}");
+        }
+        assert_eq!(Timestamp::parse_beginning("soon"), None);
     }
 
     #[test]

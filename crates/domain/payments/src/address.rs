@@ -1,7 +1,7 @@
 //! Addresses of people: checked so far that a slip is noticed, and no further.
 
-/// Whether `text` has the form of an e-mail address: a local part, one `@` that counts, a domain with a dot. Whether
-/// somebody reads it is not known before it is written to.
+/// Whether `text` has the form of an e-mail address: a local part of words with single dots between them (RFC 5322, 3.4.1),
+/// one `@` that counts, a domain with a dot. Whether somebody reads it is not known before it is written to.
 pub(crate) fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '@';
@@ -11,6 +11,7 @@ pub(crate) fn is_email(text: &str) -> bool {
     };
     (1..=64).contains(&local.chars().count())
         && local.chars().all(plain)
+        && local.split('.').all(|atom| !atom.is_empty())
         && domain.contains('.')
         && domain.split('.').all(label)
 }
@@ -26,6 +27,9 @@ mod tests {
         }
         for text in ["", "ana", "@example.com", "ana@", "ana@localhost", "a b@example.com", "a@b@example.com"]
         {
+            assert!(!is_email(text), "{text}");
+        }
+        for text in [".ana@example.com", "ana.@example.com", "a..b@example.com"] {
             assert!(!is_email(text), "{text}");
         }
         for text in ["ana@example..com", "ana@-x.com", "ana@exa mple.com", "ana@example.com."] {

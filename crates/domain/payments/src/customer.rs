@@ -1,6 +1,6 @@
 //! Who pays or is paid.
 
-use quipu_kernel::{CustomerId, Fields, Problems};
+use quipu_kernel::{CustomerId, Fields, Problems, fold};
 use serde::{Deserialize, Serialize};
 
 use crate::address::is_email;
@@ -21,7 +21,7 @@ pub struct Customer {
 impl Customer {
     /// What an e-mail address is matched by: the address without regard to case.
     pub fn email_key(&self) -> Option<String> {
-        self.email.as_ref().map(|email| email.to_lowercase())
+        self.email.as_deref().map(fold)
     }
 
     /// What a telephone number is matched by, where there is no e-mail address: its digits.

@@ -36,7 +36,7 @@ pub use draft::{CommentDraft, NamedUpload, TicketDraft, UploadDraft, parse_closi
 pub use error::{TicketError, UploadError};
 pub use ids::{AttachmentId, CommentId, TicketId};
 pub use listing::{
-    QueueFilter, QueueItem, SearchText, SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary, fold,
+    QueueFilter, QueueItem, SearchText, SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary,
     queue_rank,
 };
 pub use office::{TicketOffice, TicketPeriods, TicketPorts};

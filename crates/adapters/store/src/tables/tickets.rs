@@ -2,8 +2,8 @@
 
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use quipu_commit::{Aggregate, Holder, Index};
-use quipu_kernel::{PaymentId, Timestamp};
-use quipu_tickets::{Ticket, fold, queue_rank};
+use quipu_kernel::{PaymentId, Timestamp, fold};
+use quipu_tickets::{Ticket, queue_rank};
 
 use super::{columns::saved_columns, names::held_names, record::record_table, table::Line};
 

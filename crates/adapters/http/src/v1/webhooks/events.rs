@@ -51,14 +51,19 @@ async fn selection(call: &Call) -> Result<RetrySelection, ApiError> {
     let events = fields.texts("event_ids", MOST_NAMED, &mut problems);
     let events = events.map(|ids| ids.into_iter().map(|id| EventId::restore(id.to_owned())).collect());
     let created = Period {
-        from: instant(&fields, "since", &mut problems),
-        to: instant(&fields, "until", &mut problems),
+        from: instant(&fields, "since", Timestamp::parse_beginning, &mut problems),
+        to: instant(&fields, "until", Timestamp::parse, &mut problems),
     };
     if problems.is_empty() { Ok(RetrySelection { events, created }) } else { Err(problems.into()) }
 }
 
-fn instant(fields: &Fields<'_>, name: &str, problems: &mut Problems) -> Option<Timestamp> {
-    let instant = Timestamp::parse(fields.text(name, 64, problems)?);
+fn instant(
+    fields: &Fields<'_>,
+    name: &str,
+    parse: impl Fn(&str) -> Option<Timestamp>,
+    problems: &mut Problems,
+) -> Option<Timestamp> {
+    let instant = parse(fields.text(name, 64, problems)?);
     if instant.is_none() {
         problems.add(name, "must be an ISO 8601 date or instant");
     }
