@@ -1,4 +1,4 @@
-//! A second implementation of the version 2 signature (docs/API.md, "Authentication"), written from the guide alone: it
+//! A second implementation of the version 2 signature (docs/SIGNING.md), written from the guide alone: it
 //! shares no code with the gateway, so that the two check each other.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Signed requests, one check at a time (docs/API.md, "Authentication").
+//! Signed requests, one check at a time (docs/SIGNING.md).
 
 use quipu_tests::{
     Database, Gateway, draft, on_both_databases,

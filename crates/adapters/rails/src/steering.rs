@@ -1,4 +1,4 @@
-//! How a customer's e-mail address steers the simulator (docs/DESIGN.md, "Payments").
+//! How a customer's e-mail address steers the simulator (docs/TESTING.md, "What you can ask for").
 
 use quipu_payments::Customer;
 

@@ -1,8 +1,8 @@
 //! Tells what was committed: once for each batch, to whoever listens in this process, and as a hint to the other nodes.
 //!
-//! No hint is sent while no other node is heard of. The hint travels by `NOTIFY`, from a connection of its own and after the commit, because a transaction that notifies
-//! holds a lock on which all others wait. A hint that is lost costs a delay and nothing else: workers look by
-//! themselves every few seconds, and so does whoever heard that something was missed.
+//! While no other node is known, no hint is sent. A hint travels by `NOTIFY` after the commit, on a connection of its own,
+//! because a transaction that notifies holds a lock for which all others wait. A lost hint costs a delay and nothing else:
+//! workers look by themselves every few seconds, and so does every listener that learns that it has missed something.
 
 use std::{
     sync::{

@@ -58,7 +58,7 @@ impl Timestamp {
         if instant.offset().whole_hours().abs() > 23 {
             return None;
         }
-        let instant = instant.to_offset(UtcOffset::UTC);
+        let instant = instant.checked_to_offset(UtcOffset::UTC)?;
         let millis = i64::try_from(instant.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?;
         (0..=9999).contains(&instant.year()).then_some(Self(millis))
     }
@@ -202,6 +202,8 @@ mod tests {
             "2026-01-31T12:00:00ZZ",
             "-2026-01-31",
             "10000-01-01",
+            "9999-12-31T23:59:59-14:00",
+            "0000-01-01T00:00:00+14:00",
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text:?}");
         }

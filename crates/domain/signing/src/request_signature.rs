@@ -1,4 +1,4 @@
-//! Signed requests of version 2 (docs/API.md, "Authentication").
+//! Signed requests of version 2 (docs/SIGNING.md).
 //!
 //! A [`SignatureHeaders`] holds what was sent. [`SignatureClaim::parse`] judges everything that needs no secret; the
 //! claim over a certain method, path and body is a [`SignedRequest`]; and that is verified under each of the

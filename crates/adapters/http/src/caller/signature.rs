@@ -1,4 +1,4 @@
-//! Signed requests (docs/API.md, "Authentication").
+//! Signed requests (docs/SIGNING.md).
 
 use std::{sync::Arc, time::Duration};
 

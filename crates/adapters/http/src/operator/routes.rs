@@ -1,4 +1,4 @@
-//! Routes (docs/DESIGN.md, "Payments").
+//! Routes of a merchant (docs/OPERATIONS.md, "The operator's interface").
 
 use quipu_merchants::parse_routes;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! By what a transaction can be asked for when its `COMMIT` was not answered.
 //!
-//! The actors: the [`TransactionNumber`], which the server gives and whose fate it knows; the [`Server`], on whose line of
-//! history alone the number means anything; and the [`Witness`], a row that the transaction writes and nobody removes,
-//! which tells the same on every line of history.
+//! Three things are remembered: the [`TransactionNumber`], which the server gives and whose fate it knows; the [`Server`] with
+//! its timeline, on which alone the number is valid; and the [`Witness`], a row that the transaction writes and that proves the
+//! commit on every timeline.
 
 use std::time::Duration;
 
