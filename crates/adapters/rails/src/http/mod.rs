@@ -18,7 +18,7 @@ use quipu_payments::{
 use quipu_signing::WebhookSecret;
 
 use self::{
-    client::{NoReply, ProviderClient, Question, WHOLE},
+    client::{NoReply, ProviderClient, Question, Reply, WHOLE},
     wire::Order,
 };
 
@@ -85,7 +85,9 @@ impl Rail for HttpRail {
 
     async fn instruct(&self, payment: &Payment) -> Instructed {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
-        self.client.ask(&question, wire::instructed).await.unwrap_or(Instructed::Unknown)
+        let (amount, currency) = (payment.terms().amount, payment.terms().currency);
+        let understood = |reply: &Reply| wire::instructed(reply, amount, currency);
+        self.client.ask(&question, understood).await.unwrap_or(Instructed::Unknown)
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {

@@ -87,13 +87,18 @@ struct StatusAnswer {
     message: Option<String>,
 }
 
-/// Reads the answer to an instructions order; `None` is none that could be understood.
-pub(super) fn instructed(reply: &Reply) -> Option<Instructed> {
+/// Reads the answer to an instructions order; `None` is none that could be understood. How much is to be paid in which currency
+/// the payment says, whatever the provider writes.
+pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> Option<Instructed> {
     let answer: InstructionsAnswer = definite(reply)?;
     if answer.status.as_deref() == Some("rejected") {
         return Some(Instructed::Rejected(rejection(answer.code, answer.message)));
     }
-    let instructions = answer.instructions.filter(|_| reply.status.is_success())?;
+    let mut instructions = answer.instructions.filter(|_| reply.status.is_success())?;
+    if let Some(details) = &mut instructions.bank_details {
+        details.amount = amount.to_string();
+        details.currency = currency;
+    }
     // Instructions that say nothing help no payer.
     let of_use = instructions != Instructions::default() && instructions.lead_somewhere_safe();
     of_use.then(|| Instructed::Given(Box::new(instructions)))
@@ -203,16 +208,18 @@ mod tests {
 
     #[test]
     fn instructions_are_given_refused_or_not_understood() {
+        let amount = Amount::new(70_000).expect("in range");
+        let read = |status, body: &Value| instructed(&reply(status, body), amount, Currency::MXN);
         let redirect = json!({"instructions": {"redirect_url": "https://bank.example/pay"}});
-        assert!(matches!(instructed(&reply(200, &redirect)), Some(Instructed::Given(_))));
+        assert!(matches!(read(200, &redirect), Some(Instructed::Given(_))));
         let rejected = json!({"status": "rejected"});
-        assert!(matches!(instructed(&reply(422, &rejected)), Some(Instructed::Rejected(_))));
+        assert!(matches!(read(422, &rejected), Some(Instructed::Rejected(_))));
         let script = json!({"instructions": {"redirect_url": "javascript:alert(1)"}});
         let wallet = |uri: &str| {
             let details = json!({"asset": "BTC", "network": "bitcoin", "address": "bc1", "uri": uri});
             json!({"instructions": {"crypto_details": details}})
         };
-        assert!(matches!(instructed(&reply(200, &wallet("bitcoin:bc1"))), Some(Instructed::Given(_))));
+        assert!(matches!(read(200, &wallet("bitcoin:bc1")), Some(Instructed::Given(_))));
         for (status, body) in [
             (500, &redirect),
             (200, &json!({"instructions": {}})),
@@ -222,8 +229,22 @@ mod tests {
             (200, &json!({"instructions": {"redirect_url": ""}})),
             (200, &wallet("JavaScript:alert(1)")),
         ] {
-            assert_eq!(instructed(&reply(status, body)), None, "{status} {body}");
+            assert_eq!(read(status, body), None, "{status} {body}");
         }
+    }
+
+    #[test]
+    fn a_payer_is_shown_the_amount_of_the_payment() {
+        let body = json!({"instructions": {"bank_details": {
+            "amount": "5", "purpose": "pay_1", "currency": "USD", "bank_name": "ACME", "swift_code": null,
+            "account_holder": "ACME", "account_number": "646180157000000004",
+        }}});
+        let amount = Amount::new(70_000).expect("in range");
+        let Some(Instructed::Given(instructions)) = instructed(&reply(200, &body), amount, Currency::MXN) else {
+            panic!("it was not understood");
+        };
+        let details = instructions.bank_details.expect("an account");
+        assert_eq!((details.amount.as_str(), details.currency), ("70000", Currency::MXN));
     }
 
     #[test]
