@@ -29,10 +29,10 @@ soak: ## The long forms of the tests: kills, faults, histories; EFFORT, FAULTS, 
 
 simulate: RUNS ?= 1000000000
 simulate: SEED ?= 1
-simulate: ## Whole worlds in memory, without end, until one breaks a promise; RUNS, SEED and FAULT choose them
+simulate: ## Simulated merchants, banks and nodes in memory, until an invariant is broken; RUNS, SEED and FAULT choose them
 	cargo run --release --locked -p quipu-simulation -- $(SEED) $(RUNS) $(FAULT)
 
-fuzz: ## Anything at all for every reader of foreign bytes, TIME (60) seconds each; READER chooses one
+fuzz: ## Fuzz every parser of untrusted input, TIME (60) seconds each; READER chooses one
 	tests/bed/fuzz.sh
 
 bench: ## Measure the release binary on both databases; writes docs/BENCHMARKS.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The long forms of what `make test` holds short: kills, faults, failovers, histories; and upgrades from an earlier release, which
-# are here only. Run by with-servers.sh.
+# The long forms of what `make test` holds short: kills, faults, failovers, histories; and upgrades from an earlier release,
+# which are here only. Run by with-servers.sh.
 #
 #   EFFORT  how many times as long (20)
 #   FAULTS  runs of the fault proxy between store and server (5000)
@@ -19,9 +19,9 @@ step() {
     printf '    %s s\n' "$((SECONDS - begun))"
 }
 
-# The program of an earlier release, from the history: the last that knows the first two migrations only. What came before the second
-# cannot live through it, because that takes columns away. `former` stays empty where the history does not reach so far. The
-# worktree goes with the script; the target folder stays, of its own since both programs have the same name.
+# The binary of an earlier release: the last commit with only the first two migrations. Earlier commits cannot be upgraded
+# while they run, because the second migration removes columns. `former` stays empty where the history does not reach so
+# far. The worktree goes with the script; the target folder stays, of its own since both programs have the same name.
 former=
 former_release() {
     local commit=6c7a2876de855737ee84dab1bcd914ab521b72fa room=$PWD/target/rolling

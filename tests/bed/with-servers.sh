@@ -52,7 +52,7 @@ if [ "$durable" = no ] && [ -w /dev/shm ] && [ "$(kilobytes /dev/shm)" -gt "$ple
     [ "$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)" -gt $((2 * plenty)) ]; then
     room=/dev/shm
 fi
-# Whoever was killed left theirs behind.
+# Remove the folders of earlier runs that were killed.
 for left in "$room"/quipu-bed.*; do
     if [ -s "$left/pid" ] && ! [ -e "/proc/$(cat "$left/pid")" ]; then rm -rf "$left" 2>/dev/null || true; fi
 done

@@ -164,8 +164,8 @@ pub(crate) fn make_database_private(settings: &Settings) -> Result<()> {
     opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))
 }
 
-/// Refuses where an embedded database does not exist, or is an empty file. Whoever made a new one instead would let nobody
-/// see that the former is gone.
+/// Refuses where an embedded database does not exist, or is an empty file. Creating a new one instead would hide
+/// that the former is gone.
 pub(crate) fn require_database(settings: &Settings) -> Result<()> {
     let Some(path) = settings.embedded_database() else { return Ok(()) };
     match std::fs::metadata(path) {

@@ -1,4 +1,5 @@
-//! The board: which delivery goes out next, so that no endpoint delays another and no merchant's million another's one.
+//! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a merchant with many
+//! deliveries does not delay one with few.
 //!
 //! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for each merchant,
 //! for each endpoint, and for all endpoints together of which it is not known that they answer quickly. A dead endpoint

@@ -1,4 +1,4 @@
-//! The claims: fetches what is due and nobody has in hand, as far as there is room, and gives back what found none.
+//! Claims due deliveries from the store while there is room in memory, and releases those that find no room.
 //!
 //! Fetching goes endpoint by endpoint. A queue in the order of time would fill up with what is owed to a dead endpoint, and
 //! everybody else would wait behind it.
@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::in_hand::{InHand, lock};
 
-/// How long to rest if nothing happens here: what other nodes do makes no sound.
+/// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(5);
 /// Between two looks for what dead nodes left, and for endpoints that have failed for too long.
 const ROUNDS: Duration = Duration::from_secs(2);

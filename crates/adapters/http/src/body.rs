@@ -209,8 +209,8 @@ impl Upload {
         Ok(Some(piece))
     }
 
-    /// Until when the next piece is waited for. Whoever has sent enough gets another while, whoever has not only what is
-    /// left of this one.
+    /// The deadline for the next piece. A client that has sent enough since the last deadline gets a new one; any other
+    /// keeps what is left of the present one.
     fn patient_until(&mut self) -> Result<Instant, ApiError> {
         let (now, (since, taken)) = (Instant::now(), self.since);
         let has_sent_enough = self.taken - taken >= least_within(self.patience);

@@ -27,7 +27,7 @@ pub(crate) const JUDGE: Judge = Judge {
 
 /// Which rail a callback comes from.
 fn judge(call: &Call, body: &[u8]) -> Result<Provider, (NotVerified, ApiError)> {
-    // Of a header that is there twice nobody can say which is meant.
+    // A header that is sent twice is ambiguous, so the callback is refused.
     let header = |name: &str| {
         let mut values = call.request.headers().get_all(name);
         let value = values.next().and_then(|value| value.to_str().ok());

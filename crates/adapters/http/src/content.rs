@@ -113,14 +113,14 @@ impl Content {
         read
     }
 
-    /// It, for a handler that reads it piece by piece; nothing on a route that has it read whole.
+    /// The body as a stream, or `None` on a route whose body is read whole.
     pub(crate) fn upload(&self) -> Option<Upload> {
         let Intake::Stream(at_most) = self.intake else { return None };
         let (payload, conversation) = (Rc::clone(&self.payload), self.conversation.clone());
         Some(Upload::new(payload, conversation, at_most, self.patience.get()))
     }
 
-    /// What is still to come that nobody wanted; nothing if it was short and here, so that the connection can go on.
+    /// The unread rest of the body, or `None` if the rest was short and has arrived, so that the connection can be reused.
     pub(crate) async fn leave(&self, request: &HttpRequest, has_patience: bool) -> Option<Payload> {
         if self.is_over.get() {
             return None;

@@ -110,10 +110,10 @@ impl Entrance {
         Ok(Call { state, request, upload: content.upload(), content, now: self.now })
     }
 
-    /// A merchant by a signed request. Its body is under the signature, so it is read before it is known who sent it,
-    /// though not before there is a credential that could have signed it; one that cannot be read is a failure of
-    /// authentication too. That of a `GET` counts as empty, whatever is sent. Once the signature has verified, its
-    /// nonce is used up whatever is answered.
+    /// Authenticates a signed request. The signature covers the body, so the body is read before the sender is known, but
+    /// only if the merchant has a credential that could have signed it. A body that cannot be read counts as a failed
+    /// authentication. That of a `GET` counts as empty, whatever is sent. Once the signature has verified, its nonce is
+    /// used up whatever is answered.
     async fn by_signature(&mut self, needs: Needs) -> Result<Signed, ApiError> {
         let request = self.request.clone();
         let claimed = caller::claim_signature(&self.state, &request, self.now).await;

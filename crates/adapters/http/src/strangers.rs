@@ -9,7 +9,7 @@ const UNIT: usize = 1024;
 /// Units that all strangers together may have held for them: 64 MiB.
 const UNITS: usize = 64 * 1024;
 
-/// A bound on the bytes that are held for callers who have not shown who they are: whatever they send, it is no more.
+/// A limit on the memory for the bodies of all unauthenticated callers together.
 pub(crate) struct Strangers(Arc<Semaphore>);
 
 impl Strangers {

@@ -5,8 +5,8 @@
 //! are, which is what the shares of the fall-back are divided by.
 //!
 //! Redis may come back without its memory, or lose it while it runs; so the memory has a name, which every check compares.
-//! Each node remembers what it allowed itself. To a new memory all of them tell it, and until they have, Redis counts as
-//! away: only then does it know what was allowed before.
+//! Each node remembers what it allowed itself. After Redis has lost its data, every node sends it the requests that the
+//! node allowed. Until all have done so, Redis is not used.
 
 use std::{
     future::Future,

@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 pub(crate) struct Bell {
     pub(crate) queue: Queue,
     rung: Notify,
-    /// In milliseconds: what is due later rings nothing. While nobody waits, everything rings, so that the worker hears at
-    /// once of what came while it looked.
+    /// In milliseconds. Work that is due later does not wake the worker. While nobody waits, everything rings, so that the
+    /// worker hears at once of what came while it looked.
     before: AtomicI64,
 }
 

@@ -51,8 +51,8 @@ struct Log {
 }
 
 impl Log {
-    /// Whether as much waits to be copied as the log may still grow: at half of its full length, at three quarters, and so on.
-    /// At full length it is the lane's turn, which nobody else may be in the way of.
+    /// Whether as much waits to be copied as the log may still grow: at half of its full length, at three quarters, and so
+    /// on. At full length the lane makes the checkpoint itself and must not be disturbed.
     fn is_worth_copying(self) -> bool {
         let room = FULL_LOG - self.log;
         room > 0 && self.log - self.checkpointed >= room.max(WORTH)
@@ -64,8 +64,8 @@ impl Log {
     }
 }
 
-/// Starts the thread, which ends with the function that is given back. That one is to be called after every turn of the
-/// lane.
+/// Starts the thread and returns a function, which is to be called after every turn of the lane. The thread ends when that
+/// function is dropped.
 pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> {
     let (due, looks): (Sender<()>, _) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("quipu-store-checkpoints".to_owned());

@@ -1,8 +1,8 @@
 //! The file of an embedded database, as others see it.
 //!
-//! Whoever removes or replaces a file takes its name away, and a process that has it open goes on to write into something
-//! that nobody will find again. SQLite does not look; so this does, wherever a connection is taken up and before a commit is
-//! acknowledged. A look is two calls of the system and reads nothing.
+//! If the file is removed or replaced, a process that has it open keeps writing to the old file, which is lost. SQLite does
+//! not check for this. So this module checks it whenever a connection is taken and before a commit is acknowledged. A look
+//! is two calls of the system and reads nothing.
 
 use std::{
     io,

@@ -128,7 +128,7 @@ impl Hub {
         }
     }
 
-    /// What may be in the hands of this node, which does not know it.
+    /// Deliveries that this node may have claimed in a commit of unknown outcome.
     pub(crate) const fn unlearnt(&self) -> &Unlearnt {
         &self.unlearnt
     }
@@ -276,7 +276,7 @@ async fn hear_others(hub: std::sync::Weak<Hub>, listening: Address) {
 async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fault> {
     let mut session = bounded(Session::begin(listening, "LISTEN quipu")).await?;
     if let Some(hub) = hub.upgrade() {
-        // Those who thought that they were alone are not. And whatever was committed meanwhile was missed.
+        // Tells the other nodes that this node exists, and tells the listeners here that they may have missed commits.
         let payload = payload_of(&hub.node, &[]);
         bounded(async { Ok(SendHint { payload: &payload }.execute(&mut *session).await?) }).await?;
         hub.spread(&Arc::new(News { incomplete: true, ..News::default() }));

@@ -86,7 +86,7 @@ impl Transport {
             }
         }
         let mode = match (mode.unwrap_or(Mode::Prefer), &authority) {
-            // So libpq does it: who names an authority means it.
+            // As in libpq: with `sslrootcert`, `require` verifies the authority.
             (Mode::Require, Some(_)) => Mode::VerifyCa,
             (mode, _) => mode,
         };
@@ -112,7 +112,7 @@ impl Transport {
     }
 }
 
-/// Whether it was how the server was spoken to that it did not like.
+/// Whether the server refused the connection because it was, or was not, encrypted.
 fn may_go_otherwise(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -233,7 +233,7 @@ impl ServerCertVerifier for AnyName {
     }
 }
 
-/// Takes any certificate: it keeps out whoever listens, and nobody who answers.
+/// Accepts any certificate: protects against eavesdropping, but not against an impostor.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

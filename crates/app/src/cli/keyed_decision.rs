@@ -20,7 +20,7 @@ const KEPT_FOR: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Args)]
 pub(super) struct Key {
-    /// Names this attempt, so that a repeat does nothing twice; made up and printed where the outcome is unknown
+    /// The idempotency key of this attempt; generated unless given, and printed if the outcome is unknown
     #[arg(long = "key", value_name = "KEY")]
     key: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! `quipu listen`: a receiver of webhooks for development. It answers every delivery with 200, and prints it with what its
-//! signature is worth.
+//! `quipu listen`: a receiver of webhooks for development. It answers every delivery with 200, and prints it and whether
+//! its signature is valid.
 
 use std::{convert::Infallible, net::Ipv4Addr, process::ExitCode, sync::Arc, time::Duration};
 

@@ -64,7 +64,7 @@ pub(super) enum Command {
         #[arg(long, value_parser = values::name)]
         name: String,
     },
-    /// Set where payers of a merchant go back to, both places at once; what is left out is nowhere
+    /// Set the return URLs of a merchant, both at once; one that is left out is removed
     ReturnUrls {
         /// The merchant's number
         #[arg(value_parser = values::merchant)]

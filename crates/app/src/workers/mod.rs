@@ -60,7 +60,7 @@ impl Workers {
         self.running.spawn(worker(StopSignal::heard_by(self.stop.subscribe())));
     }
 
-    /// Completes when one ends although nobody told it to: from then on the process does only a part of its work.
+    /// Completes when a worker ends without a stop signal; the process must then end too.
     pub(crate) async fn one_ended(&mut self) {
         match self.running.join_next().await {
             Some(ended) => log_panic("a worker", &ended),

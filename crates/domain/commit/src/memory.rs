@@ -337,7 +337,7 @@ impl WorkQueue for Memory {
         Ok(states.into_values().collect())
     }
 
-    /// Never: nobody else has it, so that whoever works looks for himself.
+    /// Never completes: the store in memory has no other node, and its worker polls.
     async fn woken(&self, _queue: Queue, _before: Timestamp) {
         std::future::pending::<()>().await;
     }

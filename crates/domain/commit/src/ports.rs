@@ -1,4 +1,4 @@
-//! What a store gives to whoever changes something.
+//! The write port of the store, and the queue of work.
 
 use async_trait::async_trait;
 use quipu_kernel::{Tenant, Timestamp};
@@ -48,7 +48,7 @@ pub enum CommitError {
 }
 
 impl From<CommitError> for StoreUnavailable {
-    /// For those who have no better word for a refusal: they met one that cannot be.
+    /// Converts a refusal that this caller cannot receive into an internal error.
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Refused(refusal) => Self::Failed(refusal.to_string()),
@@ -98,9 +98,9 @@ pub trait WorkQueue: Send + Sync {
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable>;
 
     /// Completes when there may be new work in this queue that is due before `before`: after a commit of this node that put
-    /// some, or when another node has said that it put work, whenever that is due. What was put since the last call is
-    /// not missed, so that whoever asks [`WorkQueue::next_due`] in between and waits until then oversleeps nothing. A queue
-    /// has one such worker in a process.
+    /// some, or when another node has said that it put work, whenever that is due. Work that was added since the last call
+    /// also completes it, so a worker that calls [`WorkQueue::next_due`] in between and sleeps until then misses nothing. A
+    /// queue has one such worker in a process.
     async fn woken(&self, queue: Queue, before: Timestamp);
 
     /// Says that this node lives, and gives the work of nodes that have died back. Called every two seconds.

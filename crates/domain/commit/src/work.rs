@@ -43,7 +43,7 @@ pub struct Work {
 /// What a change does to the work of its tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkChange {
-    /// There is this to do now, instead of what there was for the same subject.
+    /// Adds this work and replaces earlier work of the same queue and subject.
     Put(Work),
     /// The same, and the node that commits it does it at once. Others may do it as soon as that node has died, and at the
     /// latest when it is due.

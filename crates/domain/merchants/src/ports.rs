@@ -17,8 +17,7 @@ use crate::{
     route::Route,
 };
 
-/// What payments ask: by which routes a merchant's money goes, and where the merchant saved that it may go. Reads see what
-/// those of the [`Directory`] see.
+/// What payments read: a merchant's routes and saved beneficiaries. These reads see what those of the [`Directory`] see.
 #[async_trait]
 pub trait RouteBook: Send + Sync {
     /// All routes of a merchant, in the order of their keys.
@@ -71,8 +70,8 @@ pub trait CallerBook: Send + Sync {
     async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
 }
 
-/// Merchants with their API keys and HMAC credentials. Every write takes the [`AuditRecord`] that tells of it and commits both
-/// or neither.
+/// Merchants with their API keys and HMAC credentials. Every write takes the [`AuditRecord`] that tells of it and commits
+/// both or neither.
 #[async_trait]
 pub trait Merchants: Send + Sync {
     /// Adds a merchant with its first routes. Refused with `Conflict` if its number is taken.

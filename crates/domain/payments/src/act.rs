@@ -1,4 +1,4 @@
-//! Acting on a payment: what was decided on it as it stood is committed, and decided anew where it moved meanwhile.
+//! Runs a decision on the current payment and commits it; if the payment has changed in the meantime, decides again.
 
 use quipu_commit::{Changes, Commit, CommitError, Refusal};
 use quipu_merchants::StoreUnavailable;

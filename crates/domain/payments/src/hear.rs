@@ -1,7 +1,7 @@
 //! Hearing what a rail tells: stored once, applied once, in any order.
 //!
-//! The actors: the provider that calls back, the worker that asked, the person who imports a bank's statement. All of them end
-//! here, so that what one of them told is known to the others.
+//! The actors: the provider that calls back, the worker that asked, the person who imports a bank's statement. All of them
+//! call this use case, so a message is applied once, whichever source reports it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     receipt::{PARKED, ParkReason, Receipt},
 };
 
-/// To whom events belong that name no payment: no merchant has this number.
+/// The merchant number for events that name no payment; no real merchant has it.
 pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
 
 /// What came of an event.
@@ -131,8 +131,8 @@ impl HearRail {
         self.hear(Telling { rail, event, due: None, is_movement: false, parks_unbookable: true }, None).await
     }
 
-    /// The same for a movement of money on an account. Two of them are money twice: what would only repeat an earlier one is
-    /// parked.
+    /// The same for a movement of money on an account. Two movements are two amounts of money: one that
+    /// would only repeat an earlier one is parked.
     pub async fn run_movement(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);

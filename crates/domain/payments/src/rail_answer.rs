@@ -1,7 +1,7 @@
 //! What rails answer when they are asked, and how sure that is.
 //!
-//! Silence is no answer: a call that may have reached its rail and was not understood is `Unknown`, which fails nothing
-//! and is asked about again.
+//! If the answer to a call that may have reached the rail is missing or cannot be parsed, the result is `Unknown`. It never
+//! fails a payment, and is asked about again.
 
 use quipu_kernel::{Amount, Currency, Timestamp};
 

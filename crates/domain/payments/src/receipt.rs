@@ -1,4 +1,4 @@
-//! Money, or word of money, that no payment could follow: parked until a person decides.
+//! A message about money that cannot be applied to a payment. It is parked until a person decides.
 
 use quipu_commit::{Aggregate, Record, Save};
 use quipu_kernel::{Amount, Currency, PaymentId, Tenant, Timestamp, wire_names};

@@ -22,14 +22,15 @@ pub struct ToldEvent {
     pub payload: String,
 }
 
-/// What a step says of itself alone, and what the payment no longer knows once it has gone on.
+/// Members that describe the step only.
 const OF_THE_STEP: [&str; 4] = ["status", "previous_status", "status_version", "updated_at"];
+/// Members of an earlier state, which the payment may no longer have.
 const OF_ITS_TIME: [&str; 2] = ["failure", "refunded_amount"];
 /// What depends on how much arrived.
 const OF_WHAT_ARRIVED: [&str; 2] = ["fee", "net_amount"];
 
-/// What is wrong with the events of a payment, in words: one that is missing or too many, or says what is not so. `events` are
-/// all of them, in the order of their versions.
+/// What is wrong with the events of a payment, in words: one that is missing or too many, or says what is not so. `events`
+/// are all of them, in the order of their versions.
 pub fn contradictions(payment: &Payment, events: &[ToldEvent]) -> Vec<String> {
     let of_version = events.chunk_by(|one, next| one.version == next.version);
     of_version.flat_map(|events| contradictions_of_step(payment, events)).collect()

@@ -1,9 +1,9 @@
 //! Creations of which nobody knows yet whether they happened.
 //!
-//! Whoever asks again, under the same idempotency key or for the same reference, goes on with the same payment: it keeps its
-//! identifier, so that it is told of one payment however often the answer is lost. That there is never a second one is
-//! the store's doing, where key, reference and identifier are unique; this only remembers what was said, and a process
-//! that starts anew has said nothing.
+//! Whoever asks again, under the same idempotency key or for the same reference, goes on with the same payment: it keeps
+//! its identifier, so that it is told of one payment however often the answer is lost. The store prevents a second payment,
+//! because key, reference and identifier are unique there. This type only remembers the identifiers that were returned; it
+//! is empty after a restart.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -113,7 +113,7 @@ impl Desk<'_> {
         self.step(ticket, Step::CloseByItself, None, None)
     }
 
-    /// Support gives a ticket into somebody's hands, or takes it from everybody's. No merchant hears of it.
+    /// Support assigns a ticket to a member of staff, or unassigns it. Merchants get no event.
     pub fn assign(&self, ticket: &Ticket, assignee: Option<String>) -> TicketChange {
         TicketChange::of(Some(ticket), ticket.assigned_to(assignee))
     }

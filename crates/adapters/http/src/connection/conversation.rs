@@ -1,4 +1,4 @@
-//! What a socket and those who answer on it tell each other.
+//! State shared between a socket and the handlers of its requests.
 
 use std::{
     cell::{Cell, RefCell},
@@ -42,7 +42,7 @@ pub(crate) struct Conversation {
     announced: RefCell<VecDeque<Option<Rc<Announced>>>>,
     /// The same of the present one.
     present: RefCell<Option<Rc<Announced>>>,
-    /// Where whom the peer speaks for is counted, if it is a proxy.
+    /// The crowd in which the forwarded clients are counted, if the peer is a trusted proxy.
     clients: Option<Crowd>,
 }
 

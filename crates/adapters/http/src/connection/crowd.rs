@@ -16,8 +16,8 @@ use futures_util::task::AtomicWaker;
 const RESERVE: usize = 128;
 /// What is assumed where the system does not say.
 const USUAL: usize = 1024;
-/// For how many milliseconds a connection that is idle keeps its place while there is another: a new one is idle until its first
-/// request has come, and must not make way for the next that arrives.
+/// For how many milliseconds a connection that is idle keeps its place while there is another: a new one is idle until its
+/// first request has come, and must not make way for the next that arrives.
 const FRESH: u64 = 1_000;
 /// A connection that is not idle.
 const BUSY: u64 = u64::MAX;
@@ -113,7 +113,8 @@ impl Crowd {
         Some(Place { number, crowd: Arc::clone(inner), seen, _share: share })
     }
 
-    /// A share for an exchange of whom a proxy speaks for; `None` for whoever holds enough while others need the places.
+    /// Counts a request for the client that a proxy forwards; `None` if that client already holds its share while
+    /// connections are scarce.
     pub(super) fn share(&self, address: IpAddr) -> Option<Share> {
         let inner = &self.0;
         let mut open = inner.open();

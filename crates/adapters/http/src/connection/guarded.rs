@@ -31,8 +31,8 @@ use crate::{
 
 /// What the system may hold of an answer that it cannot send yet.
 const UNSENT: u32 = 128 * 1024;
-/// How much is passed on at a time, so that the web server looks at what it has before it takes more. By itself it gathers several
-/// times as much for each client who sends faster than somebody reads.
+/// How much is passed on at a time, so that the web server looks at what it has before it takes more. By itself it gathers
+/// several times as much for each client who sends faster than somebody reads.
 const AT_A_TIME: usize = 32 * 1024;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// How long is read on, and thrown away, after our side was closed.
@@ -80,8 +80,8 @@ impl Guarded {
         let place = crowd.admit(peer.filter(|_| !is_proxy).map(subscriber))?;
         // Where it cannot be set, answers are only later.
         let _set = socket.set_nodelay(true);
-        // What the system holds for a client that takes nothing, not even into its own buffers, ends with the connection. Where
-        // that cannot be set, whoever writes more will notice.
+        // What the system holds for a client that takes nothing, not even into its own buffers, ends with the connection.
+        // Where that cannot be set, whoever writes more will notice.
         let system = SockRef::from(&socket);
         let _set = system.set_tcp_user_timeout(Some(state.settings.stall_timeout));
         // So that how much a slow client takes is seen in small steps, and little is held for it.
@@ -138,7 +138,7 @@ impl Guarded {
         Ok(())
     }
 
-    /// Whether the deadline is that of a client who has been taking enough all the while, who gets another.
+    /// Whether the client has read enough of the answer since the last deadline to get a new one.
     fn keeps_taking(&mut self) -> bool {
         let now = Instant::now();
         if self.conversation.deadline().is_some_and(|deadline| deadline <= now) {
@@ -153,8 +153,8 @@ impl Guarded {
         }
     }
 
-    /// Writes what goes ahead of the rest; ready when there is nothing more of it, or when it waits for somebody to want
-    /// the body.
+    /// Writes the queued prefix bytes. Ready when they are written, or when they are a `100 Continue` and no handler has
+    /// asked for the body yet.
     fn poll_ahead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(ahead) = &mut self.ahead {
             if ahead.is_continue && !self.conversation.wants_body() {

@@ -1,8 +1,9 @@
-//! What arrives, followed as far as its framing goes, so that a client is believed when it announces too much.
+//! Parses the framing of incoming requests (heads and chunk sizes), so that an announced size above the limit is refused
+//! before its bytes arrive.
 //!
 //! The web server tells nobody the size of a chunk before the chunk is there, and says nothing to whoever sends a malformed
-//! one. So the socket reads along: it says how much of each body was announced, and keeps from the web server what
-//! that could not read. Whatever it does not understand it lets pass; the web server judges that by itself.
+//! one. So the socket parses along: it reports the announced size of each body, and does not pass malformed chunks to the
+//! web server. It passes on everything that it cannot parse; the web server checks that itself.
 
 use std::{
     cell::{Cell, RefCell},

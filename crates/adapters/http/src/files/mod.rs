@@ -19,7 +19,7 @@ struct Place {
 }
 
 impl Place {
-    /// The place that the path names; what cannot be one is nowhere.
+    /// The file that the path names; a malformed path is answered 404.
     fn of(call: &Call) -> Result<Self, ApiError> {
         let read = || {
             let environment: Environment = call.segment("environment").parse().ok()?;

@@ -25,7 +25,7 @@ use quipu_merchants::{DirectoryError, Merchant};
 
 use crate::{call::Call, code::ErrorCode, error::ApiError};
 
-/// The merchant that the path names; one that cannot exist does not.
+/// The merchant that the path names; an invalid number is answered 404.
 fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {
     call.merchant_id().ok_or_else(ApiError::merchant_not_found)
 }

@@ -123,7 +123,7 @@ impl Viewers {
 
     /// Hands what is committed to those who watch, until there is no more news.
     ///
-    /// While nobody watches it does not listen, so that commits wake nobody.
+    /// It listens only while a page is watched, so that commits do not wake it in vain.
     pub async fn follow(&self, desk: &dyn NewsDesk, reads: &dyn PaymentReads) {
         loop {
             self.arrived.notified().await;

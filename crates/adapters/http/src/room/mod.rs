@@ -1,5 +1,5 @@
-//! Shows that there is room: a ticket-shaped answer, a page and a stream behind every kind of door, each with every family
-//! of errors, in a table of their own.
+//! Tests that the route table supports every combination: each kind of door with a ticket answer, a page and a stream, and
+//! each family of errors.
 
 #[path = "../../tests/edge/books.rs"]
 mod books;

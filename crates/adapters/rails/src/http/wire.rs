@@ -240,7 +240,8 @@ mod tests {
             "account_holder": "ACME", "account_number": "646180157000000004",
         }}});
         let amount = Amount::new(70_000).expect("in range");
-        let Some(Instructed::Given(instructions)) = instructed(&reply(200, &body), amount, Currency::MXN) else {
+        let Some(Instructed::Given(instructions)) = instructed(&reply(200, &body), amount, Currency::MXN)
+        else {
             panic!("it was not understood");
         };
         let details = instructions.bank_details.expect("an account");

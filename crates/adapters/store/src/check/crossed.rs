@@ -1,8 +1,8 @@
 //! What two tables say of the same thing: payments and the events, references and work that follow from them, corrections
 //! and the lines of the audit log that tell who made them.
 //!
-//! The bytes of an event are searched and not read as JSON, which a tampered one might not be. `instr` is SQLite's; on a server
-//! the same function has another name, see [`super::dialect`].
+//! The bytes of an event are searched and not read as JSON, which a tampered one might not be. `instr` is SQLite's; on a
+//! server the same function has another name, see [`super::dialect`].
 
 /// A reference is held until its payment frees it, and a late completion does not take it back.
 pub(super) const REFERENCES: &str = "
@@ -50,8 +50,8 @@ pub(super) const REVISIONS: &str = "
     FROM payments WHERE revision < status_version
     LIMIT 100";
 
-/// What is open is due some time: a deposit always, a withdrawal on a provider's rail. On the others some wait for a person, or
-/// for nothing in the simulator.
+/// Every open deposit, and every open withdrawal on a provider's rail, has a row of work. On other rails a withdrawal may
+/// wait for a person, or for nothing in the simulator.
 pub(super) const OPEN_IS_DUE: &str = "
     SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
         'is ' || payment.status || ', and nothing will be done about it' AS detail

@@ -1,7 +1,7 @@
-//! Whether payments can be read, and whether their events say what they say.
+//! Checks that stored payments can be parsed, and that their events agree with them.
 //!
-//! Bytes are compared by the domain, which made them. Payments are read some at a time, in the order of their identifiers, each
-//! with all of its events.
+//! Bytes are compared by the domain, which made them. Payments are read some at a time, in the order of their identifiers,
+//! each with all of its events.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::Timestamp;

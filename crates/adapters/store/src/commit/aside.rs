@@ -1,8 +1,9 @@
-//! Merchants who wait for somebody's lock, aside, so that nobody waits for them.
+//! Changes of merchants whose rows are locked by another session. They wait in queues of their own, so that other merchants
+//! do not wait behind them.
 //!
-//! A lane waits for a lock only as long as a neighbour's batch may hold it. Whose rows are locked for longer is taken out
-//! of it: the merchant's changes get a queue, a task and a connection of their own, where a lock is waited for in earnest.
-//! The merchant comes back to the lane once it had its way, or asks for nothing any more.
+//! A lane waits for a lock only as long as a neighbour's batch may hold it. If a merchant's rows are locked for longer, its
+//! changes leave the lane: they get a queue, a task and a connection of their own, and wait there for the lock for
+//! `deadlines.lock`. The merchant returns to the lane after 10 seconds without a waiting change.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -94,7 +95,7 @@ pub(crate) struct Asides {
 }
 
 impl Asides {
-    /// Nobody yet. Without an origin nobody ever goes aside.
+    /// Empty. Without an `origin` (SQLite) no merchant is ever moved here.
     pub(crate) fn new(origin: Option<(Origin, Handle)>, hub: Arc<Hub>) -> Self {
         Self { origin, merchants: HashMap::new(), running: JoinSet::new(), hub }
     }

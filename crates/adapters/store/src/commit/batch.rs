@@ -51,9 +51,9 @@ struct Part {
 /// Settles `jobs`, answering each but those that go aside. The connection in custody is replaced when it fails.
 ///
 /// A failed batch is tried once more whole, and then in halves, so that only the change at fault suffers. Where it is the
-/// connection that fails, halves would fare no better, and everybody is told that nothing happened. Where somebody else's
-/// lock is in the way, the batch is split by merchants, until only they are left whose rows are locked: they go aside if
-/// `others_wait`, and otherwise wait once more.
+/// connection that fails, halves would fare no better, and everybody is told that nothing happened. If another session
+/// holds a lock, the batch is split by merchants until only the merchants with locked rows remain. Their changes move to
+/// [`aside`](super::aside) if `others_wait`, and otherwise wait once more.
 pub(crate) async fn settle(
     custody: &mut Custody,
     origin: &Origin,
@@ -143,7 +143,7 @@ enum Turn {
     Judged(Judged),
     /// Nothing of it happened.
     Failed(Fault),
-    /// Each job was judged so, and nobody knows whether it is committed.
+    /// The verdicts of the jobs; whether they were committed is unknown.
     Unlearnt(Judged, Fault),
 }
 

@@ -1,8 +1,8 @@
 //! The fan-out: from the events of a batch to the deliveries they owe, written in the same commit.
 //!
-//! Who hears an event is decided by [`Endpoint::is_owed`] over the endpoints as this very transaction sees them, so that nothing is
-//! owed to an endpoint that was disabled before, and nothing is forgotten for one that was made before. What is owed is in
-//! the hands of this node from the beginning, if somebody here delivers.
+//! Who hears an event is decided by [`Endpoint::is_owed`] over the endpoints as this very transaction sees them, so that
+//! nothing is owed to an endpoint that was disabled before, and nothing is forgotten for one that was made before. New
+//! deliveries are claimed by this node at once if it runs a dispatcher.
 
 use std::{
     borrow::Cow,
@@ -86,8 +86,8 @@ impl Audience {
 diesel::postfix_operator!(OfAdmin, " = 'admin'");
 diesel::postfix_operator!(InRequest, " = 'in_request'");
 
-/// Nothing here binds a list or a source, so that each statement is prepared once: SQLite would look at a bound source, because
-/// an index is for one source only, and prepare the statement anew each time.
+/// Nothing here binds a list or a source, so that each statement is prepared once: SQLite would look at a bound source,
+/// because an index is for one source only, and prepare the statement anew each time.
 fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     let mut rows = Vec::new();
     for tenant in &hearers.tenants {

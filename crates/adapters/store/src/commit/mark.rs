@@ -1,8 +1,8 @@
-//! By what a transaction can be asked for when its `COMMIT` was not answered.
+//! How the outcome of a transaction is found when its `COMMIT` was not answered.
 //!
-//! Three things are remembered: the [`TransactionNumber`], which the server gives and whose fate it knows; the [`Server`] with
-//! its timeline, on which alone the number is valid; and the [`Witness`], a row that the transaction writes and that proves the
-//! commit on every timeline.
+//! Three things are remembered: the [`TransactionNumber`], which the server gives and whose fate it knows; the [`Server`]
+//! with its timeline, on which alone the number is valid; and the [`Witness`], a row that the transaction writes and that
+//! proves the commit on every timeline.
 
 use std::time::Duration;
 

@@ -57,8 +57,8 @@ impl Standing {
         self.moved(WAITING, WITHDRAWN)
     }
 
-    /// What comes of the work, in time. Work that was not begun by its deadline is withdrawn, and nothing of it happens. Of
-    /// what was begun and does not end soon afterwards nobody can say what becomes of it.
+    /// What comes of the work, in time. Work that was not begun by its deadline is withdrawn, and nothing of it happens.
+    /// The outcome of work that was begun and does not end soon after its deadline is unknown.
     pub(crate) async fn outcome<T, E>(
         &self,
         mut reply: oneshot::Receiver<Result<T, E>>,

@@ -1,5 +1,5 @@
-//! Writing what was accepted of a batch, in one order on both databases: what may be used once only, what is newly joined, what
-//! changes, what is new, the totals, and what is only added.
+//! Writing what was accepted of a batch, in one order on both databases: nonces and kept answers, new joined rows, changed
+//! rows, new rows, balances and counters, and append-only rows.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Reads that several callers ask for at once and that are done once for all of them.
 //!
-//! Whoever asks first leads: the read is theirs. Those who ask for the same before it begins come along and are given what it
-//! found, so each of them sees everything that was committed before they asked. Who comes later asks anew.
+//! Whoever asks first leads: the read is theirs. Callers who ask for the same page before the read begins share its result,
+//! so each sees everything committed before it asked. A later caller starts a new read.
 
 use std::{
     collections::{HashMap, hash_map::Entry},

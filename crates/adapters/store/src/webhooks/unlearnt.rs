@@ -1,4 +1,4 @@
-//! Deliveries of transactions whose outcome could not be learnt.
+//! Deliveries of transactions with an unknown outcome.
 //!
 //! If such a transaction was committed, its deliveries are in the hands of this node, which does not attempt them. They
 //! are given back after a while. A `COMMIT` may still be on its way then, so that is done again, after longer and longer
