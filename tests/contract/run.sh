@@ -4,7 +4,7 @@
 #
 #   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (5)
 #   QUIPU_CONTRACT_SECONDS   how long it may take for each document (90)
-#   QUIPU_CONTRACT_SEED      where its randomness begins (chosen anew each time)
+#   QUIPU_CONTRACT_SEED      where its randomness begins (a new one each time)
 set -euo pipefail
 cd "$(dirname "$0")"
 here=$PWD

@@ -342,7 +342,7 @@ async fn heads_that_were_written_down_tell_of_a_rewritten_history(database: Data
     let compare = ["chain", "compare", file.to_str().expect("UTF-8")];
     let same: Value = serde_json::from_str(gateway.run(&compare).ok()).expect("JSON");
     assert_eq!((&same["compared"], &same["missed"]), (&heads["total"], &json!([])));
-    // The history is cut short or made anew so well that nothing contradicts it but what was written down.
+    // The history is cut short or rewritten so well that nothing contradicts it but what was written down.
     let mut published: Value = serde_json::from_str(printed.ok()).expect("JSON");
     published["heads"][0]["hash"] = json!("0".repeat(64));
     published["heads"][1]["rows"] = json!(1_000_000);

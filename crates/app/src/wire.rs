@@ -199,7 +199,7 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
 }
 
 /// Refuses a master key that the secrets of this database were not made with: under it no merchant would be recognised,
-/// and what is made anew would be lost under the right one. The first and the last merchant stand for all.
+/// and what is sealed meanwhile would be lost under the right one. The first and the last merchant stand for all.
 pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
     let page = |offset| Page::new(1, offset).unwrap_or_default();
     let all = MerchantFilter::default();

@@ -158,7 +158,7 @@ async fn the_versions_do_not_mix(database: Database) {
     refused_401(&signer.get(BALANCE).send(&caller).await, "API_VERSION_MISMATCH");
     let create = signer.post("/api/v2/payments", &draft::deposit_mxn(1));
     refused_401(&create.send(&caller).await, "API_VERSION_MISMATCH");
-    // Nothing it could mend in them would help, so the version is what it is told of.
+    // No correction of them would help, so the answer names the version.
     for (header, value) in [("X-Signature", "none"), ("X-Timestamp", "1"), ("X-Nonce", "short")] {
         refused_401(&signer.get(BALANCE).with(header, value).send(&caller).await, "API_VERSION_MISMATCH");
     }

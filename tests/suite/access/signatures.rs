@@ -127,7 +127,7 @@ async fn nonces_have_8_to_128_characters_and_are_used_once(database: Database) {
         let request = with(&nonce);
         request.send(&caller).await.ok();
         refused_401(&request.send(&caller).await, "NONCE_REUSED");
-        // Signed anew, for another endpoint and another second: the nonce is used all the same.
+        // Signed again, for another endpoint and another second: the nonce is used all the same.
         let again = merchant.signer.get_at("/api/v2/balance/all", -9, &nonce);
         refused_401(&again.send(&caller).await, "NONCE_REUSED");
         let body = draft::deposit_mxn(5).to_string().into_bytes();

@@ -88,7 +88,7 @@ async fn a_failed_delivery_is_tried_again_by_the_schedule(database: Database) {
     }
     tokio::time::timeout(QUIET, receiver.wait_for("/a", 4)).await.expect_err("no fourth attempt");
 
-    // Somebody mended it and asks again.
+    // The receiver is repaired, and the merchant retries.
     receiver.behave("/a", Behaviour::status(204));
     let retry = merchant.api.post(&path_of(&made, "/retry"), &json!({})).await.data();
     assert_eq!(retry, json!({ "retried": 1 }));

@@ -313,7 +313,7 @@ impl From<DirectoryError> for ApiError {
         let code = match error {
             DirectoryError::NotFound => return Self::merchant_not_found(),
             DirectoryError::Store(error) => return error.into(),
-            // Decided anew many times, and always overtaken.
+            // Decided again many times, and always overtaken.
             DirectoryError::Stale => return Self::Overloaded,
             DirectoryError::LimitReached(_) => ErrorCode::LimitReached,
             DirectoryError::Conflict(_) => ErrorCode::InvalidStatusTransition,

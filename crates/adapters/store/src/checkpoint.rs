@@ -2,7 +2,7 @@
 //!
 //! A checkpoint copies SQLite's write-ahead log into the database. SQLite makes one on the connection whose commit finds
 //! the log too long, and whoever waits for the lane waits for the copy. Here a thread of its own copies while the lane goes
-//! on. But the log begins anew only after a checkpoint that no commit overtakes, so the lane still makes one itself at the
+//! on. But the log starts again only after a checkpoint that no commit overtakes, so the lane still makes one itself at the
 //! full length. Everybody waits for that one, so this thread leaves little to it: the longer the log, the more often it
 //! copies, and it flushes what it copied. SQLite itself does not flush a copy that a commit overtook, and would leave all of
 //! them for the disk to write while the lane waits.
@@ -118,7 +118,7 @@ fn copy(conn: &mut SqliteConnection, opened: &File) -> QueryResult<Log> {
         return Ok(found);
     }
     let copied = sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)?;
-    // SQLite flushes it again before the log begins anew, and hears of a failure then.
+    // SQLite flushes it again before the log starts again, and hears of a failure then.
     if let Err(error) = opened.sync_data() {
         tracing::warn!(%error, "what a checkpoint copied was not flushed");
     }

@@ -35,7 +35,7 @@ const ENGLISH: &str =
 const FEW_ROWS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;";
 
 /// Statements whose plan is the same whatever their values are: it is made once and not for every call. Left to itself the
-/// planner plans each page anew, for the sake of its limit, and takes longer for it than the page takes to be read.
+/// planner plans each page again, for the sake of its limit, and takes longer for it than the page takes to be read.
 const ONE_PLAN: &str = "SET plan_cache_mode = force_generic_plan;";
 
 /// No answer here takes so long that its query should be compiled first.

@@ -4,7 +4,7 @@
 //! for each connection and found again without building its text.
 //!
 //! A limit that is a parameter is written `LIMIT 0 + `: SQLite looks at the value of a bare one, and prepares the statement
-//! anew for each. A bare one does not compile.
+//! again for each. A bare one does not compile.
 
 /// Declares a statement as a struct whose fields are its parameters: text => parameter, text => parameter, …; text. Where it
 /// returns rows, their type stands after the backend.
@@ -63,7 +63,7 @@ macro_rules! statement {
         impl<Conn> diesel::RunQueryDsl<Conn> for $name {}
 
         const _: () = {
-            $(assert!(!$crate::statement::ends_in_a_bare_limit($before), "a bare limit is prepared anew for each value");)*
+            $(assert!(!$crate::statement::ends_in_a_bare_limit($before), "a bare limit is prepared again for each value");)*
         };
     };
 }

@@ -104,7 +104,7 @@ async fn compared(chains: &dyn Chains, head: &PublishedHead) -> Result<Option<Va
     let detail = match sealed {
         Some(hash) if hash == published => return Ok(None),
         Some(_) => "another hash is sealed there",
-        None => "the chain has no such head: it was cut short, or made anew",
+        None => "the chain has no such head: it was cut short, or rewritten",
     };
     let (merchant, environment) = (head.merchant_id, &head.environment);
     Ok(Some(json!({

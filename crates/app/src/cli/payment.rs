@@ -36,7 +36,7 @@ pub(super) enum Command {
     Fail(DecisionArgs),
     /// Say that the bank sent a payout back
     Return(DecisionArgs),
-    /// List what was paid back of a deposit, the eldest first
+    /// List what was paid back of a deposit, the oldest first
     Refunds {
         /// The payment's identifier
         id: PaymentId,

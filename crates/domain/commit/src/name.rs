@@ -15,7 +15,7 @@ impl Index {
     pub const CUSTOMER: Self = Self("customer");
     /// E-mail addresses, case-folded, each held by a customer.
     pub const CUSTOMER_EMAIL: Self = Self("customer.email");
-    /// Telephone numbers, digits only; the eldest customer of a number holds it.
+    /// Telephone numbers, digits only; the oldest customer of a number holds it.
     pub const CUSTOMER_PHONE: Self = Self("customer.phone");
     /// Payments, each held by the one ticket that is about it.
     pub const TICKET_PAYMENT: Self = Self("ticket.payment");

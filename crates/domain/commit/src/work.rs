@@ -96,6 +96,6 @@ pub struct QueueState {
     pub action: String,
     /// How many wait whose time has come.
     pub overdue: u64,
-    /// Since when the eldest of them waits.
+    /// Since when the oldest of them waits.
     pub oldest: Option<Timestamp>,
 }

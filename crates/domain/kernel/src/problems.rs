@@ -2,7 +2,7 @@
 //!
 //! A request is read through [`Fields`], which notes every member that is missing, of the wrong JSON type or out
 //! of bounds, and reads on. Whoever reads ends with either a complete value or the whole list, so that a developer
-//! mends a request once and not field after field.
+//! corrects a request once and not field after field.
 
 use std::fmt::Display;
 

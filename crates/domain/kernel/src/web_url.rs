@@ -4,7 +4,7 @@ use url::Url;
 
 /// Whether `text` is an absolute `http` or `https` URL with a host.
 pub fn is_web_url(text: &str) -> bool {
-    // The parser mends what browsers mend (`http:/x`, blanks around it); what is kept should need no mending.
+    // The parser repairs what browsers repair (`http:/x`, blanks around it); a stored URL should need no repair.
     let scheme_end = text.find("://").unwrap_or(0);
     let plain = !text.chars().any(char::is_whitespace);
     let scheme = &text[..scheme_end];

@@ -24,7 +24,7 @@ use crate::{
     route::Route,
 };
 
-/// How often a change is decided anew because somebody else changed the same merchant. Only staff change merchants, so
+/// How often a change is decided again because somebody else changed the same merchant. Only staff change merchants, so
 /// that even the second attempt is rare.
 const MOST_ATTEMPTS: usize = 32;
 

@@ -20,7 +20,7 @@ use crate::{
     view,
 };
 
-/// How often the second commit is decided anew because a callback was faster.
+/// How often the second commit is decided again because a callback was faster.
 const TRIES: u8 = 4;
 
 impl Payment {

@@ -122,7 +122,7 @@ pub trait MoneyReads: Send + Sync {
     /// Whether an event of this rail was stored.
     async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable>;
 
-    /// The refunds of a payment, eldest first.
+    /// The refunds of a payment, oldest first.
     async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable>;
 
     /// A receipt of whichever tenant.
@@ -139,11 +139,11 @@ pub trait MoneyReads: Send + Sync {
 /// Reading for bank files.
 #[async_trait]
 pub trait BankReads: Send + Sync {
-    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, eldest first, at most
+    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, oldest first, at most
     /// `limit`.
     async fn exportable(&self, route: &ExportRoute, limit: u32) -> Result<Vec<Payment>, StoreUnavailable>;
 
-    /// A file with its tenant and its withdrawals, eldest first.
+    /// A file with its tenant and its withdrawals, oldest first.
     async fn bank_export(
         &self,
         export_id: &str,

@@ -72,7 +72,7 @@ impl Keyring {
         Ok(Secret::new(text))
     }
 
-    /// Whether a sealed text should be sealed anew, because it rests on a retired master key.
+    /// Whether a sealed text should be sealed again, because it rests on a retired master key.
     pub fn is_outdated(&self, sealed: &str) -> bool {
         sealed.split('.').nth(1) != Some(self.key_id())
     }

@@ -24,7 +24,7 @@ pub enum TicketError {
     /// The ticket has as many files as it may have.
     #[error("a ticket has at most {0} attachments")]
     TooManyFiles(usize),
-    /// Decided anew many times, and always overtaken; nothing was done.
+    /// Decided again many times, and always overtaken; nothing was done.
     #[error("the ticket kept changing")]
     Overtaken,
     /// The place for files failed; the text is for the log.

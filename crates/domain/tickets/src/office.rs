@@ -16,7 +16,7 @@ use crate::{
     ticket::{NoSuchStep, Ticket},
 };
 
-/// How often a decision is made anew because the ticket changed under it. Of those who change one ticket at once, each
+/// How often a decision is made again because the ticket changed under it. Of those who change one ticket at once, each
 /// round takes one.
 const TRIES: u8 = 100;
 
@@ -86,7 +86,7 @@ impl TicketOffice {
         self.ports.reads.ticket(tenant, id).await?.ok_or(TicketError::NotFound)
     }
 
-    /// Decides and commits, anew as often as the ticket changed in between. Who changes it for support says what the audit
+    /// Decides and commits, again as often as the ticket changed in between. Who changes it for support says what the audit
     /// log is told.
     pub(crate) async fn change(
         &self,

@@ -97,7 +97,7 @@ impl TicketOffice {
                 self.ports.commit.commit(changes::of_upload(upload.clone().used_up(None), at)).await;
             match committed {
                 Ok(_) => {}
-                // Its file or a comment came first. The work stays claimed, and is looked at anew when its lease ends.
+                // Its file or a comment came first. The work stays claimed, and is looked at again when its lease ends.
                 Err(error) if is_stale(&error) => return Ok(()),
                 Err(error) => return Err(unforeseen(error).into()),
             }

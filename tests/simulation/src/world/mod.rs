@@ -309,7 +309,7 @@ impl World {
                 self.around.book.open().wishes.entry(number).or_default().gave_up = true;
                 return;
             }
-            // Signed anew, since the first nonce may be burnt.
+            // Signed again, since the first nonce may be burnt.
             Happening::Deed(deed, _) => Happening::Deed(deed, format!("again-{number}")),
             other => other,
         };

@@ -173,7 +173,7 @@ impl Node {
             // Of a key in use another call is still at work; its answer counts.
             Err(CreateError::Store(_) | CreateError::IdempotencyKeyInUse) => return Call::Again,
             Err(CreateError::DuplicateReference { holder }) => {
-                // Whoever has to ask again may find what he had made himself.
+                // A repeated call may find what the first call had made.
                 known.told.push(Told::Refused(format!("DUPLICATE {holder}")));
             }
             Err(error) => known.told.push(Told::Refused(error.code().to_owned())),
@@ -216,7 +216,7 @@ impl Node {
         Call::Done
     }
 
-    /// Resolves the eldest receipt that is open.
+    /// Resolves the oldest receipt that is open.
     pub(crate) async fn resolve(&self, resolution: Resolution) -> Call {
         let filter = ReceiptFilter { resolved: Some(false), ..ReceiptFilter::default() };
         let found = self.around.store.receipts(&filter, quipu_kernel::Page::default()).await;

@@ -71,7 +71,7 @@ pub(crate) enum Deed {
     Refund(u64, i64),
     /// A person decides.
     Decide(u64, ManualDecision),
-    /// A person resolves the eldest receipt that is open.
+    /// A person resolves the oldest receipt that is open.
     Resolve(Resolution),
     /// A person corrects a balance.
     Adjust(u64, usize, i64),

@@ -33,7 +33,7 @@ pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome 
     deciding.end(decided.map(|(payment, refund)| shown(&payment, &refund))).await
 }
 
-/// `GET /operator/v1/payments/{payment_id}/refunds`, eldest first.
+/// `GET /operator/v1/payments/{payment_id}/refunds`, oldest first.
 pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = call.query()?.page(&mut problems);

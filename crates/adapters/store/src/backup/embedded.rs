@@ -14,7 +14,7 @@ use diesel::{
 use super::{BackupError, Unfinished, failed};
 use crate::connection::sqlite_address;
 
-/// SQLite's own copying starts anew whenever somebody writes, and so never ends under load. `VACUUM INTO` reads one state of
+/// SQLite's own copying starts again whenever somebody writes, and so never ends under load. `VACUUM INTO` reads one state of
 /// the database to its end, which keeps nobody from writing.
 pub(super) fn back_up(path: &str, into: &Path, file: &Path) -> Result<(), BackupError> {
     // The error of one statement that reads the one and writes the other does not tell which of them failed.

@@ -87,7 +87,7 @@ diesel::postfix_operator!(OfAdmin, " = 'admin'");
 diesel::postfix_operator!(InRequest, " = 'in_request'");
 
 /// Nothing here binds a list or a source, so that each statement is prepared once: SQLite would look at a bound source,
-/// because an index is for one source only, and prepare the statement anew each time.
+/// because an index is for one source only, and prepare the statement again each time.
 fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     let mut rows = Vec::new();
     for tenant in &hearers.tenants {

@@ -59,7 +59,7 @@ pub(crate) async fn one(conn: &mut Connection, id: &str) -> Result<Option<Receip
     row.map(ReceiptRow::into_receipt).transpose()
 }
 
-/// The receipts of a payment, eldest first.
+/// The receipts of a payment, oldest first.
 pub(crate) async fn of_payment(
     conn: &mut Connection,
     tenant: Tenant,

@@ -32,7 +32,7 @@ held_names! {
 }
 
 held_names! {
-    /// Telephone numbers; the eldest customer has the least number.
+    /// Telephone numbers; the oldest customer has the least number.
     Phones of Index::CUSTOMER_PHONE, in "customers" by "phone_key",
     held by "id": i64 as BigInt => Holder::Number, within phones
 }

@@ -129,7 +129,7 @@ async fn a_key_is_free_again_once_its_answer_expired(fixture: Fixture) {
     store.commit(keep(0, "one")).await.expect("kept");
     assert_eq!(refusal(store.commit(keep(99, "two")).await), Refusal::IdempotencyKeyUsed);
     assert_eq!(kept(&store, 1, "again", after(100)).await, None);
-    store.commit(keep(100, "three")).await.expect("kept anew");
+    store.commit(keep(100, "three")).await.expect("kept again");
     let anew = kept(&store, 1, "again", after(101)).await.and_then(|kept| kept.answer);
     assert_eq!(anew.map(|answer| answer.body).as_deref(), Some("three"));
 }

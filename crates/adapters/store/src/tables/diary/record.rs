@@ -1,4 +1,4 @@
-//! What the table keeps. In earnest it is a type of a domain crate.
+//! What the table keeps. In a real table this is a type of a domain crate.
 
 use quipu_commit::Record;
 
