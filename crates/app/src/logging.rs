@@ -1,7 +1,7 @@
 //! Log lines, on standard error; standard output belongs to what commands print.
 //!
-//! Each line is handed to a thread that writes it. Whoever reads standard error may be slow, or may have stopped reading;
-//! calls are answered all the same, and lines that cannot be written in time are counted and left out.
+//! Each line is handed to a thread that writes it. The reader of standard error may be slow, or may have stopped; calls are
+//! answered all the same, and lines that cannot be written in time are counted and left out.
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},

@@ -1,8 +1,8 @@
 //! The guard of addresses: which of them a delivery may be sent to.
 //!
-//! Merchants choose where deliveries go, and the gateway stands inside a network that trusts it. So only addresses of the
-//! public internet are dialled. They are judged one by one after a name was resolved and before a connection is made, so
-//! that neither a name that points inwards, nor one that changes what it points to, gets anywhere.
+//! Merchants choose where deliveries go, and the gateway is inside a network that trusts it. So it connects only to addresses
+//! of the public internet. Every address is checked after a name was resolved and before a connection is made, so that a name
+//! which points to a private address, or which changes its address, is of no use to an attacker.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,5 +1,5 @@
-//! What the tasks of the dispatcher share: hands deliveries to the courier as the board says, and what comes of them to the
-//! recorder.
+//! The state that the tasks of the dispatcher share. It hands deliveries to the courier in the order of the board, and their
+//! outcomes to the recorder.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! `POST /api/v1/providers/{rail}/callbacks`: what payment providers tell.
+//! `POST /api/v1/providers/{rail}/callbacks`: events of payment providers.
 
 use quipu_payments::{CallbackHeaders, Heard, NotVerified, RailEvent};
 use serde_json::json;

@@ -1,8 +1,8 @@
-//! What looking credentials up may cost.
+//! A limit on look-ups of credentials.
 //!
-//! A good key works from an address that others misuse. But whoever tries keys by the thousand has each of them looked up
-//! in the database, and must not slow down those who call with good ones. So an address that has used up its failures may
-//! have only few credentials looked up that were not found lately.
+//! A good key works from an address that others misuse. But somebody who tries thousands of keys causes a look-up in the
+//! database for each, which must not slow down callers with good keys. So an address that has used up its failures may cause
+//! only few look-ups of credentials that are not in memory.
 
 use std::{
     collections::{HashMap, HashSet},

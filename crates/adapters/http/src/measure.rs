@@ -1,4 +1,4 @@
-//! What the edge tells whoever collects metrics.
+//! The metrics of HTTP calls.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the edge calls.
+//! The use cases and ports that handlers call.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,11 +1,11 @@
 //! Checkpoints of the embedded database, beside the lane and not in it.
 //!
-//! A checkpoint copies SQLite's write-ahead log into the database. SQLite makes one on the connection whose commit finds
-//! the log too long, and whoever waits for the lane waits for the copy. Here a thread of its own copies while the lane goes
-//! on. But the log starts again only after a checkpoint that no commit overtakes, so the lane still makes one itself at the
-//! full length. Everybody waits for that one, so this thread leaves little to it: the longer the log, the more often it
-//! copies, and it flushes what it copied. SQLite itself does not flush a copy that a commit overtook, and would leave all of
-//! them for the disk to write while the lane waits.
+//! A checkpoint copies SQLite's write-ahead log into the database. SQLite makes one on the connection whose commit finds the
+//! log too long, and all callers of the lane wait for the copy. Here a thread of its own copies while the lane goes on. But the
+//! log starts again only after a checkpoint during which no commit came, so the lane still makes one itself at the full length.
+//! All callers wait for that one, so this thread leaves little to it: the longer the log, the more often it copies, and it
+//! flushes what it copied. SQLite itself does not flush a copy during which a commit came, and would leave all those pages for
+//! the disk to write while the lane waits.
 
 use std::{
     fs::File,

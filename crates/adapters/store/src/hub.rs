@@ -1,4 +1,4 @@
-//! Tells what was committed: once for each batch, to whoever listens in this process, and as a hint to the other nodes.
+//! Tells what was committed: once for each batch, to the listeners in this process, and as a hint to the other nodes.
 //!
 //! While no other node is known, no hint is sent. A hint travels by `NOTIFY` after the commit, on a connection of its own,
 //! because a transaction that notifies holds a lock for which all others wait. A lost hint costs a delay and nothing else:

@@ -1,4 +1,4 @@
-//! Locking what is whole after every statement.
+//! Locks of values that are valid after every statement.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

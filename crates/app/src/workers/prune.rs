@@ -1,4 +1,4 @@
-//! Drops what has outlived its purpose: nonces out of their window, kept answers after a day.
+//! Drops expired nonces, and kept answers after a day.
 
 use std::{sync::Arc, time::Duration};
 

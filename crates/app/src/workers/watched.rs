@@ -1,4 +1,4 @@
-//! Hands what is committed to those who watch a hosted page.
+//! Passes commits on to the viewers of hosted pages.
 
 use std::sync::Arc;
 

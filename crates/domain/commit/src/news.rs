@@ -1,4 +1,4 @@
-//! What whoever listens is told of a commit.
+//! The notification that a commit sends to its listeners.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! All that is wrong with a request, field by field.
 //!
 //! A request is read through [`Fields`], which notes every member that is missing, of the wrong JSON type or out
-//! of bounds, and reads on. Whoever reads ends with either a complete value or the whole list, so that a developer
+//! of bounds, and reads on. The result is either a complete value or the whole list of problems, so that a developer
 //! corrects a request once and not field after field.
 
 use std::fmt::Display;

@@ -1,7 +1,7 @@
-//! What an event of a rail does to the payment that it names, in whatever order events arrive and however often.
+//! The effect of a rail's event on the payment that it names, in whatever order events arrive and however often.
 //!
-//! The table below is total. Every event either moves the payment, or repeats what is known, or contradicts it. What
-//! contradicts is never dropped: it becomes a receipt, which waits for a person.
+//! The table below is total. Every event either moves the payment, or repeats what is known, or contradicts it. A contradiction
+//! is never dropped: it becomes a receipt, which waits for a person.
 
 use quipu_merchants::Direction;
 

@@ -1,8 +1,8 @@
 //! Instructions that are asked for after the payment was committed.
 //!
-//! The payment exists before its rail hears of it, so that nothing the rail does is ever without its payment. The second commit
-//! adds what the rail answered. Where it gave no answer that could be understood, the caller is told that the outcome is
-//! unknown, and a worker goes on asking.
+//! The payment exists before its rail hears of it, so that the rail never acts on a payment that does not exist. A second
+//! commit adds the rail's answer. If there was no answer that could be understood, the caller is told that the outcome is
+//! unknown, and a worker asks again.
 
 use quipu_commit::{Aggregate, Changes, CommitError, IdempotencyRecord, KeptAnswer, Refusal, Save};
 use quipu_kernel::{Tenant, Timestamp};

@@ -1,7 +1,7 @@
 //! Creating a payment once, however often it is asked for under one key.
 //!
-//! The actors: [`crate::running_keys`] knows which keys this node is working on; the kept answer says what became of a key that
-//! somebody finished with; the commit, finally, refuses a key that another node finished with meanwhile, so that two
+//! Three parts work together: [`crate::running_keys`] knows which keys this node is working on; the kept answer tells what
+//! became of a key whose request has ended; the commit refuses a key that another node has used in the meantime, so that two
 //! nodes never create two payments under one key.
 
 use std::{sync::Arc, time::Duration};

@@ -1,4 +1,4 @@
-//! What merchants are told of a payment: the bytes of its events.
+//! The events of a payment as bytes, as merchants receive them.
 
 use quipu_kernel::{Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method};

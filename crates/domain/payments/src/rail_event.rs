@@ -1,4 +1,4 @@
-//! What a rail tells by itself: the callback of a provider, the entry of a bank's statement.
+//! An event that a rail reports by itself: the callback of a provider, or the entry of a bank's statement.
 
 use quipu_kernel::{Amount, Currency, Fields, Problems, Timestamp, wire_names};
 use serde_json::Value;

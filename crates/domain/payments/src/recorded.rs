@@ -1,4 +1,4 @@
-//! What every decision of a person leaves behind.
+//! What every decision of staff records.
 
 use quipu_commit::IdempotencyRecord;
 use quipu_merchants::AuditRecord;

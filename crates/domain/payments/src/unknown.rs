@@ -1,9 +1,9 @@
-//! Creations of which nobody knows yet whether they happened.
+//! Creations whose outcome is not known yet.
 //!
-//! Whoever asks again, under the same idempotency key or for the same reference, goes on with the same payment: it keeps
-//! its identifier, so that it is told of one payment however often the answer is lost. The store prevents a second payment,
-//! because key, reference and identifier are unique there. This type only remembers the identifiers that were returned; it
-//! is empty after a restart.
+//! A repeat under the same idempotency key or for the same reference continues with the same payment: it keeps the identifier
+//! that was returned, so that the caller hears of one payment however often the answer is lost. The store prevents a second
+//! payment, because key, reference and identifier are unique there. This type only remembers the identifiers that were
+//! returned; it is empty after a restart.
 
 use std::{
     collections::{HashMap, VecDeque},

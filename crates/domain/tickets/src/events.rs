@@ -1,4 +1,4 @@
-//! What merchants are told of a ticket: the bytes of its events.
+//! The events of a ticket as bytes, as merchants receive them.
 
 use quipu_kernel::{Entropy, Environment, EventId, MerchantId, Timestamp};
 use quipu_webhooks::{Event, EventName};

@@ -1,4 +1,4 @@
-//! What is owed: one event to one endpoint, and what becomes of it.
+//! A delivery: one event to one endpoint, and its state.
 
 use std::sync::Arc;
 

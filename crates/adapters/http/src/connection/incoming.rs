@@ -1,9 +1,9 @@
 //! Parses the framing of incoming requests (heads and chunk sizes), so that an announced size above the limit is refused
 //! before its bytes arrive.
 //!
-//! The web server tells nobody the size of a chunk before the chunk is there, and says nothing to whoever sends a malformed
-//! one. So the socket parses along: it reports the announced size of each body, and does not pass malformed chunks to the
-//! web server. It passes on everything that it cannot parse; the web server checks that itself.
+//! The web server does not report the size of a chunk before its bytes have arrived, and does not answer a malformed chunk. So
+//! the socket parses along: it reports the announced size of each body, and does not pass malformed chunks to the web server.
+//! It passes on everything that it cannot parse; the web server checks that itself.
 
 use std::{
     cell::{Cell, RefCell},

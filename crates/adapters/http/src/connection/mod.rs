@@ -1,10 +1,10 @@
-//! Connections, below HTTP: nobody holds one for ever.
+//! Connections, below HTTP: no client holds one for ever.
 //!
 //! The web server times the first head of a connection and nothing else. So it reads and writes through a [`Guarded`]
-//! socket that knows, by the [`Conversation`] it shares with whoever answers, in which phase the connection is: before a
-//! head, within a head, or in an exchange. Each phase has its end. The [`Crowd`] of all connections makes room for a new
-//! one by ending the one that has been idle for longest, and the [`Gate`] keeps a flood of requests from holding up the answers.
-//! What arrives is followed ([`Incoming`](incoming::Incoming)), so that whoever reads a body knows what was announced of it.
+//! socket. The socket shares a [`Conversation`] with the handlers, which tells it the phase of the connection: before a
+//! head, within a head, or in an exchange. Each phase has a time limit. The [`Crowd`] of all connections makes room for a
+//! new one by closing the one that has been idle for longest, and the [`Gate`] keeps a flood of requests from delaying the
+//! answers. [`Incoming`](incoming::Incoming) parses what arrives, so that the reader of a body knows its announced size.
 
 mod conversation;
 mod crowd;

@@ -1,8 +1,7 @@
 //! Who watches which page, and how a change reaches them.
 //!
-//! One listener hears of every commit. It reads each payment that changed and is watched once, and hands it to the
-//! payment's room; everybody in the room shares what is written of it. A room keeps only the latest state, so that
-//! whoever reads slowly makes nothing grow.
+//! One listener hears of every commit. It reads each payment that changed and is watched once, and hands it to the payment's
+//! room, whose viewers share the result. A room keeps only the latest state, so that a slow reader does not use more memory.
 
 use std::{
     collections::HashMap,

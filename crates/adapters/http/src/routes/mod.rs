@@ -1,4 +1,4 @@
-//! The one table of routes, an area a file: the router is built from it, and whoever is to walk all routes reads it.
+//! The one table of routes, a file for each area. The router is built from it, and so are the documents and the tests.
 //!
 //! A row says where a route is, who may come in (its door), what a merchant's call needs, and which handler stands
 //! behind. By default a body is JSON and errors have the shapes of the API; a row says where it differs:

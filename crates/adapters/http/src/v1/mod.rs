@@ -1,4 +1,4 @@
-//! What merchants call. Version 2 differs in who is let in and how; its operations are these.
+//! The operations for merchants. Version 2 differs in authentication only; its operations are these.
 
 pub(crate) mod auth;
 pub(crate) mod balance;

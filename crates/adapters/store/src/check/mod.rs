@@ -1,10 +1,10 @@
-//! The verification of the whole database: everything that is kept as a total is computed again from what it sums up, and
-//! what stands in two places is compared.
+//! The verification of the whole database: every total is computed again from the rows that it sums up, and every fact that is
+//! stored in two places is compared.
 //!
-//! Each invariant is some statements over all tenants that find breaches only, so that what comes back stays short
-//! however many rows there are. All of them see the same state of the database. [`books`] are about money, [`crossed`] about
-//! what two tables say of the same thing, [`told`] about the bytes that merchants were sent,
-//! [`chained`] about what was sealed, [`schema`] about what is to keep all of it so.
+//! Each invariant is a set of statements over all tenants that find breaches only, so that the result stays short however many
+//! rows there are. All of them see the same state of the database. [`books`] checks money, [`crossed`] facts that two tables
+//! share, [`told`] the bytes that merchants were sent, [`chained`] the sealed rows, and [`schema`] the triggers and constraints
+//! that protect all of it.
 
 mod belongings;
 mod books;

@@ -1,4 +1,4 @@
-//! A lane: one queue, one connection, and whoever takes from the one and writes through the other.
+//! A lane: one queue, one connection, and the task that writes what waits in the queue.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -75,8 +75,8 @@ impl Lane {
         })
     }
 
-    /// Whether what comes now would wait for long: for as many turns as the queue fills, each as long as the last one. What goes
-    /// with the next turn is never too much.
+    /// Whether what comes now would wait for long: for as many turns as the queue fills, each as long as the last one. What
+    /// goes with the next turn is never too much.
     pub(crate) fn is_pressed(&self) -> bool {
         let turns = (self.queue.max_capacity() - self.queue.capacity()) / BATCH;
         let turn = Duration::from_micros(self.last_turn.load(Ordering::Relaxed));

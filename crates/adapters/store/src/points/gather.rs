@@ -1,6 +1,6 @@
-//! Reads of single rows by key, gathered: whoever reads next takes everything that waits and asks once for all.
+//! Reads of single rows by key, gathered: the next reader takes all that wait and asks once for all of them.
 //!
-//! Under load this is to reads what group commit is to writes, and alone a read waits for nobody.
+//! Under load this does for reads what group commit does for writes. A read that is alone waits for no other.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! What rails told.
+//! Events that rails reported.
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_commit::{Holder, Index};

@@ -1,4 +1,4 @@
-//! The log of what an endpoint was told.
+//! The log of an endpoint's deliveries.
 
 use std::collections::HashMap;
 

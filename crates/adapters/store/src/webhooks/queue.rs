@@ -1,4 +1,4 @@
-//! The queue of what is owed.
+//! The queue of pending deliveries.
 
 use std::{collections::HashMap, iter::once, time::Instant};
 

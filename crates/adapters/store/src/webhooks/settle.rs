@@ -1,4 +1,4 @@
-//! Deliveries that are settled without an attempt: what was owed to an endpoint that is disabled, or gone.
+//! Deliveries that end without an attempt, because their endpoint is disabled or gone.
 
 use diesel::{
     pg::Pg,
