@@ -142,14 +142,18 @@ impl SettlePayment {
         let rail = self.rail(&payment)?;
         match rail.ask(&payment).await {
             RailStatus::Completed(arrival) => {
-                self.heard(rail, claimed, &payment, vec![arrived(&payment, &arrival)], None).await
+                self.answered(rail, claimed, &payment, arrived(&payment, &arrival)).await
             }
             RailStatus::Failed(failure) => {
-                self.heard(rail, claimed, &payment, vec![failing(&payment, failure)], None).await
+                self.answered(rail, claimed, &payment, failing(&payment, failure)).await
             }
             RailStatus::Told(events, again) => {
                 let again = again.map(|at| Due { at, action: DueAction::Ask });
-                self.heard(rail, claimed, &payment, events, again).await
+                if self.heard(rail, claimed, &payment, events, again).await? {
+                    return Ok(());
+                }
+                let due = Due::earlier(again, expiry(&payment));
+                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await
             }
             RailStatus::AwaitWord => {
                 let expiry = expiry(&payment);
@@ -194,7 +198,22 @@ impl SettlePayment {
         }
     }
 
-    /// Applies what the rail told, and writes down what is due then.
+    /// Applies the rail's answer to a question. One that no move follows from, such as another amount, is parked; the rail is
+    /// asked on, because it may correct itself.
+    async fn answered(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: &Payment,
+        event: RailEvent,
+    ) -> Result<(), SettleError> {
+        if self.heard(rail, claimed, payment, vec![event], None).await? {
+            return Ok(());
+        }
+        self.ask_again(rail, claimed, payment).await
+    }
+
+    /// Applies what the rail told, and writes down what is due then. Answers whether the payment moved.
     async fn heard(
         &self,
         rail: &Arc<dyn Rail>,
@@ -202,7 +221,7 @@ impl SettlePayment {
         payment: &Payment,
         events: Vec<RailEvent>,
         again: Option<Due>,
-    ) -> Result<(), SettleError> {
+    ) -> Result<bool, SettleError> {
         let mut applied = false;
         for event in events {
             match self.hear.run_then(rail.name(), &event, payment, again).await {
@@ -215,12 +234,7 @@ impl SettlePayment {
                 Err(HearError::Store(error)) => return Err(error.into()),
             }
         }
-        if applied {
-            return Ok(());
-        }
-        // A person decides now, or has decided; the payment's time still runs.
-        let due = Due::earlier(again, expiry(payment));
-        self.commit_unless_stale(changes::postponed(payment, self.clock.now(), due)).await
+        Ok(applied)
     }
 
     /// Puts the next question off by the rail's schedule, though never beyond expiry.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use mockall::predicate::always;
-use quipu_kernel::{Currency, MAX_MINOR, PaymentId, Timestamp};
+use quipu_kernel::{Currency, MAX_MINOR, Page, PaymentId, Timestamp};
 use quipu_ledger::PostingError;
 use quipu_merchants::Method;
 use serde_json::json;
@@ -13,8 +13,9 @@ use super::world::{
     withdrawal,
 };
 use crate::{
-    Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, Payment, PaymentType,
-    RailStatus, Rails, SettleError, SettlePayment, Status, Submission, Trigger, changes::postponed,
+    Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, MoneyReads as _, Payment,
+    PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission, Trigger,
+    changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -150,6 +151,24 @@ fn a_withdrawal_in_flight_waits_for_word_without_end() {
     let waiting = attend(&world, &id);
     assert_eq!((waiting.status(), world.store.due(&id)), (Status::Processing, None));
     assert_eq!(attend(&world, &id), waiting, "nothing due, nothing done");
+}
+
+#[test]
+fn a_rail_that_names_another_amount_is_asked_on_and_may_correct_itself() {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().returning(|_| Submission::Accepted { provider_reference: None });
+    rail.expect_ask().times(2).returning(|_| arrived(49_999));
+    rail.expect_ask().times(1).returning(|_| arrived(50_000));
+    let (world, id) = withdrawal_on(rail);
+    attend(&world, &id);
+    for _ in 0..2 {
+        assert_eq!(attend(&world, &id).status(), Status::Processing);
+        assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
+        let parked = ready(world.store.receipts(&ReceiptFilter::default(), Page::default()));
+        assert_eq!(parked.expect("read").1, 1);
+    }
+    assert_eq!(attend(&world, &id).status(), Status::Completed);
+    assert_eq!(world.store.due(&id), None);
 }
 
 #[test]
