@@ -29,6 +29,7 @@ use crate::{
     read::{flights::PaymentLists, ticket_tally::Tallies},
     session,
     settings::StoreSettings,
+    webhooks::prune::Pruned,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) tallies: Arc<Tallies>,
     /// Up to when any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
+    pub(crate) pruned: Pruned,
 }
 
 /// The release from which on a reset of the write-ahead log cannot corrupt the database.
@@ -83,6 +85,7 @@ impl Store {
             cache: Cache::new(),
             tallies: Arc::new(Tallies::new()),
             sealed_until: AtomicI64::new(0),
+            pruned: Pruned::default(),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;

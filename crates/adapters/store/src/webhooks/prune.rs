@@ -1,7 +1,13 @@
 //! Pruning: what was finished long ago, and what is left of removed endpoints, goes in portions.
+//!
+//! Payments make endpoints by naming addresses, so there may be as many as payments. They are walked in the order of their
+//! identifiers, a stretch in each read; only what a read has found is looked at again where it is deleted.
 
-use diesel::{ExpressionMethods as _, QueryDsl as _};
+use std::sync::{Mutex, PoisonError};
+
+use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, dsl::exists};
 use quipu_kernel::{EventId, MerchantId, Tenant, Timestamp};
+use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{DeliveryStatus, EndpointId};
 
 use super::settle::{Whose, count, count_all};
@@ -10,21 +16,113 @@ use crate::{
     error::Fault,
     keys::Keys,
     schema::{counters, deliveries, webhook_endpoints as endpoints},
+    store::Store,
     stored::parsed,
     tables::deliveries::COUNTER,
 };
 
-/// Drops what was finished and happened before `before`, endpoint by endpoint, and what is left of removed endpoints.
-pub(super) async fn prune(conn: &mut Connection, before: Timestamp, limit: i64) -> Result<u64, Fault> {
+/// Endpoints looked at in one read.
+const STRETCH: i64 = 500;
+/// Reads in one call. The next call goes on where this one ends.
+const STRETCHES: usize = 20;
+
+/// The identifier up to which endpoints were looked at; empty at the beginning of a round.
+#[derive(Default)]
+pub(crate) struct Pruned(Mutex<String>);
+
+impl Pruned {
+    fn upto(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn move_to(&self, id: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    }
+}
+
+/// An endpoint: merchant, environment, identifier, and whether it was removed.
+type Found = (i64, String, String, bool);
+
+impl Store {
+    /// Drops at most `limit` deliveries that were finished and whose events happened before `before`, and what is left of
+    /// removed endpoints.
+    pub(super) async fn prune_deliveries(
+        &self,
+        before: Timestamp,
+        limit: i64,
+    ) -> Result<i64, StoreUnavailable> {
+        let mut dropped = 0;
+        for _ in 0..STRETCHES {
+            let (after, bound) = (self.inner.pruned.upto(), EventId::lower_bound(before));
+            let look = self
+                .inner
+                .engine
+                .read(move |conn: &mut Connection| Box::pin(async move { look(conn, &after, &bound).await }));
+            let (found, last) = look.await?;
+            if !found.is_empty() {
+                let left = limit - dropped;
+                let drop = self.inner.engine.write(move |conn: &mut Connection| {
+                    Box::pin(async move { drop_of(conn, &found, before, left).await })
+                });
+                dropped += drop.await?;
+                if dropped >= limit {
+                    break;
+                }
+            }
+            let is_last = last.is_none();
+            self.inner.pruned.move_to(last.unwrap_or_default());
+            if is_last {
+                break;
+            }
+        }
+        Ok(dropped)
+    }
+}
+
+/// Of the stretch of endpoints that begins behind `after`, those with something to drop, and the last of the stretch;
+/// `None` if no endpoint is left behind it.
+async fn look(
+    conn: &mut Connection,
+    after: &str,
+    bound: &str,
+) -> Result<(Vec<Found>, Option<String>), Fault> {
+    let stretch = endpoints::table
+        .filter(endpoints::id.gt(after))
+        .select(endpoints::id)
+        .order(endpoints::id)
+        .limit(STRETCH);
+    let stretch = load!(conn, String, stretch)?;
+    let Some(last) = stretch.last() else { return Ok((Vec::new(), None)) };
+    let old = deliveries::table
+        .filter(deliveries::merchant_id.eq(endpoints::merchant_id))
+        .filter(deliveries::environment.eq(endpoints::environment))
+        .filter(deliveries::endpoint_id.eq(endpoints::id))
+        .filter(deliveries::event_id.lt(bound))
+        .filter(deliveries::status.ne(0));
+    let found = endpoints::table
+        .filter(endpoints::id.gt(after))
+        .filter(endpoints::id.le(last))
+        .filter(endpoints::removed_at.is_not_null().or(exists(old)))
+        .select((
+            endpoints::merchant_id,
+            endpoints::environment,
+            endpoints::id,
+            endpoints::removed_at.is_not_null(),
+        ));
+    let found = load!(conn, Found, found)?;
+    let is_whole = i64::try_from(stretch.len()).is_ok_and(|count| count == STRETCH);
+    Ok((found, is_whole.then(|| last.clone())))
+}
+
+async fn drop_of(
+    conn: &mut Connection,
+    found: &[Found],
+    before: Timestamp,
+    limit: i64,
+) -> Result<i64, Fault> {
     let bound = EventId::lower_bound(before);
-    let all = endpoints::table.select((
-        endpoints::merchant_id,
-        endpoints::environment,
-        endpoints::id,
-        endpoints::removed_at.is_not_null(),
-    ));
     let mut dropped = 0_i64;
-    for (merchant, environment, id, removed) in load!(conn, (i64, String, String, bool), all)? {
+    for (merchant, environment, id, removed) in found {
         let left = limit - dropped;
         if left <= 0 {
             break;
@@ -33,44 +131,50 @@ pub(super) async fn prune(conn: &mut Connection, before: Timestamp, limit: i64) 
             () => {{
                 let query = deliveries::table
                     .filter(deliveries::merchant_id.eq(merchant))
-                    .filter(deliveries::environment.eq(&environment))
-                    .filter(deliveries::endpoint_id.eq(&id))
+                    .filter(deliveries::environment.eq(environment))
+                    .filter(deliveries::endpoint_id.eq(id))
                     .select((deliveries::event_id, deliveries::status))
                     .order(deliveries::event_id.asc())
                     .limit(left)
                     .into_boxed();
-                if removed {
+                if *removed {
                     query
                 } else {
                     query.filter(deliveries::event_id.lt(&bound)).filter(deliveries::status.ne(0))
                 }
             }};
         }
-        let found = load!(conn, (String, i32), old!())?;
-        if found.is_empty() {
-            if removed {
-                let row = endpoints::table.filter(endpoints::id.eq(&id));
-                execute!(conn, diesel::delete(row))?;
-                // An attempt that was under way when it was removed has counted itself since.
-                let counted = counters::table
-                    .filter(counters::merchant_id.eq(merchant))
-                    .filter(counters::environment.eq(&environment))
-                    .filter(counters::name.eq(COUNTER))
-                    .filter(counters::key1.eq(&id));
-                execute!(conn, diesel::delete(counted))?;
+        let rows = load!(conn, (String, i32), old!())?;
+        if rows.is_empty() {
+            if *removed {
+                forget(conn, *merchant, environment, id).await?;
             }
             continue;
         }
-        let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+        let tenant = Tenant::new(MerchantId(*merchant), parsed("an environment", environment)?);
         let keys = Keys::of(tenant, "deliveries").with("endpoint_id", [id.as_str()]);
-        let rows = deliveries::table.filter(keys.with("event_id", found.iter().map(|(key, _)| key.as_str())));
-        execute!(conn, diesel::delete(rows))?;
-        dropped += i64::try_from(found.len()).unwrap_or(i64::MAX);
+        let doomed =
+            deliveries::table.filter(keys.with("event_id", rows.iter().map(|(key, _)| key.as_str())));
+        execute!(conn, diesel::delete(doomed))?;
+        dropped += i64::try_from(rows.len()).unwrap_or(i64::MAX);
         if !removed {
-            uncount(conn, &Whose { tenant, endpoint: EndpointId::restore(id) }, &found).await?;
+            uncount(conn, &Whose { tenant, endpoint: EndpointId::restore(id.clone()) }, &rows).await?;
         }
     }
-    Ok(u64::try_from(dropped).unwrap_or(0))
+    Ok(dropped)
+}
+
+/// Drops a removed endpoint that has no deliveries left.
+async fn forget(conn: &mut Connection, merchant: i64, environment: &str, id: &str) -> Result<(), Fault> {
+    execute!(conn, diesel::delete(endpoints::table.filter(endpoints::id.eq(id))))?;
+    // An attempt that was under way when it was removed has counted itself since.
+    let counted = counters::table
+        .filter(counters::merchant_id.eq(merchant))
+        .filter(counters::environment.eq(environment))
+        .filter(counters::name.eq(COUNTER))
+        .filter(counters::key1.eq(id));
+    execute!(conn, diesel::delete(counted))?;
+    Ok(())
 }
 
 async fn uncount(conn: &mut Connection, whose: &Whose, dropped: &[(String, i32)]) -> Result<(), Fault> {

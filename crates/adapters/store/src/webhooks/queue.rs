@@ -19,7 +19,6 @@ use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPo
 use super::{
     claim::{give_back, take},
     endpoints::{lock, save},
-    prune::prune,
     row::EndpointRow,
     unlearnt::Taken,
 };
@@ -214,10 +213,8 @@ impl DeliveryQueue for Store {
     }
 
     async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
-        let pruned = self.inner.engine.write(move |conn: &mut Connection| {
-            Box::pin(async move { prune(conn, before, limit.into()).await })
-        });
-        Ok(pruned.await?)
+        let dropped = self.prune_deliveries(before, limit.into()).await?;
+        Ok(u64::try_from(dropped).unwrap_or(0))
     }
 
     async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {

@@ -33,10 +33,10 @@ on_every_store! {
     an_endpoint_that_fails_for_too_long_is_disabled,
 }
 
-const HEARD: EventName = EventName::TicketCreated;
+pub(crate) const HEARD: EventName = EventName::TicketCreated;
 
 /// A store with the merchant whose endpoints these are; in memory nobody asks for one.
-async fn opened(fixture: &Fixture) -> AnyDeliveries {
+pub(crate) async fn opened(fixture: &Fixture) -> AnyDeliveries {
     if matches!(fixture.engine, Engine::Memory) {
         return fixture.any_deliveries().await;
     }
@@ -72,7 +72,7 @@ async fn tell(store: &AnyDeliveries, name: EventName, at: i64) -> EventId {
     id
 }
 
-async fn claim(store: &AnyDeliveries, endpoint: &Endpoint, now: i64, most: u32) -> Vec<Owed> {
+pub(crate) async fn claim(store: &AnyDeliveries, endpoint: &Endpoint, now: i64, most: u32) -> Vec<Owed> {
     let wanted = Wanted { tenant: tenant(1), endpoint: endpoint.id.clone(), most };
     store.claim(after(now), vec![wanted]).await.expect("claimed")
 }
@@ -87,7 +87,12 @@ fn policy() -> RetryPolicy {
 }
 
 /// Records that every delivery was answered so; answers the endpoints that changed.
-async fn record(store: &AnyDeliveries, deliveries: &[Owed], status: u16, at: i64) -> Vec<Endpoint> {
+pub(crate) async fn record(
+    store: &AnyDeliveries,
+    deliveries: &[Owed],
+    status: u16,
+    at: i64,
+) -> Vec<Endpoint> {
     let after = |owed: &Owed| owed.after(&answered(status, at), &policy(), Spread::NONE);
     store.record(deliveries.iter().map(after).collect(), &policy()).await.expect("recorded")
 }
@@ -105,7 +110,7 @@ async fn logged(
 }
 
 /// How many are pending, delivered and failed, and how many there are in all.
-async fn counts(store: &AnyDeliveries, endpoint: &Endpoint) -> [usize; 4] {
+pub(crate) async fn counts(store: &AnyDeliveries, endpoint: &Endpoint) -> [usize; 4] {
     let [pending, delivered, failed] = DeliveryStatus::ALL;
     let mut counts = [0; 4];
     for (place, status) in [Some(pending), Some(delivered), Some(failed), None].into_iter().enumerate() {

@@ -20,6 +20,7 @@ mod once;
 mod outages;
 mod owed;
 mod proxy;
+mod pruning;
 mod sample;
 mod staff;
 mod together;
