@@ -92,9 +92,17 @@ impl Place {
         if self.text.len() + text.len() > LONGEST {
             return Err(StatementProblem::TooLong);
         }
+        if !text.chars().all(is_xml) {
+            return Err(StatementProblem::Malformed("a character that XML does not allow".to_owned()));
+        }
         self.text.push_str(text);
         Ok(())
     }
+}
+
+/// Whether XML allows a character (XML 1.0, section 2.2); the reader of XML does not look.
+fn is_xml(letter: char) -> bool {
+    matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// Walks through the whole file and tells of every element's beginning and end.

@@ -59,6 +59,15 @@ impl Breaker {
         }
     }
 
+    /// Notes that nobody waits for the end of a call any more. That says nothing of the provider, but a probe has no outcome
+    /// then, and the next one waits.
+    pub(super) fn abandon(&self, now: Timestamp) {
+        let mut circuit = self.lock();
+        if matches!(*circuit, Circuit::Open(_)) {
+            *circuit = Circuit::Open(now.plus(OPEN_FOR));
+        }
+    }
+
     /// Notes how a call ended: whether the provider answered so that it could be understood. Answers what the circuit does
     /// from now on, if that is something else.
     pub(super) fn note(&self, answered: bool, now: Timestamp) -> Option<Turned> {

@@ -105,8 +105,8 @@ impl ProviderClient {
         if !self.breaker.admit(self.clock.now()) {
             return Err(NoReply::NotSent);
         }
-        // The guard notes a failure even where this call is dropped half-way.
-        let mut outcome = Outcome { client: self, answered: false };
+        // The guard gives a probe's place back where this call is dropped half-way.
+        let mut outcome = Outcome { client: self, answered: None };
         let mut cause = "nothing came within its time".to_owned();
         let attempts = async {
             for pause in PAUSES.into_iter().map(Some).chain([None]) {
@@ -124,7 +124,7 @@ impl ProviderClient {
             None
         };
         let answer = tokio::time::timeout(WHOLE, attempts).await.ok().flatten();
-        outcome.answered = answer.is_some();
+        outcome.answered = Some(answer.is_some());
         if answer.is_none() {
             let (rail, method, path) = (&self.rail, &question.method, &question.path);
             tracing::warn!(rail, %method, path, cause, "a provider gave no answer that can be used");
@@ -162,13 +162,15 @@ impl ProviderClient {
 /// Tells the breaker how a call ended.
 struct Outcome<'a> {
     client: &'a ProviderClient,
-    answered: bool,
+    /// `None` until the call has ended.
+    answered: Option<bool>,
 }
 
 impl Drop for Outcome<'_> {
     fn drop(&mut self) {
-        let rail = &self.client.rail;
-        match self.client.breaker.note(self.answered, self.client.clock.now()) {
+        let (rail, now) = (&self.client.rail, self.client.clock.now());
+        let Some(answered) = self.answered else { return self.client.breaker.abandon(now) };
+        match self.client.breaker.note(answered, now) {
             Some(Turned::Open) => {
                 tracing::warn!(rail, "the circuit is open: the provider is left alone for a while");
             }

@@ -64,13 +64,15 @@ pub(super) const OPEN_IS_DUE: &str = "
                 WHERE line.subject = 'payment/' || payment.id AND line.action = 'payment.submit')))
     LIMIT 100";
 
-/// What is due is open.
+/// What is due is open, but for a withdrawal that the simulator is about to return.
 pub(super) const DUE_IS_OPEN: &str = "
     SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
         'is due, but ' || COALESCE('is ' || payment.status, 'there is no such payment') AS detail
     FROM work LEFT JOIN payments AS payment ON payment.merchant_id = work.merchant_id
         AND payment.environment = work.environment AND payment.id = work.subject
     WHERE work.queue = 'settlement' AND COALESCE(payment.status, '') NOT IN ('pending', 'processing')
+        AND NOT (payment.rail = 'simulator' AND payment.status = 'completed' AND work.action = 'ask'
+            AND payment.type IN ('withdrawal', 'withdrawal_pp'))
     LIMIT 100";
 
 /// What is due is something that can be done, and within a year unless the payment itself waits for longer.

@@ -5,7 +5,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, dsl::exists};
+use diesel::{
+    BoolExpressionMethods as _, ExpressionMethods as _, IntoSql as _, QueryDsl as _, dsl::exists,
+    sql_types::Bool,
+};
 use quipu_kernel::{EventId, MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{DeliveryStatus, EndpointId};
@@ -153,12 +156,23 @@ async fn drop_of(
         }
         let tenant = Tenant::new(MerchantId(*merchant), parsed("an environment", environment)?);
         let keys = Keys::of(tenant, "deliveries").with("endpoint_id", [id.as_str()]);
+        let keys = keys.with("event_id", rows.iter().map(|(key, _)| key.as_str()));
         let doomed =
-            deliveries::table.filter(keys.with("event_id", rows.iter().map(|(key, _)| key.as_str())));
-        execute!(conn, diesel::delete(doomed))?;
-        dropped += i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            deliveries::table.filter(keys).filter(deliveries::status.ne(0).or(removed.into_sql::<Bool>()));
+        // Another node may have dropped some of them since, and a merchant may have asked for another try of some.
+        let gone: Vec<i32> = match conn {
+            Connection::Sqlite(conn) => {
+                diesel::RunQueryDsl::execute(diesel::delete(doomed), conn)?;
+                rows.into_iter().map(|(_, status)| status).collect()
+            }
+            Connection::Postgres(conn) => {
+                let drop = diesel::delete(doomed).returning(deliveries::status);
+                diesel_async::RunQueryDsl::load(drop, &mut ***conn).await?
+            }
+        };
+        dropped += i64::try_from(gone.len()).unwrap_or(i64::MAX);
         if !removed {
-            uncount(conn, &Whose { tenant, endpoint: EndpointId::restore(id.clone()) }, &rows).await?;
+            uncount(conn, &Whose { tenant, endpoint: EndpointId::restore(id.clone()) }, &gone).await?;
         }
     }
     Ok(dropped)
@@ -177,8 +191,8 @@ async fn forget(conn: &mut Connection, merchant: i64, environment: &str, id: &st
     Ok(())
 }
 
-async fn uncount(conn: &mut Connection, whose: &Whose, dropped: &[(String, i32)]) -> Result<(), Fault> {
-    let delivered = dropped.iter().filter(|(_, status)| *status == 1).count();
+async fn uncount(conn: &mut Connection, whose: &Whose, dropped: &[i32]) -> Result<(), Fault> {
+    let delivered = dropped.iter().filter(|status| **status == 1).count();
     let by = |count: usize| -i64::try_from(count).unwrap_or(0);
     count_all(conn, whose, by(dropped.len())).await?;
     count(conn, whose, DeliveryStatus::Delivered, by(delivered)).await?;

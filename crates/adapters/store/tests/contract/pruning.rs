@@ -43,7 +43,9 @@ async fn what_is_old_goes_behind_however_many_endpoints(fixture: Fixture) {
     let numbers: Vec<_> = (0..MANY).collect();
     for some in numbers.chunks(AT_ONCE) {
         let mut changes = Changes::new(tenant(1), after(1_000));
-        some.iter().for_each(|number| changes.add(event(*number)));
+        for number in some {
+            changes.add(event(*number));
+        }
         store.commit(changes).await.expect("committed");
     }
     let mut all = endpoints(&store).await;
