@@ -6,7 +6,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use futures_util::{StreamExt, TryStreamExt, stream::BoxStream};
+use futures_util::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use object_store::{
     Attribute, ClientOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutPayload,
     RetryConfig,
@@ -24,6 +27,8 @@ use crate::local::BESIDE;
 /// How long one request to the bucket may take, and how long to reach it.
 const REQUEST: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(3);
+/// How much of an object one request fetches. Whoever takes it may be slow; the bucket is not to wait for them.
+const PIECE: u64 = 1024 * 1024;
 
 /// Which bucket, and with which credentials.
 #[derive(Debug, Clone)]
@@ -181,9 +186,20 @@ impl FileStore for S3Files {
     }
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
-        let found = self.store.get(&self.kept(object)).await.map_err(|error| refused(&error))?;
-        let size = found.meta.size;
-        let pieces = found.into_stream().map_ok(|piece| piece.to_vec()).boxed();
+        let (at, store) = (self.kept(object), self.store.clone());
+        let size = store.head(&at).await.map_err(|error| refused(&error))?.size;
+        let pieces = stream::try_unfold(0, move |from| {
+            let (at, store) = (at.clone(), store.clone());
+            async move {
+                let until = size.min(from + PIECE);
+                if from == until {
+                    return Ok(None);
+                }
+                let piece = store.get_range(&at, from..until).await?;
+                Ok(Some((piece.to_vec(), until)))
+            }
+        });
+        let pieces = pieces.boxed();
         Ok(Box::new(S3Outgoing { size, pieces }))
     }
 

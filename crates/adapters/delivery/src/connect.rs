@@ -28,18 +28,6 @@ pub trait Resolve: Send + Sync {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The resolver of the operating system.
-#[derive(Debug, Clone, Copy)]
-pub struct SystemResolver;
-
-#[async_trait]
-impl Resolve for SystemResolver {
-    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let found = tokio::net::lookup_host((name, 0)).await?;
-        Ok(found.map(|address| address.ip()).collect())
-    }
-}
-
 /// Why there is no connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ConnectProblem {

@@ -23,7 +23,8 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    connect::{Resolve, SystemResolver},
+    connect::Resolve,
+    resolver::SystemResolver,
     sender::{EXCHANGE_WITHIN, Parcel, Sender, SenderSettings},
 };
 
@@ -34,7 +35,11 @@ fn status(status: u16) -> Begun {
 }
 
 fn settings(allow_private: bool) -> SenderSettings {
-    SenderSettings { allow_private, roots: RootCertStore::empty(), resolver: Arc::new(SystemResolver) }
+    SenderSettings {
+        allow_private,
+        roots: RootCertStore::empty(),
+        resolver: Arc::new(SystemResolver::default()),
+    }
 }
 
 async fn send(sender: &Sender, url: &str) -> Sent {

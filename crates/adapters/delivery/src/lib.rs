@@ -11,11 +11,13 @@ mod hostile;
 mod in_hand;
 mod lane;
 mod recorder;
+mod resolver;
 mod sender;
 
-pub use connect::{Resolve, SystemResolver};
+pub use connect::Resolve;
 pub use courier::{HttpCourier, NoTls};
 pub use dispatcher::Dispatcher;
 pub use guard::is_public;
 pub use in_hand::Parts;
+pub use resolver::SystemResolver;
 pub use sender::SenderSettings;

@@ -25,7 +25,10 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::Notify;
 use url::Url;
 
-use crate::connect::{ConnectProblem, GuardedConnector, InTime, Resolve, SystemResolver};
+use crate::{
+    connect::{ConnectProblem, GuardedConnector, InTime, Resolve},
+    resolver::SystemResolver,
+};
 
 /// How long an exchange may take in all, the answer's body included.
 pub(crate) const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
@@ -38,6 +41,10 @@ const MOST_PRELIMINARIES: usize = 8;
 /// How long an idle connection is kept: a little less than the five seconds after which common servers close theirs, so
 /// that a delivery seldom meets a connection that is just being closed.
 const IDLE: Duration = Duration::from_secs(4);
+/// How often an HTTP/2 connection is asked whether it still lives, and for how long its answer is waited for. Without that a
+/// connection that many endpoints share would stay in use long after its peer has gone.
+const ALIVE_EVERY: Duration = Duration::from_secs(20);
+const ALIVE_WITHIN: Duration = Duration::from_secs(10);
 /// How many idle connections are kept for one receiver.
 const MOST_IDLE: usize = 64;
 
@@ -64,7 +71,7 @@ impl SenderSettings {
         if believed == 0 {
             tracing::warn!("no certificate authority is believed: deliveries over https will fail");
         }
-        Self { allow_private, roots, resolver: Arc::new(SystemResolver) }
+        Self { allow_private, roots, resolver: Arc::new(SystemResolver::default()) }
     }
 }
 
@@ -110,6 +117,8 @@ impl Sender {
             .http2_max_header_list_size(LARGEST_HEAD)
             .http2_initial_stream_window_size(LARGEST_HEAD)
             .http2_initial_connection_window_size(4 * LARGEST_HEAD)
+            .http2_keep_alive_interval(ALIVE_EVERY)
+            .http2_keep_alive_timeout(ALIVE_WITHIN)
             .build(InTime(connector));
         Ok(Self { client })
     }

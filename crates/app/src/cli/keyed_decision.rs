@@ -45,6 +45,20 @@ impl<'a> KeyedDecision<'a> {
         Ok(Self { foundation, tenant, key, asked: sha256_hex(asked.as_bytes()), doing })
     }
 
+    /// The answer that was given before under this key. The decision may no longer be allowed now that it was made.
+    pub(super) async fn repeated(&self) -> Result<Option<Value>> {
+        let reads = self.foundation.payments();
+        let kept = reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
+        match kept {
+            None => Ok(None),
+            Some(kept) if kept.body_hash == self.asked => {
+                let body = kept.answer.map(|answer| answer.body).unwrap_or_default();
+                Ok(Some(serde_json::from_str(&body)?))
+            }
+            Some(_) => bail!("the key {} was used for something else", self.key.as_str()),
+        }
+    }
+
     /// What is kept of the answer.
     pub(super) fn keeps(&self, data: &Value) -> IdempotencyRecord {
         IdempotencyRecord {
@@ -62,18 +76,10 @@ impl<'a> KeyedDecision<'a> {
         match decided {
             Ok(data) => session::print(&data),
             Err(DecideError::IdempotencyKeyUsed) => {
-                let reads = self.foundation.payments();
-                let kept =
-                    reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
-                match kept {
-                    Some(kept) if kept.body_hash == self.asked => {
-                        let body = kept.answer.map(|answer| answer.body).unwrap_or_default();
-                        session::print(&serde_json::from_str::<Value>(&body)?)
-                    }
-                    _ => bail!("the key {} was used for something else", self.key.as_str()),
-                }
+                let answer = self.repeated().await?;
+                session::print(&answer.context("the key is in use")?)
             }
-            Err(error @ DecideError::Store(StoreUnavailable::Failed(_))) => {
+            Err(error @ DecideError::Store(StoreUnavailable::Unknown(_))) => {
                 bail!("{error}\nThe outcome is unknown. Repeat the command with --key {}", self.key.as_str())
             }
             Err(error) => Err(error.into()),

@@ -173,6 +173,9 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     let payment = found(foundation, &id).await?;
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
     let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, &key, &words)?;
+    if let Some(answer) = keyed.repeated().await? {
+        return session::print(&answer);
+    }
     let (reason, rail_reference) = (reason.as_deref(), rail_reference.as_deref());
     let decided = {
         let record = |before: &_, after: &_| {
@@ -188,6 +191,9 @@ async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key
     let payment = found(foundation, id).await?;
     let words = format!("payment refund {id} {order:?}");
     let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, key, &words)?;
+    if let Some(answer) = keyed.repeated().await? {
+        return session::print(&answer);
+    }
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {
             (keyed.doing.refunded(before, after, refund), Some(keyed.keeps(&json!(refund))))

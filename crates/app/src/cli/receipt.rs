@@ -68,6 +68,9 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
     let receipt = foundation.store.receipt(id).await?.context("there is no such receipt")?;
     let words = format!("receipt resolve {id} {}", action.as_str());
     let keyed = KeyedDecision::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
+    if let Some(answer) = keyed.repeated().await? {
+        return session::print(&answer);
+    }
     let decided = {
         let record = |before: &_, after: &_| {
             (keyed.doing.resolved(before, after), Some(keyed.keeps(&operator_receipt(after))))

@@ -44,6 +44,11 @@ impl Attachments {
         let mebibytes = from.take("attachments.mebibytes_per_second", values::limit).unwrap_or(48);
         let id = from.take("attachments.s3.access_key_id", word);
         let secret = from.take("attachments.s3.secret_access_key", |text| word(text).map(Secret::new));
+        if id.is_some() != secret.is_some() {
+            let both =
+                "attachments.s3.access_key_id and attachments.s3.secret_access_key must be given together";
+            from.problem(both.to_owned());
+        }
         Self {
             at: from.take("attachments_url", place).unwrap_or_else(in_data_dir),
             upload_expires_in,

@@ -39,6 +39,12 @@ impl Timestamp {
         Self::read(text).map_or_else(|| Self::parse_date(text), |instant| Self::of(up(instant)?))
     }
 
+    /// The same as [`Self::parse`] for the end of a period, which is included: a plain date means its last instant.
+    pub fn parse_end(text: &str) -> Option<Self> {
+        let rest_of_day = std::time::Duration::from_millis(24 * 60 * 60 * 1000 - 1);
+        Self::parse_date(text).map(|date| date.plus(rest_of_day)).or_else(|| Self::parse(text))
+    }
+
     fn read(text: &str) -> Option<OffsetDateTime> {
         let text = text.to_ascii_uppercase();
         let instant = |text: &str| OffsetDateTime::parse(text, &Iso8601::PARSING).ok();
@@ -179,6 +185,14 @@ mod tests {
             assert_eq!(begins - midnight, millis, "{text}");
         }
         assert_eq!(Timestamp::parse_beginning("soon"), None);
+    }
+
+    #[test]
+    fn a_period_ends_with_the_last_millisecond_of_a_date() {
+        let end = |text| Timestamp::parse_end(text).map(|at| at.to_string());
+        assert_eq!(end("2026-01-31").as_deref(), Some("2026-01-31T23:59:59.999Z"));
+        assert_eq!(end("2026-01-31T00:00Z").as_deref(), Some("2026-01-31T00:00:00.000Z"));
+        assert_eq!(end("soon"), None);
     }
 
     #[test]

@@ -60,6 +60,12 @@ impl PaymentId {
         &self.0
     }
 
+    /// When it was given out.
+    pub fn made_at(&self) -> Timestamp {
+        let digits = self.0.get(4..17).and_then(|digits| digits.parse().ok());
+        Timestamp::from_millis(digits.unwrap_or_default())
+    }
+
     /// The least text an identifier made at `at` can have: the start of a range over time. Instants that 13 digits cannot
     /// tell (before 1970, after 2286) count as the nearest that they can, so that texts compare as instants do.
     pub fn lower_bound(at: Timestamp) -> String {
@@ -194,6 +200,7 @@ mod tests {
         assert_eq!(late.as_str(), "pay_1763683200001_222222222222");
         assert!(early < late);
         assert_eq!(early.as_str().parse(), Ok(early.clone()));
+        assert_eq!(id(1_763_683_200_000, 7).made_at().millis(), 1_763_683_200_000);
         let bound = |millis| PaymentId::lower_bound(Timestamp::from_millis(millis));
         assert!(bound(1_763_683_200_001).as_str() > early.as_str());
         for far in [10_000_000_000_000, 253_402_300_799_999, i64::MAX] {

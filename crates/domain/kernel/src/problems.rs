@@ -122,9 +122,16 @@ impl<'a> Fields<'a> {
         self.checked_text(name, max, has_control_characters, problems)
     }
 
-    /// An address in the web, of at most 2048 characters.
+    /// An address in the web, of at most 2048 characters as they travel: one beyond ASCII is percent-encoded (RFC 3986,
+    /// section 2.1), and counts three for each byte.
     pub fn web_url(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
         let url = self.text(name, MAX_URL, problems)?;
+        let beyond_ascii = url.bytes().filter(|byte| !byte.is_ascii()).count();
+        if url.len() + 2 * beyond_ascii > MAX_URL {
+            problems
+                .add(&self.path(name), format_args!("must be at most {MAX_URL} characters, percent-encoded"));
+            return None;
+        }
         if !is_web_url(url) {
             problems.add(&self.path(name), "must be an http or https URL");
             return None;

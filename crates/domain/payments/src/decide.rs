@@ -194,6 +194,8 @@ impl Decider {
     ) -> (Payment, Option<Due>, bool) {
         let Making { id, tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
+        // A repeat keeps the identifier of its first attempt, by whose time lists find the payment.
+        let created_at = id.made_at();
         let terms = Terms {
             id,
             tenant,
@@ -209,7 +211,7 @@ impl Decider {
                 name: draft.customer.name,
             },
             rail: route.rail.clone(),
-            created_at: now,
+            created_at,
             expires_at,
             description: draft.description,
             note: draft.note,

@@ -18,7 +18,7 @@ use super::breaker::{Breaker, Turned};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
-/// How long everything may take: waiting for room, connecting, sending, the answer's body, and all repeats.
+/// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
 /// Calls to one provider that may be open at once.
 const OPEN_CALLS: usize = 64;
@@ -95,13 +95,16 @@ impl ProviderClient {
     }
 
     /// Asks until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
-    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are.
+    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are. A place for
+    /// the call is waited for as long as `patience`.
     pub(super) async fn ask<T>(
         &self,
         question: &Question,
+        patience: Duration,
         understood: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, NoReply> {
-        let Ok(_place) = self.room.try_acquire() else { return Err(NoReply::NotSent) };
+        let place = tokio::time::timeout(patience, self.room.acquire()).await;
+        let Ok(Ok(_place)) = place else { return Err(NoReply::NotSent) };
         if !self.breaker.admit(self.clock.now()) {
             return Err(NoReply::NotSent);
         }

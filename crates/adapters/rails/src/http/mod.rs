@@ -22,6 +22,8 @@ use self::{
     wire::Order,
 };
 
+/// How long a worker's call waits for a place among the open calls. Payouts come in bursts; a payer does not wait.
+const FOR_A_PLACE: Duration = Duration::from_secs(10);
 /// What a route writes before the provider's name.
 const PREFIX: &str = "http:";
 
@@ -87,12 +89,12 @@ impl Rail for HttpRail {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
         let (amount, currency) = (payment.terms().amount, payment.terms().currency);
         let understood = |reply: &Reply| wire::instructed(reply, amount, currency);
-        self.client.ask(&question, understood).await.unwrap_or(Instructed::Unknown)
+        self.client.ask(&question, Duration::ZERO, understood).await.unwrap_or(Instructed::Unknown)
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {
         let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
-        match self.client.ask(&question, wire::submitted).await {
+        match self.client.ask(&question, FOR_A_PLACE, wire::submitted).await {
             Ok(submission) => submission,
             Err(NoReply::NotSent) => Submission::NotSent,
             Err(NoReply::Silence) => Submission::Unknown,
@@ -107,7 +109,7 @@ impl Rail for HttpRail {
             id: format!("status_{reference}_{}", self.clock.now().millis()),
             body: Vec::new(),
         };
-        match self.client.ask(&question, wire::standing).await {
+        match self.client.ask(&question, FOR_A_PLACE, wire::standing).await {
             Ok(status) => status,
             Err(NoReply::NotSent | NoReply::Silence) => RailStatus::Silent,
         }

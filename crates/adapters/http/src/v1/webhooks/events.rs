@@ -52,7 +52,7 @@ async fn selection(call: &Call) -> Result<RetrySelection, ApiError> {
     let events = events.map(|ids| ids.into_iter().map(|id| EventId::restore(id.to_owned())).collect());
     let created = Period {
         from: instant(&fields, "since", Timestamp::parse_beginning, &mut problems),
-        to: instant(&fields, "until", Timestamp::parse, &mut problems),
+        to: instant(&fields, "until", Timestamp::parse_end, &mut problems),
     };
     if problems.is_empty() { Ok(RetrySelection { events, created }) } else { Err(problems.into()) }
 }
