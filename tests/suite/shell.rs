@@ -156,6 +156,10 @@ async fn support_and_onboarding_work_from_the_shell(database: Database) {
     assert_eq!(printed(&gateway, &["payment", "refunds", &paid])["data"][0]["amount"], 40);
     let balances = printed(&gateway, &["merchant", "balances", &id, "--environment", "test"]);
     assert_eq!(balances["balances"][0]["available"], 960);
+    let rest = ["payment", "refund", &paid, "--amount", "60", "--key", "the rest"];
+    let refunded = printed(&gateway, &rest);
+    assert_eq!(printed(&gateway, &rest), refunded, "a key is answered with what it was answered first");
+    assert_eq!(printed(&gateway, &["payment", "refunds", &paid])["total"], 2);
 }
 
 async fn what_the_shell_refuses_it_explains(database: Database) {

@@ -308,6 +308,21 @@ mod tests {
     }
 
     #[test]
+    fn the_length_of_a_url_is_that_of_its_encoded_form() {
+        let read = |url: String| {
+            let mut problems = Problems::new();
+            let body = json!({ "url": url });
+            let read = Fields::of_body(&body).expect("an object").web_url("url", &mut problems).is_some();
+            (read, problems.messages().len())
+        };
+        let start = "https://shop.example/";
+        assert_eq!(read(start.to_owned() + &"a".repeat(MAX_URL - start.len())), (true, 0));
+        assert_eq!(read(start.to_owned() + &"a".repeat(MAX_URL - start.len() + 1)), (false, 1));
+        assert_eq!(read(start.to_owned() + &"д".repeat((MAX_URL - start.len()) / 6)), (true, 0));
+        assert_eq!(read(start.to_owned() + &"д".repeat((MAX_URL - start.len()) / 6 + 1)), (false, 1));
+    }
+
+    #[test]
     fn a_list_of_objects_is_read_item_by_item() {
         let body = json!({"files": [{"name": 7}, {}], "few": [1], "many": [{}, {}]});
         let fields = Fields::of_body(&body).expect("an object");

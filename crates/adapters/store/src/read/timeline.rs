@@ -2,6 +2,7 @@
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Amount, Tenant, Timestamp};
+use quipu_merchants::Direction;
 use quipu_payments::{AuditLine, CallbackLine, EntryLine, EventLine, Payment, Refund, StatusLine, Timeline};
 
 use super::{deliveries, receipts};
@@ -26,8 +27,8 @@ pub(crate) async fn of(conn: &mut Connection, payment: &Payment) -> Result<Timel
     let timeline = Timeline {
         statuses: StatusLine::told_by(&events),
         deliveries: deliveries::of_payment(conn, payment, &events).await?,
+        entries: moved(conn, payment, &events).await?,
         events,
-        entries: moved(conn, tenant, id).await?,
         callbacks: heard(conn, tenant, id).await?,
         receipts: receipts::of_payment(conn, tenant, id).await?,
         refunds: refunds(conn, tenant, id).await?,
@@ -64,21 +65,24 @@ async fn told(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<Eve
     Ok(rows.map(line).collect())
 }
 
-async fn moved(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<EntryLine>, Fault> {
-    let query = entries::table
-        .filter(entries::merchant_id.eq(tenant.merchant().0))
-        .filter(entries::environment.eq(tenant.environment().as_str()))
-        .filter(entries::payment_id.eq(id))
-        .order((entries::created_at.asc(), entries::transaction_id.asc(), entries::line.asc()))
-        .select((
-            entries::transaction_id,
-            entries::reason,
-            entries::account,
-            entries::amount,
-            entries::currency,
-            entries::created_at,
-        ));
-    let rows = load!(conn, EntryColumns, query)?.into_iter();
+/// The entries of a payment. There is no index for them: money moves with an event, and an entry's key begins with its time,
+/// so the entries of an event are in a millisecond's stretch of the merchant's.
+async fn moved(
+    conn: &mut Connection,
+    payment: &Payment,
+    events: &[EventLine],
+) -> Result<Vec<EntryLine>, Fault> {
+    let mut times: Vec<_> = events.iter().map(|event| event.created_at).collect();
+    times.dedup();
+    let mut rows = Vec::new();
+    for at in times {
+        rows.append(&mut within(conn, payment, Some(at)).await?);
+    }
+    // Where the node's clock was set back, keys are later than their time.
+    if rows.len() < least_entries(payment, events) {
+        rows = within(conn, payment, None).await?;
+    }
+    let rows = rows.into_iter();
     let line = |(transaction_id, reason, account, amount, currency, at): EntryColumns| EntryLine {
         transaction_id,
         reason,
@@ -88,6 +92,46 @@ async fn moved(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<En
         created_at: Timestamp::from_millis(at),
     };
     Ok(rows.map(line).collect())
+}
+
+/// How many entries there are at least: two for each event with which money moves. A deposit begins and fails without.
+fn least_entries(payment: &Payment, events: &[EventLine]) -> usize {
+    let is_deposit = payment.terms().kind.direction() == Direction::Deposit;
+    let moves = |event: &&EventLine| {
+        let status = event.status.as_deref().unwrap_or_default();
+        let still = is_deposit && ["failed", "expired", "cancelled"].contains(&status);
+        let begins = event.previous_status.is_none();
+        event.kind.starts_with("payment.") && status != "processing" && !still && !(is_deposit && begins)
+    };
+    2 * events.iter().filter(moves).count()
+}
+
+/// The entries of a payment with keys of this millisecond, or all of them.
+async fn within(
+    conn: &mut Connection,
+    payment: &Payment,
+    at: Option<Timestamp>,
+) -> Result<Vec<EntryColumns>, Fault> {
+    let tenant = payment.terms().tenant;
+    let key = |millis: i64| format!("{:08x}-{:04x}", millis >> 16, millis & 0xffff);
+    let (from, until) =
+        at.map_or_else(|| (String::new(), "g".to_owned()), |at| (key(at.millis()), key(at.millis() + 1)));
+    let query = entries::table
+        .filter(entries::merchant_id.eq(tenant.merchant().0))
+        .filter(entries::environment.eq(tenant.environment().as_str()))
+        .filter(entries::transaction_id.ge(from))
+        .filter(entries::transaction_id.lt(until))
+        .filter(entries::payment_id.eq(payment.id().as_str()))
+        .order((entries::created_at.asc(), entries::transaction_id.asc(), entries::line.asc()))
+        .select((
+            entries::transaction_id,
+            entries::reason,
+            entries::account,
+            entries::amount,
+            entries::currency,
+            entries::created_at,
+        ));
+    Ok(load!(conn, EntryColumns, query)?)
 }
 
 async fn heard(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<CallbackLine>, Fault> {
