@@ -24,6 +24,7 @@ mod migrate;
 mod payment_row;
 mod points;
 mod pool;
+mod pruned;
 mod query;
 mod read;
 mod schema;

@@ -26,10 +26,10 @@ use crate::{
     hub::Hub,
     migrate,
     points::{balances, gather::Points, payments},
+    pruned::Pruned,
     read::{flights::PaymentLists, ticket_tally::Tallies},
     session,
     settings::StoreSettings,
-    webhooks::prune::Pruned,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.

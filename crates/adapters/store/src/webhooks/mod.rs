@@ -3,7 +3,7 @@
 mod claim;
 mod endpoints;
 mod log;
-pub(crate) mod prune;
+mod prune;
 mod queue;
 pub(crate) mod row;
 mod settle;

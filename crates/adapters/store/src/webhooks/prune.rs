@@ -3,8 +3,6 @@
 //! Payments make endpoints by naming addresses, so there may be as many as payments. They are walked in the order of their
 //! identifiers, a stretch in each read; only what a read has found is looked at again where it is deleted.
 
-use std::sync::{Mutex, PoisonError};
-
 use diesel::{
     BoolExpressionMethods as _, ExpressionMethods as _, IntoSql as _, QueryDsl as _, dsl::exists,
     sql_types::Bool,
@@ -28,20 +26,6 @@ use crate::{
 const STRETCH: i64 = 500;
 /// Reads in one call. The next call goes on where this one ends.
 const STRETCHES: usize = 20;
-
-/// The identifier up to which endpoints were looked at; empty at the beginning of a round.
-#[derive(Default)]
-pub(crate) struct Pruned(Mutex<String>);
-
-impl Pruned {
-    fn upto(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn move_to(&self, id: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = id;
-    }
-}
 
 /// An endpoint: merchant, environment, identifier, and whether it was removed.
 type Found = (i64, String, String, bool);
