@@ -23,6 +23,8 @@ const SEARCH: &[&str] = &[
     "Limit",
     "Offset",
     "MerchantFilter",
+    "EnvironmentFilter",
+    "RailFilter",
     "PaymentStatusFilter",
     "TypeFilter",
     "MethodFilter",
@@ -128,7 +130,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::list, call, staff)))
         .doc(op("listRefunds", "The refunds of a payment, oldest first").asks(&["Limit", "Offset"]).shows(List("Refund")).refuses(NO_PAYMENT)),
     row("GET", "/operator/v1/receipts", Door::Staff(Role::Finance, run!(operator::receipts::list, call, staff)))
-        .doc(op("listReceipts", "What no payment could follow, newest first").asks(&["Limit", "Offset", "MerchantFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
+        .doc(op("listReceipts", "What no payment could follow, newest first").asks(&["Limit", "Offset", "MerchantFilter", "ReceiptStatusFilter", "ReceiptPaymentFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
     row("POST", "/operator/v1/receipts/{receipt_id}/resolve", Door::Staff(Role::Finance, run!(operator::receipts::resolve, call, staff)))
         .doc(op("resolveReceipt", "Decide about a parked receipt").takes("ReceiptResolve").asks(&["IdempotencyKey"]).shows(Data("Receipt"))
             .refuses(&[ErrorCode::ReceiptNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
