@@ -45,14 +45,14 @@ pub(crate) async fn opened(fixture: &Fixture) -> AnyDeliveries {
     Arc::new(store)
 }
 
-fn endpoint(number: u8) -> Endpoint {
+pub(crate) fn endpoint(number: u8) -> Endpoint {
     let id = EndpointId::restore(format!("019aa3b5-ec00-7000-8000-0000000000{number:02x}"));
     let url = TargetUrl::restore(format!("https://shop.example/{number}"));
     let named = Endpoint::named(id, tenant(1), url, vec![HEARD], after(number.into()));
     Endpoint { source: Source::Admin, sealed_secret: Some("sealed".to_owned()), ..named }
 }
 
-async fn add(store: &AnyDeliveries, endpoint: &Endpoint) {
+pub(crate) async fn add(store: &AnyDeliveries, endpoint: &Endpoint) {
     store.add(endpoint.clone(), None).await.expect("added");
 }
 
@@ -63,7 +63,7 @@ fn event(name: EventName, at: i64) -> Event {
     Event { id, name, at: after(at), payment_id: None, status: None, payload, named: None }
 }
 
-async fn tell(store: &AnyDeliveries, name: EventName, at: i64) -> EventId {
+pub(crate) async fn tell(store: &AnyDeliveries, name: EventName, at: i64) -> EventId {
     let mut changes = Changes::new(tenant(1), after(at));
     let event = event(name, at);
     let id = event.id.clone();

@@ -3,15 +3,19 @@
 use futures_util::future::join_all;
 use quipu_commit::Changes;
 use quipu_kernel::{EventId, Page};
-use quipu_webhooks::{Endpoint, Event, NamedTarget, Source, TargetUrl};
+use quipu_merchants::Period;
+use quipu_webhooks::{Endpoint, Event, LogFilter, NamedTarget, Source, TargetUrl};
 
 use crate::{
-    deliveries::{HEARD, claim, counts, opened, record},
+    deliveries::{HEARD, add, claim, counts, endpoint, opened, record, tell},
     fixture::{AnyDeliveries, Fixture, on_every_store},
     sample::{after, tenant},
 };
 
-on_every_store! { what_is_old_goes_behind_however_many_endpoints }
+on_every_store! {
+    what_is_old_goes_behind_however_many_endpoints,
+    nodes_that_prune_at_once_count_each_delivery_off_once,
+}
 
 /// More endpoints than the store looks at at once.
 const MANY: usize = 1_050;
@@ -62,4 +66,28 @@ async fn what_is_old_goes_behind_however_many_endpoints(fixture: Fixture) {
     while store.prune(after(1_500), 400).await.expect("pruned") > 0 {}
     assert_eq!(counts(&store, &last).await, [0; 4]);
     assert_eq!(store.backlog().await.expect("asked").0, 0);
+}
+
+async fn nodes_that_prune_at_once_count_each_delivery_off_once(fixture: Fixture) {
+    let (store, other) = (opened(&fixture).await, fixture.any_deliveries().await);
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    for at in 1..=120 {
+        tell(&store, HEARD, at * 10).await;
+    }
+    let claimed = claim(&store, &hears, 2_000, 120).await;
+    record(&store, &claimed, 200, 2_000).await;
+    assert_eq!(counts_of_page(&store, &hears).await, 120);
+    let until_none =
+        |store: AnyDeliveries| async move { while store.prune(after(900), 10).await.expect("pruned") > 0 {} };
+    join_all([&store, &other, &store, &other].map(|node| until_none(node.clone()))).await;
+    while store.prune(after(900), 10).await.expect("pruned") > 0 {}
+    assert_eq!(counts(&store, &hears).await, [0, 31, 0, 31]);
+}
+
+/// How many deliveries an endpoint has, however many pages that are.
+async fn counts_of_page(store: &AnyDeliveries, endpoint: &Endpoint) -> u64 {
+    let filter = LogFilter { status: None, created: Period::default() };
+    let page = Page::new(1, 0).expect("a page");
+    store.logged(tenant(1), &endpoint.id, filter, page).await.expect("read").1
 }
