@@ -26,7 +26,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
 
 fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {
     let mut problems = Problems::new();
-    let reason = Fields::of_body(body)?.text("reason", MAX_REASON, &mut problems);
+    let reason = Fields::of_body(body)?.long_text("reason", MAX_REASON, &mut problems);
     // A reason that says nothing is none.
     let reason = reason.filter(|text| !text.trim().is_empty()).map(str::to_owned);
     if problems.is_empty() { Ok(reason) } else { Err(problems.into()) }
