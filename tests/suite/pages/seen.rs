@@ -166,6 +166,9 @@ async fn pages_are_limited_by_address(database: Database) {
         statuses.push(visitor.get(&path).await.status);
     }
     assert_eq!(statuses, [200, 200, 200, 200, 200, 429]);
+    let page = visitor.get(&format!("{path}?lang=es")).await;
+    assert!(page.status == 429 && page.text.contains("Demasiadas solicitudes"), "{}", page.text);
+    assert!(page.header("retry-after").is_some());
     let refused = visitor.get(&format!("{path}/details")).await;
     refused.refused(429, "RATE_LIMITED");
     assert!(refused.header("retry-after").is_some());

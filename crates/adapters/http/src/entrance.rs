@@ -14,8 +14,10 @@ use crate::{
     content::Content,
     door::{Door, Judge, Needs},
     error::ApiError,
+    pages::show::instead,
     query::Query,
     row::RouteRow,
+    shape::Family,
     state::AppState,
 };
 
@@ -51,8 +53,13 @@ impl Entrance {
         match self.row.door {
             Door::Public(run) => run(self.call_of_stranger()?).await,
             Door::Visitor(run) => {
-                self.visit().await?;
-                run(self.call_of_stranger()?).await
+                let visit = self.visit().await;
+                let call = self.call_of_stranger()?;
+                match visit {
+                    Ok(()) => run(call).await,
+                    Err(error) if self.row.family() == Family::Page => instead(&call, error),
+                    Err(error) => Err(error),
+                }
             }
             Door::Callback(judge, run) => {
                 let call = self.call_of_stranger()?;

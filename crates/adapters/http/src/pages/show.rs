@@ -12,6 +12,7 @@ use crate::{
     code::ErrorCode,
     error::ApiError,
     reply,
+    shape::Family,
 };
 
 /// `GET /payment-pages/{token}`
@@ -26,13 +27,20 @@ pub(crate) async fn handle(call: Call) -> Outcome {
 }
 
 /// A refusal in the reader's own language; what is our own fault stays an error.
-pub(super) fn instead(call: &Call, error: ApiError) -> Outcome {
-    let notice = match error.code() {
+pub(crate) fn instead(call: &Call, error: ApiError) -> Outcome {
+    let code = error.code();
+    let notice = match code {
         ErrorCode::PageNotFound => Notice::NoPage,
+        ErrorCode::RateLimited => Notice::TooMany,
         ErrorCode::Overloaded => Notice::Unavailable,
         _ => return Err(error),
     };
-    Ok(notice_page(call, error.code(), notice))
+    let mut page = notice_page(call, code, notice);
+    let plain = error.into_response(Family::Page, call.now);
+    if let Some(after) = plain.headers().get(header::RETRY_AFTER) {
+        page.headers_mut().insert(header::RETRY_AFTER, after.clone());
+    }
+    Ok(page)
 }
 
 pub(super) fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpResponse {
