@@ -24,6 +24,8 @@ use crate::{
 
 /// Endpoints looked at in one read.
 const STRETCH: i64 = 500;
+/// Endpoints in one write, few enough that nobody notices the wait behind it.
+const IN_A_WRITE: usize = 20;
 /// Reads in one call. The next call goes on where this one ends.
 const STRETCHES: usize = 20;
 
@@ -46,14 +48,14 @@ impl Store {
                 .engine
                 .read(move |conn: &mut Connection| Box::pin(async move { look(conn, &after, &bound).await }));
             let (found, last) = look.await?;
-            if !found.is_empty() {
-                let left = limit - dropped;
+            for some in found.chunks(IN_A_WRITE) {
+                let (some, left) = (some.to_vec(), limit - dropped);
                 let drop = self.inner.engine.write(move |conn: &mut Connection| {
-                    Box::pin(async move { drop_of(conn, &found, before, left).await })
+                    Box::pin(async move { drop_of(conn, &some, before, left).await })
                 });
                 dropped += drop.await?;
                 if dropped >= limit {
-                    break;
+                    return Ok(dropped);
                 }
             }
             let is_last = last.is_none();
