@@ -10,7 +10,6 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use quipu_kernel::{Environment, EventId, Timestamp};
 use quipu_signing::{SystemEntropy, WebhookSecret};
 use quipu_webhooks::{Answer, Begun, SendProblem, TargetUrl};
@@ -23,18 +22,18 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    connect::Resolve,
     resolver::SystemResolver,
     sender::{EXCHANGE_WITHIN, Parcel, Sender, SenderSettings},
+    unreachable::Changing,
 };
 
-type Sent = Result<Answer, (SendProblem, Option<Begun>)>;
+pub(crate) type Sent = Result<Answer, (SendProblem, Option<Begun>)>;
 
 fn status(status: u16) -> Begun {
     Begun { status, retry_after: None }
 }
 
-fn settings(allow_private: bool) -> SenderSettings {
+pub(crate) fn settings(allow_private: bool) -> SenderSettings {
     SenderSettings {
         allow_private,
         roots: RootCertStore::empty(),
@@ -42,7 +41,7 @@ fn settings(allow_private: bool) -> SenderSettings {
     }
 }
 
-async fn send(sender: &Sender, url: &str) -> Sent {
+pub(crate) async fn send(sender: &Sender, url: &str) -> Sent {
     let secrets = [WebhookSecret::generate(&SystemEntropy)];
     let parcel = Parcel {
         target: &TargetUrl::restore(url.to_owned()),
@@ -56,7 +55,7 @@ async fn send(sender: &Sender, url: &str) -> Sent {
 }
 
 /// Listens, gives each connection whose request has arrived to `behave`, and answers the port.
-async fn receiver<F, Fut>(behave: F) -> u16
+pub(crate) async fn receiver<F, Fut>(behave: F) -> u16
 where
     F: Fn(TcpStream) -> Fut + Send + 'static,
     Fut: Future<Output = io::Result<()>> + Send + 'static,
@@ -75,7 +74,7 @@ where
 }
 
 /// Reads a request up to the end of its small body.
-async fn read_request(from: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
+pub(crate) async fn read_request(from: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
     let mut request = String::new();
     while !request.ends_with("{\"id\":1}") {
         let mut piece = [0; 4096];
@@ -199,82 +198,6 @@ async fn a_receiver_that_drips_is_given_up_in_time() {
     }
 }
 
-/// Answers the next of its lists each time it is asked.
-struct Changing {
-    answers: Vec<Vec<IpAddr>>,
-    asked: AtomicUsize,
-}
-
-#[async_trait]
-impl Resolve for Changing {
-    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
-        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
-        Ok(self.answers[turn.min(self.answers.len() - 1)].clone())
-    }
-}
-
-#[tokio::test]
-async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
-    let reached = Arc::new(AtomicUsize::new(0));
-    let counting = Arc::clone(&reached);
-    let port = receiver(move |mut connection: TcpStream| {
-        counting.fetch_add(1, Ordering::Relaxed);
-        async move { connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await }
-    });
-    let port = port.await;
-    let private = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    // A block for documentation is refused as well; a public address that nobody answers from is not to be had here, so
-    // the first answer is mixed.
-    let public: IpAddr = "93.184.215.14".parse().expect("an address");
-    let resolver =
-        Changing { answers: vec![vec![public, private], vec![private]], asked: AtomicUsize::new(0) };
-    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(false) });
-    let sender = sender.expect("a sender");
-    let not_allowed = Err((SendProblem::AddressNotAllowed, None));
-    for _ in 0..3 {
-        assert_eq!(send(&sender, &format!("http://rebound.test:{port}/")).await, not_allowed);
-    }
-    for host in
-        ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "localhost", "[64:ff9b::7f00:1]"]
-    {
-        let sent = send(&sender, &format!("http://{host}:{port}/")).await;
-        assert_eq!(sent, not_allowed, "{host}");
-    }
-    assert_eq!(reached.load(Ordering::Relaxed), 0);
-}
-
-#[tokio::test]
-async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
-    let resolver = Changing { answers: vec![vec![]], asked: AtomicUsize::new(0) };
-    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
-    let sent = send(&sender.expect("a sender"), "http://nobody.test/").await;
-    assert_eq!(sent, Err((SendProblem::NotResolved, None)));
-    let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-    let url = format!("http://{}/", closed.local_addr().expect("bound"));
-    drop(closed);
-    let sender = Sender::new(settings(true)).expect("a sender");
-    assert_eq!(send(&sender, &url).await, Err((SendProblem::NotConnected, None)));
-}
-
-/// A resolver that hangs.
-struct Silent;
-
-#[async_trait]
-impl Resolve for Silent {
-    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
-        std::future::pending().await
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn connecting_has_a_limit_of_its_own() {
-    let sender = Sender::new(SenderSettings { resolver: Arc::new(Silent), ..settings(false) });
-    let begun = Instant::now();
-    let sent = send(&sender.expect("a sender"), "http://slow.test/").await;
-    assert_eq!(sent, Err((SendProblem::TimedOut, None)));
-    assert_eq!(begun.elapsed().as_secs(), crate::connect::CONNECT_WITHIN.as_secs());
-}
-
 /// A TLS receiver under a certificate for `name`; answers its port and what believes its certificate.
 async fn tls_receiver(name: &str) -> (u16, RootCertStore) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
@@ -302,7 +225,7 @@ async fn tls_receiver(name: &str) -> (u16, RootCertStore) {
     (port, roots)
 }
 
-async fn answer_ok(to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+pub(crate) async fn answer_ok(to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
     to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await
 }
 

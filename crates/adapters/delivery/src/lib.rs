@@ -13,6 +13,8 @@ mod lane;
 mod recorder;
 mod resolver;
 mod sender;
+#[cfg(test)]
+mod unreachable;
 
 pub use connect::Resolve;
 pub use courier::{HttpCourier, NoTls};

@@ -1,0 +1,130 @@
+//! Receivers that cannot be reached, or must not be.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use quipu_webhooks::SendProblem;
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::{TcpListener, TcpSocket, TcpStream},
+    time::{Instant, timeout},
+};
+
+use crate::{
+    connect::Resolve,
+    hostile::{answer_ok, read_request, receiver, send, settings},
+    sender::{Sender, SenderSettings},
+};
+
+/// Answers the next of its lists each time it is asked.
+pub(crate) struct Changing {
+    pub(crate) answers: Vec<Vec<IpAddr>>,
+    pub(crate) asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Resolve for Changing {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(self.answers[turn.min(self.answers.len() - 1)].clone())
+    }
+}
+
+#[tokio::test]
+async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
+    let reached = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&reached);
+    let port = receiver(move |mut connection: TcpStream| {
+        counting.fetch_add(1, Ordering::Relaxed);
+        async move { connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await }
+    });
+    let port = port.await;
+    let private = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    // A block for documentation is refused as well; a public address that nobody answers from is not to be had here, so
+    // the first answer is mixed.
+    let public: IpAddr = "93.184.215.14".parse().expect("an address");
+    let resolver =
+        Changing { answers: vec![vec![public, private], vec![private]], asked: AtomicUsize::new(0) };
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(false) });
+    let sender = sender.expect("a sender");
+    let not_allowed = Err((SendProblem::AddressNotAllowed, None));
+    for _ in 0..3 {
+        assert_eq!(send(&sender, &format!("http://rebound.test:{port}/")).await, not_allowed);
+    }
+    for host in
+        ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "localhost", "[64:ff9b::7f00:1]"]
+    {
+        let sent = send(&sender, &format!("http://{host}:{port}/")).await;
+        assert_eq!(sent, not_allowed, "{host}");
+    }
+    assert_eq!(reached.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
+    let resolver = Changing { answers: vec![vec![]], asked: AtomicUsize::new(0) };
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
+    let sent = send(&sender.expect("a sender"), "http://nobody.test/").await;
+    assert_eq!(sent, Err((SendProblem::NotResolved, None)));
+    let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let url = format!("http://{}/", closed.local_addr().expect("bound"));
+    drop(closed);
+    let sender = Sender::new(settings(true)).expect("a sender");
+    assert_eq!(send(&sender, &url).await, Err((SendProblem::NotConnected, None)));
+}
+
+#[tokio::test]
+async fn an_address_that_swallows_connections_leaves_time_for_the_next() {
+    // Addresses of this machine on which no other test listens.
+    let (swallowing, answering) = (Ipv4Addr::new(127, 7, 7, 1), Ipv4Addr::new(127, 7, 7, 2));
+    let answers = TcpListener::bind((answering, 0)).await.expect("a port");
+    let port = answers.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = answers.accept().await {
+            let _ = read_request(&mut connection).await;
+            let _ = answer_ok(&mut connection).await;
+        }
+    });
+    let full = TcpSocket::new_v4().expect("a socket");
+    full.bind((swallowing, port).into()).expect("a port");
+    let full = full.listen(1).expect("a listener");
+    let mut waiting = Vec::new();
+    while let Ok(connection) =
+        timeout(Duration::from_millis(200), TcpStream::connect((swallowing, port))).await
+    {
+        waiting.push(connection);
+    }
+    let addresses = vec![swallowing.into(), answering.into()];
+    let resolver = Changing { answers: vec![addresses], asked: AtomicUsize::new(0) };
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(resolver), ..settings(true) });
+    let sent = send(&sender.expect("a sender"), &format!("http://half-dead.test:{port}/")).await;
+    assert_eq!(sent.map(|answer| answer.status), Ok(200));
+    drop((full, waiting));
+}
+
+/// A resolver that hangs.
+struct Silent;
+
+#[async_trait]
+impl Resolve for Silent {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn connecting_has_a_limit_of_its_own() {
+    let sender = Sender::new(SenderSettings { resolver: Arc::new(Silent), ..settings(false) });
+    let begun = Instant::now();
+    let sent = send(&sender.expect("a sender"), "http://slow.test/").await;
+    assert_eq!(sent, Err((SendProblem::TimedOut, None)));
+    assert_eq!(begun.elapsed().as_secs(), crate::connect::CONNECT_WITHIN.as_secs());
+}
