@@ -1,7 +1,7 @@
 //! Whose word is taken for where a call comes from.
 
 use std::{
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     str::FromStr,
 };
 
@@ -68,13 +68,20 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
     let named: Vec<_> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
     let mut nearest = peer;
     for text in named.into_iter().rev() {
-        let Ok(address) = text.parse::<IpAddr>() else { break };
+        let Some(address) = named_address(text) else { break };
         nearest = address.to_canonical();
         if !is_trusted(nearest, trusted) {
             break;
         }
     }
     Some(nearest)
+}
+
+/// An entry of `X-Forwarded-For`. Some proxies name the port too, and put brackets around an IPv6 address.
+fn named_address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse::<SocketAddr>().map(|named| named.ip());
+    bare.parse().or_else(|_| with_port()).ok()
 }
 
 /// The address as it is counted: an IPv4 address, or the /64 that one IPv6 subscriber usually has to itself.
@@ -109,6 +116,10 @@ mod tests {
             ("10.1.2.3", "nonsense", "10.1.2.3"),
             ("10.1.2.3", "", "10.1.2.3"),
             ("fd00::1", "::ffff:198.51.100.7", "198.51.100.7"),
+            ("10.1.2.3", "198.51.100.7:5678", "198.51.100.7"),
+            ("10.1.2.3", "2001:db8::7", "2001:db8::7"),
+            ("10.1.2.3", "[2001:db8::7]", "2001:db8::7"),
+            ("10.1.2.3", "203.0.113.9, [2001:db8::7]:443, 10.9.9.9:80", "2001:db8::7"),
         ] {
             let peer = format!("[{peer}]:7").replace("[10", "10").replace("[192", "192");
             let peer = if peer.starts_with('[') { peer } else { peer.replace(']', "") };
