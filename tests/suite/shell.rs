@@ -203,6 +203,10 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
         (&["key", "create", &id, "--environment", "test", "--create-per-minute", "0"], "above zero"),
         (&["credential", "revoke", &id, "nothing"], "no such credential"),
         (&["operator", "create", "--name", "Ana", "--role", "boss"], "admin, finance, support, viewer"),
+        (
+            &["operator", "create", "--name", "Ana", "--role", "admin", "--expires-in", "0s"],
+            "longer than nothing",
+        ),
         (&["check", "--config", "nowhere.toml"], "nowhere.toml"),
     ] {
         let output = gateway.run(arguments);

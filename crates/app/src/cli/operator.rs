@@ -38,7 +38,11 @@ pub(super) enum Command {
 }
 
 fn lifetime(text: &str) -> Result<Duration, String> {
-    duration(text).map_err(|expected| format!("must be {expected}"))
+    match duration(text) {
+        Ok(Duration::ZERO) => Err("must be longer than nothing".to_owned()),
+        Ok(lifetime) => Ok(lifetime),
+        Err(expected) => Err(format!("must be {expected}")),
+    }
 }
 
 impl Command {
