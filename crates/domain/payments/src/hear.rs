@@ -229,6 +229,8 @@ impl HearRail {
             (Consequence::Park(reason), payment) => {
                 let tenant = payment.as_ref().map(|payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant.unwrap_or(UNKNOWN_TENANT), at);
+                // It contradicts the payment only as the payment stands.
+                changes.expects.extend(payment.as_ref().map(as_it_stands));
                 changes.saves.push(Receipt::parked(self.receipt(
                     rail,
                     event,

@@ -40,26 +40,12 @@ const RETRY_AFTER: Duration = Duration::from_hours(1);
 /// When a rail that takes no calls is tried again.
 const BUSY_FOR: Duration = Duration::from_secs(15);
 
-/// What the gateway itself concludes of a payment.
-enum Outcome {
-    Failed(Failure),
-    TimeOver,
-}
-
-impl Outcome {
-    /// The trigger it is for this payment.
-    fn trigger(&self, payment: &Payment) -> Trigger {
-        match self {
-            Self::Failed(_) => Trigger::Fail,
-            Self::TimeOver if is_redirected_deposit(payment) => Trigger::GiveUp,
-            Self::TimeOver => Trigger::Expire,
-        }
-    }
-}
-
-fn is_redirected_deposit(payment: &Payment) -> bool {
+/// What the end of its time means to a payment.
+fn at_expiry(payment: &Payment) -> Trigger {
     let terms = payment.terms();
-    terms.method == Method::RedirectPay && terms.kind.direction() == Direction::Deposit
+    let is_redirected_deposit =
+        terms.method == Method::RedirectPay && terms.kind.direction() == Direction::Deposit;
+    if is_redirected_deposit { Trigger::GiveUp } else { Trigger::Expire }
 }
 
 impl SettlePayment {
@@ -86,9 +72,9 @@ impl SettlePayment {
             return Err(failed("work names a payment that does not exist".to_owned()));
         };
         match claimed.action.parse().ok() {
-            Some(DueAction::Submit) => self.submit(claimed, payment).await,
+            Some(DueAction::Submit) => Box::pin(self.submit(claimed, payment)).await,
             Some(DueAction::Ask) => self.ask(claimed, payment).await,
-            Some(DueAction::Expire) => self.conclude(payment, &Outcome::TimeOver, DueAction::Expire).await,
+            Some(DueAction::Expire) => self.expire(payment).await,
             None => Err(failed("work names no action of settlement".to_owned())),
         }
     }
@@ -100,7 +86,7 @@ impl SettlePayment {
         let rail = self.rail(&payment)?;
         let now = self.clock.now();
         if payment.status() == Status::Processing {
-            return self.hand_over(rail, payment).await;
+            return self.hand_over(rail, claimed, payment).await;
         }
         if !rail.is_available() {
             let due = Due { at: now.plus(BUSY_FOR), action: DueAction::Submit };
@@ -114,7 +100,7 @@ impl SettlePayment {
         };
         match self.commit.commit(changes::taken(changes)).await {
             Ok(committed) => match committed.into_saved::<Payment>() {
-                Some(payment) => self.hand_over(rail, *payment).await,
+                Some(payment) => self.hand_over(rail, claimed, *payment).await,
                 None => Err(failed("a submitted payment is missing".to_owned())),
             },
             Err(error) => stale_is_success(error),
@@ -122,7 +108,12 @@ impl SettlePayment {
     }
 
     /// Calls the rail for a withdrawal that is `processing`, always under the payment's own identifier.
-    async fn hand_over(&self, rail: &Arc<dyn Rail>, payment: Payment) -> Result<(), SettleError> {
+    async fn hand_over(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: Payment,
+    ) -> Result<(), SettleError> {
         let submitted = rail.submit(&payment).await;
         let now = self.clock.now();
         let due = match submitted {
@@ -131,7 +122,7 @@ impl SettlePayment {
             }
             Submission::NotSent => Some(Due { at: now.plus(BUSY_FOR), action: DueAction::Submit }),
             Submission::Rejected(failure) => {
-                return self.conclude(payment, &Outcome::Failed(failure), DueAction::Submit).await;
+                return self.answered(rail, claimed, &payment, failing(&payment, failure)).await;
             }
         };
         self.commit_unless_stale(changes::postponed(&payment, now, due)).await
@@ -168,7 +159,7 @@ impl SettlePayment {
                         self.instruct(rail, claimed, payment).await
                     }
                     Direction::Deposit => self.ask_again(rail, claimed, &payment).await,
-                    Direction::Withdrawal => self.hand_over(rail, payment).await,
+                    Direction::Withdrawal => self.hand_over(rail, claimed, payment).await,
                 }
             }
             RailStatus::Pending | RailStatus::Silent | RailStatus::NeverHeardOf => {
@@ -192,14 +183,14 @@ impl SettlePayment {
                 self.commit_unless_stale(payment.with_instructions(*instructions, now, due)).await
             }
             Instructed::Rejected(failure) => {
-                self.conclude(payment, &Outcome::Failed(failure), DueAction::Ask).await
+                self.answered(rail, claimed, &payment, failing(&payment, failure)).await
             }
             Instructed::Unknown => self.ask_again(rail, claimed, &payment).await,
         }
     }
 
-    /// Applies the rail's answer to a question. One that no move follows from, such as another amount, is parked; the rail is
-    /// asked on, because it may correct itself.
+    /// Applies the rail's answer to a call. One that contradicts what the gateway knows, such as another amount, or a rejection
+    /// of what the rail reported as paid meanwhile, is parked; the rail is asked on, because it may correct itself.
     async fn answered(
         &self,
         rail: &Arc<dyn Rail>,
@@ -265,13 +256,8 @@ impl SettlePayment {
         self.commit_unless_stale(changes).await
     }
 
-    /// Commits what the gateway concludes by itself. Where the payment moved meanwhile it is decided anew.
-    async fn conclude(
-        &self,
-        claimed: Payment,
-        outcome: &Outcome,
-        action: DueAction,
-    ) -> Result<(), SettleError> {
+    /// Ends the time of a payment. Where the payment moved meanwhile it is decided again.
+    async fn expire(&self, claimed: Payment) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
         let (mut last, mut is_claimed) = (claimed.clone(), true);
         let read = || async { Ok(self.reads.payment(tenant, &id).await?) };
@@ -280,23 +266,19 @@ impl SettlePayment {
             let Some(payment) = found else { return Ok(Decided::Stay(())) };
             last = payment.clone();
             let now = self.clock.now();
-            let mut happening = Happening::new(now, &*self.entropy);
-            if let Outcome::Failed(failure) = outcome {
-                happening.failure = Some(failure.clone());
-            }
-            Ok(match payment.apply(outcome.trigger(&last), happening) {
+            Ok(match payment.apply(at_expiry(&last), Happening::new(now, &*self.entropy)) {
                 Ok(changes) => Decided::change(changes, ()),
                 // The table knows no such move. What was due is done with, unless it is already something else.
                 Err(_) if is_claimed => Decided::change(changes::postponed(&last, now, None), ()),
                 Err(_) => Decided::Stay(()),
             })
         };
-        let concluded: Result<(), SettleError> = act(&*self.commit, Some(Some(claimed)), read, decide).await;
-        if let Err(SettleError::Unbookable(_)) = concluded {
-            let due = Due { at: self.clock.now().plus(RETRY_AFTER), action };
+        let expired: Result<(), SettleError> = act(&*self.commit, Some(Some(claimed)), read, decide).await;
+        if let Err(SettleError::Unbookable(_)) = expired {
+            let due = Due { at: self.clock.now().plus(RETRY_AFTER), action: DueAction::Expire };
             self.commit_unless_stale(changes::postponed(&last, self.clock.now(), Some(due))).await?;
         }
-        concluded
+        expired
     }
 
     async fn commit_unless_stale(&self, changes: Changes) -> Result<(), SettleError> {
@@ -340,7 +322,7 @@ fn failing(payment: &Payment, failure: Failure) -> RailEvent {
 /// When the payment stops waiting, if the end of its time means anything to it where it stands.
 fn expiry(payment: &Payment) -> Option<Due> {
     let at = payment.terms().expires_at?;
-    payment.status().after(payment.situation(), Outcome::TimeOver.trigger(payment))?;
+    payment.status().after(payment.situation(), at_expiry(payment))?;
     Some(Due { at, action: DueAction::Expire })
 }
 

@@ -1,6 +1,9 @@
 //! Workers: submitting, asking, expiring.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use mockall::predicate::always;
 use quipu_kernel::{Currency, MAX_MINOR, Page, PaymentId, Timestamp};
@@ -13,9 +16,9 @@ use super::world::{
     withdrawal,
 };
 use crate::{
-    Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, MoneyReads as _, Payment,
-    PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission, Trigger,
-    changes::postponed,
+    Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, MoneyReads as _, ParkReason,
+    Payment, PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
+    Trigger, changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -104,6 +107,29 @@ fn a_rejected_withdrawal_fails_and_its_money_is_free() {
     let failed = attend(&world, &id);
     assert_eq!((failed.status(), failed.state().failure.as_ref()), (Status::Failed, Some(&failure)));
     assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(1_000_000));
+}
+
+#[test]
+fn a_rejection_of_what_was_reported_as_paid_meanwhile_waits_for_a_person() {
+    let reports = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
+    let mut rail = issuing(DueAction::Submit);
+    let meanwhile = Arc::clone(&reports);
+    rail.expect_submit().times(1).returning(move |_| {
+        meanwhile.get().expect("a report")();
+        Submission::Rejected(Failure { code: "NO_ACCOUNT".to_owned(), message: String::new() })
+    });
+    let (world, id) = withdrawal_on(rail);
+    let (store, entropy, paid) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
+    let report = move || {
+        let how = Happening::new(START, &*entropy);
+        store.intrude(store.payment(&paid).apply(Trigger::Confirm, how).expect("a move"));
+    };
+    assert!(reports.set(Box::new(report)).is_ok(), "set once");
+    assert_eq!(attend(&world, &id).status(), Status::Completed);
+    let (parked, total) =
+        ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
+    assert_eq!((total, parked[0].reason), (1, ParkReason::Contradiction));
+    assert_eq!(world.store.due(&id), None);
 }
 
 #[test]
