@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use quipu_tests::{Database, Merchant, Setup};
+use quipu_tests::{Database, Merchant, Setup, http_client};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -61,7 +61,7 @@ impl Uploads {
         let mut file = b"%PDF-1.7 ".to_vec();
         file.resize(BYTES, b' ');
         let (file, urls, taken) = (bytes::Bytes::from(file), Arc::new(urls), Arc::new(AtomicUsize::new(0)));
-        let client = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+        let client = http_client();
         let mut sending = JoinSet::new();
         for _ in 0..AT_ONCE {
             let (client, file, urls, taken) =

@@ -30,11 +30,21 @@ pub struct Client {
     is_documented: bool,
 }
 
+/// A bare HTTP client, for what lies beside the API: pages, signed URLs of files.
+pub fn http_client() -> reqwest::Client {
+    http_client_builder().build().expect("an HTTP client")
+}
+
+fn http_client_builder() -> reqwest::ClientBuilder {
+    // Whoever was first has chosen.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy()
+}
+
 impl Client {
     /// A caller without credentials.
     pub fn anonymous(base_url: &str) -> Self {
-        let http = reqwest::Client::builder()
-            .no_proxy()
+        let http = http_client_builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_mins(1))
             .pool_max_idle_per_host(256)

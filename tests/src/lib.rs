@@ -20,7 +20,7 @@ mod table;
 mod tls;
 
 pub use answer::Answer;
-pub use client::{Client, instant_in};
+pub use client::{Client, http_client, instant_in};
 pub use command::CommandOutput;
 pub use contract::{DocumentedBody, Maker};
 pub use database::{Database, TestDatabase, redis_url};

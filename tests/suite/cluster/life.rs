@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_tests::{Client, Merchant, draft, eventually};
+use quipu_tests::{Client, Merchant, draft, eventually, http_client};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ impl Life {
         let ask = Call::of(json!({ "filename": "receipt.pdf", "content_type": "application/pdf" }));
         let path = format!("/api/v1/tickets/{ticket}/upload-url");
         let url = self.nodes.ask(&self.api, &Method::POST, &path, &ask).await.data();
-        let put = reqwest::Client::new().put(url["upload_url"].as_str().expect("a URL"));
+        let put = http_client().put(url["upload_url"].as_str().expect("a URL"));
         let put = put.header("Content-Type", "application/pdf").body(FILE).send().await.expect("an answer");
         assert!(put.status().is_success(), "{}", put.status());
         let id = url["attachment_id"].as_str().expect("an id");

@@ -1,6 +1,6 @@
 //! What pages show of a merchant.
 
-use quipu_tests::{Database, Gateway, on_both_databases};
+use quipu_tests::{Database, Gateway, http_client, on_both_databases};
 use serde_json::json;
 
 use super::{hosted, path_of};
@@ -19,7 +19,7 @@ async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
     let shown = visitor.get(&path).await.text;
     assert!(shown.contains("Café &#60;Aurora&#62;") && shown.contains("accent-b4232f.css"), "{shown}");
     let logo = shown.split("src=\"/logos/").nth(1).and_then(|rest| rest.split('"').next()).expect("a logo");
-    let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+    let http = http_client();
     let served = http.get(format!("{}/logos/{logo}", visitor.base_url())).send().await.expect("an answer");
     assert_eq!(
         (served.status().as_u16(), &served.headers()["content-type"]),

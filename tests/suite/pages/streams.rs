@@ -1,6 +1,6 @@
 //! What those who watch a page hear.
 
-use quipu_tests::{Client, Database, Gateway, on_both_databases};
+use quipu_tests::{Client, Database, Gateway, http_client, on_both_databases};
 use serde_json::{Value, json};
 
 use super::{hosted, path_of, scheme::approve};
@@ -18,7 +18,7 @@ struct Stream {
 
 impl Stream {
     async fn open(client: &Client, path: &str) -> Self {
-        let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+        let http = http_client();
         let url = format!("{}{path}/events", client.base_url());
         let response = http.get(url).send().await.expect("an answer");
         assert_eq!(response.status(), 200);

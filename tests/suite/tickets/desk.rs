@@ -1,6 +1,6 @@
 //! Opening tickets, talking about them and sending files, for the scenarios beside this file.
 
-use quipu_tests::{Answer, Client, Gateway, Merchant};
+use quipu_tests::{Answer, Client, Gateway, Merchant, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ pub(super) async fn upload_url(api: &Client, ticket: &str, filename: &str, kind:
 /// Sends bytes to an upload URL.
 pub(super) async fn put(url: &Value, kind: &str, bytes: &[u8]) -> (StatusCode, Value) {
     let url = url.as_str().expect("an upload_url");
-    let request = reqwest::Client::new().put(url).header("content-type", kind).body(bytes.to_vec());
+    let request = http_client().put(url).header("content-type", kind).body(bytes.to_vec());
     let answer = request.send().await.expect("an answer");
     let status = answer.status();
     let text = answer.text().await.expect("UTF-8");
@@ -116,5 +116,5 @@ pub(super) async fn comment_with(api: &Client, ticket: &str, files: &[Value]) ->
 /// What is at a signed URL.
 pub(super) async fn fetch(url: &Value) -> reqwest::Response {
     let url = url.as_str().expect("a URL");
-    reqwest::Client::new().get(url).send().await.expect("an answer")
+    http_client().get(url).send().await.expect("an answer")
 }

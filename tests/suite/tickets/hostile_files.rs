@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use quipu_tests::{Database, Gateway, Setup, eventually, on_both_databases};
+use quipu_tests::{Database, Gateway, Setup, eventually, http_client, on_both_databases};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -66,8 +66,7 @@ async fn a_file_that_breaks_a_rule_is_refused_and_leaves_nothing(database: Datab
     let pieces = whole.chunks(64 * 1024).map(|piece| Ok::<_, std::io::Error>(piece.to_vec()));
     let pieces: Vec<_> = pieces.collect();
     let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
-    let request =
-        reqwest::Client::new().put(url.as_str().expect("a URL")).header("content-type", "image/png");
+    let request = http_client().put(url.as_str().expect("a URL")).header("content-type", "image/png");
     // The gateway may close before all is sent.
     if let Ok(answer) = request.body(body).send().await {
         assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);

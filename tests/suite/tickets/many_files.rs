@@ -1,6 +1,6 @@
 //! A hundred large files at once.
 
-use quipu_tests::{Database, Gateway, draft};
+use quipu_tests::{Database, Gateway, draft, http_client};
 use tokio::task::JoinSet;
 
 use super::desk::{PIXEL, plain, upload_url};
@@ -32,7 +32,7 @@ async fn a_hundred_files_at_once_take_little_memory() {
     let before = memory(&gateway, "VmRSS:");
     // From here on the peak counts anew.
     std::fs::write(format!("/proc/{}/clear_refs", gateway.pid()), "5").expect("the peak can be forgotten");
-    let client = reqwest::Client::new();
+    let client = http_client();
     let mut sending = JoinSet::new();
     for url in urls {
         let request = client.put(url.as_str().expect("a URL")).header("content-type", "image/png").body(file);
