@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use quipu_kernel::{Environment, EventId, Timestamp};
 use quipu_signing::{SystemEntropy, WebhookSecret};
 use quipu_webhooks::{Answer, Begun, SendProblem, TargetUrl};
@@ -22,9 +23,9 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
+    connect::Resolve,
     resolver::SystemResolver,
     sender::{EXCHANGE_WITHIN, Parcel, Sender, SenderSettings},
-    unreachable::Changing,
 };
 
 pub(crate) type Sent = Result<Answer, (SendProblem, Option<Begun>)>;
@@ -195,6 +196,20 @@ async fn a_receiver_that_drips_is_given_up_in_time() {
         let sent = send(&sender, &url).await;
         assert_eq!(sent, Err((SendProblem::TimedOut, (at_once > 0).then_some(status(200)))));
         assert_eq!(begun.elapsed().as_secs(), EXCHANGE_WITHIN.as_secs());
+    }
+}
+
+/// Answers the next of its lists each time it is asked.
+pub(crate) struct Changing {
+    pub(crate) answers: Vec<Vec<IpAddr>>,
+    pub(crate) asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Resolve for Changing {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(self.answers[turn.min(self.answers.len() - 1)].clone())
     }
 }
 

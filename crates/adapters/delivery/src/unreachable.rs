@@ -20,23 +20,9 @@ use tokio::{
 
 use crate::{
     connect::Resolve,
-    hostile::{answer_ok, read_request, receiver, send, settings},
+    hostile::{Changing, answer_ok, read_request, receiver, send, settings},
     sender::{Sender, SenderSettings},
 };
-
-/// Answers the next of its lists each time it is asked.
-pub(crate) struct Changing {
-    pub(crate) answers: Vec<Vec<IpAddr>>,
-    pub(crate) asked: AtomicUsize,
-}
-
-#[async_trait]
-impl Resolve for Changing {
-    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
-        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
-        Ok(self.answers[turn.min(self.answers.len() - 1)].clone())
-    }
-}
 
 #[tokio::test]
 async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
