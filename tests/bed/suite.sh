@@ -34,8 +34,8 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 # this binary and never build anything themselves.
 step cargo build --workspace --all-targets --locked
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
-# The scenarios wait for settlements more than they compute.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-4}
+# The scenarios wait for settlements and for commits more than they compute.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 step cargo test --workspace --locked --no-fail-fast
 step tests/contract/run.sh
 (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)

@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Result, anyhow};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{
-    EnvFilter, Layer as _,
-    filter::{FilterExt as _, filter_fn},
+    Layer as _,
+    filter::{FilterExt as _, LevelFilter, Targets, filter_fn},
     fmt,
     layer::SubscriberExt as _,
     util::SubscriberInitExt as _,
@@ -63,11 +63,14 @@ impl Logging {
 
 /// Starts logging. `usual` is the format where none is configured. Lines are written as long as the answer lives.
 pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Traces>) -> Result<Logging> {
-    let level = settings.log_level.as_str();
+    let level: LevelFilter = settings.log_level.as_str().parse()?;
     // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the customers'
     // data. And the web server tells at length what `serve` says in a line, and calls what clients do wrong an error.
-    let libraries = if matches!(level, "debug" | "trace") { "info" } else { level };
-    let filter = EnvFilter::new(format!("{libraries},actix_server=warn,actix_http=off,quipu={level}"));
+    let filter = Targets::new()
+        .with_default(level.min(LevelFilter::INFO))
+        .with_target("actix_server", LevelFilter::WARN)
+        .with_target("actix_http", LevelFilter::OFF)
+        .with_target("quipu", level);
     let queue =
         NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("quipu-log");
     let (queue, thread) = queue.finish(Gathering(BufWriter::with_capacity(AT_ONCE, stderr())));
