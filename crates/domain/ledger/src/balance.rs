@@ -65,7 +65,7 @@ impl Balance {
     pub fn after(mut self, transaction: &Transaction) -> Result<Self, PostingError> {
         for entry in transaction.entries() {
             self.add(transaction.reason(), *entry)?;
-            // What is not there cannot be too much elsewhere.
+            // Money that is missing is reported before a total that leaves its range.
             if self.available.is_negative() {
                 return Err(PostingError::InsufficientFunds);
             }

@@ -81,7 +81,7 @@ pub struct Route {
     /// Whether it may be used at present.
     #[serde(default = "enabled")]
     pub enabled: bool,
-    /// The rail that moves the money: `simulator` or `manual`.
+    /// The rail that moves the money: `simulator`, `manual` or `http:<name>`.
     pub rail: String,
     /// Least amount, in minor units.
     #[serde(default = "one")]

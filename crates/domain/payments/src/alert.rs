@@ -8,7 +8,7 @@ use quipu_merchants::StoreUnavailable;
 
 use crate::{ports::PaymentReads, status::Status};
 
-/// That somebody should look at a payment.
+/// A request that somebody looks at a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
     /// Which.
@@ -19,7 +19,7 @@ pub struct Alert {
 
 impl Record for Alert {}
 
-/// The look at a payment that is due at `at`.
+/// The work of checking at `at` whether a payment is still unresolved.
 pub(crate) fn alert_at(id: &PaymentId, at: Timestamp) -> WorkChange {
     let subject = id.as_str().to_owned();
     WorkChange::Put(Work { queue: Queue::REDIRECTPAY_ALERT, subject, due: at, action: "" })

@@ -34,7 +34,7 @@ pub struct BankExport {
 
 impl Record for BankExport {}
 
-/// That a withdrawal is in a file.
+/// The record that a withdrawal is in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedPayment {
     /// The withdrawal.

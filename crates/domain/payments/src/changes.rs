@@ -92,7 +92,7 @@ pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
     save(changes, Some(before.revision), payment);
 }
 
-/// That a payment has not moved since it was read.
+/// The expectation that a payment has not moved since it was read.
 pub(crate) fn as_it_stands(payment: &Payment) -> Expect {
     Expect {
         aggregate: Aggregate::PAYMENT,

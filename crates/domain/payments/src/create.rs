@@ -208,7 +208,7 @@ impl CreatePayment {
     }
 }
 
-/// That a payment has not been made.
+/// The expectation that no payment has this identifier.
 fn absent(id: &PaymentId) -> Expect {
     Expect { aggregate: Aggregate::PAYMENT, id: id.as_str().to_owned(), revision: Expect::ABSENT }
 }

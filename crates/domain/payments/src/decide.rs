@@ -89,7 +89,7 @@ impl Decider {
             Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
             Err(error) => return Err(error),
         };
-        // Whether a beneficiary is known is a question only where there is a way to it.
+        // A beneficiary is looked up only if there is a route to pay it by.
         self.fill_destination(tenant, &mut draft, &mut problems).await?;
         if let Some(payout) = &draft.payout {
             payout.judge_by(route, &mut problems);

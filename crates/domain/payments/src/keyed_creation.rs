@@ -25,7 +25,7 @@ pub trait RefusalForm: Send + Sync {
     fn refused(&self, error: &CreateError) -> Answer;
 }
 
-/// That a creation is to happen only once, under the merchant's name for it.
+/// The key under which a creation happens only once, and what a repeat is compared with.
 #[derive(Clone)]
 pub struct KeyedRequest {
     /// The merchant's `Idempotency-Key`.
@@ -50,7 +50,7 @@ const KEPT_FOR: Duration = Duration::from_hours(24);
 
 impl CreatePayment {
     /// Creates a payment once: a repeat under the same key gets the first answer again, refusals for business reasons
-    /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`
+    /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`,
     /// `OutcomeUnknown` and `Store`.
     pub async fn run_keyed(&self, creation: Creation, asked: KeyedRequest) -> Result<Answered, CreateError> {
         let subject = Subject::of(&creation, Some(&asked.key));

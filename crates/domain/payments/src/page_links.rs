@@ -17,7 +17,7 @@ pub struct PageLinks {
     public_url: String,
 }
 
-/// By what a payment's page is found: kept with the payment, in the same commit.
+/// How a payment's page is found: kept with the payment, in the same commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageAddress {
     /// Whose.

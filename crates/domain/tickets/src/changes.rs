@@ -108,7 +108,7 @@ pub(crate) fn of_upload(upload: Upload, at: Timestamp) -> Changes {
     changes
 }
 
-/// Only rows.
+/// A change that only adds a row.
 pub(crate) fn of_row(tenant: Tenant, at: Timestamp, row: impl Record) -> Changes {
     let mut changes = Changes::new(tenant, at);
     changes.add(row);
@@ -125,7 +125,7 @@ fn save_upload(changes: &mut Changes, upload: Upload) {
     });
 }
 
-/// A resolved ticket closes later; one that no longer is does not.
+/// Plans the closing of a resolved ticket, and drops that plan if the ticket is no longer resolved.
 fn closing(before: Option<&Ticket>, ticket: &Ticket, close_after: Duration) -> Option<WorkChange> {
     match ticket.closes_at(close_after) {
         Some(due) => Some(put(Queue::TICKET_CLOSING, ticket.id().as_str(), due)),

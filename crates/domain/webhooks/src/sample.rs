@@ -29,7 +29,7 @@ pub fn sample_payload(name: EventName, id: &EventId, at: Timestamp, tenant: Tena
 fn payment(name: EventName, at: Timestamp) -> Value {
     let payout = name.as_str().starts_with("payout.");
     let (previous, status, version) = match name {
-        EventName::PaymentCreated if !payout => (None, "processing", 1),
+        EventName::PaymentCreated => (None, "processing", 1),
         EventName::PayoutCreated => (None, "pending", 1),
         EventName::PaymentProcessing => (Some("pending"), "processing", 2),
         EventName::PaymentFailed | EventName::PayoutFailed => (Some("processing"), "failed", 2),
