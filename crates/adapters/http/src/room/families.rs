@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    table::{ANSWERS, DOORS, FAMILIES, Room},
+    table::{ANSWERS, DOORS, FAMILIES, Room, send},
     world::{Answer, request},
 };
 use crate::shape::Family;
@@ -40,6 +40,7 @@ fn has_shape(answer: &Answer, family: Family, code: (u16, &str)) {
 #[actix_web::test]
 async fn behind_every_door_each_family_answers_in_its_shapes() {
     let room = Room::new().await;
+    let app = room.app().await;
     for door in DOORS {
         for answer in ANSWERS {
             for (name, family) in FAMILIES {
@@ -51,7 +52,7 @@ async fn behind_every_door_each_family_answers_in_its_shapes() {
                         "staff" => "TOKEN_INVALID",
                         _ => "API_KEY_MISSING",
                     };
-                    let refused = room.app_send(Room::without_credentials(answer, &path)).await;
+                    let refused = send(&app, Room::without_credentials(answer, &path)).await;
                     has_shape(&refused, family, (401, code));
                     assert!(refused.header("www-authenticate").is_some(), "{path}");
                 }
@@ -61,10 +62,10 @@ async fn behind_every_door_each_family_answers_in_its_shapes() {
                     ("fail=overload", (503, "OVERLOADED")),
                 ] {
                     let target = format!("{path}?{query}");
-                    let refused = room.app_send(room.with_credentials(door, answer, &target)).await;
+                    let refused = send(&app, room.with_credentials(door, answer, &target)).await;
                     has_shape(&refused, family, code);
                 }
-                let wrong = room.app_send(request("DELETE", &path)).await;
+                let wrong = send(&app, request("DELETE", &path)).await;
                 has_shape(&wrong, family, (405, "METHOD_NOT_ALLOWED"));
             }
         }
@@ -74,15 +75,16 @@ async fn behind_every_door_each_family_answers_in_its_shapes() {
 #[actix_web::test]
 async fn behind_every_door_a_ticket_and_a_page_are_answered_under_both_paths() {
     let room = Room::new().await;
+    let app = room.app().await;
     for door in DOORS {
         for (name, _) in FAMILIES {
             for prefix in ["", "/also"] {
                 let path = format!("{prefix}{}", room.path(door, "ticket", name));
-                let ticket = room.app_send(room.with_credentials(door, "ticket", &path)).await;
+                let ticket = send(&app, room.with_credentials(door, "ticket", &path)).await;
                 let expected = (201, &json!({"success": true, "data": {"a": 1}}));
                 assert_eq!((ticket.status, &ticket.body), expected, "{path}: {}", ticket.text);
                 let path = format!("{prefix}{}", room.path(door, "page", name));
-                let page = room.app_send(room.with_credentials(door, "page", &path)).await;
+                let page = send(&app, room.with_credentials(door, "page", &path)).await;
                 assert_eq!((page.status, page.text.contains("hello")), (200, true), "{path}");
                 assert_eq!(page.header("cache-control"), Some("no-store"));
             }

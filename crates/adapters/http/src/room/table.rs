@@ -1,6 +1,13 @@
 //! The table of the room, and how to call it.
 
-use actix_web::{App, HttpResponse, http::StatusCode, test, web::Bytes};
+use actix_http::Request;
+use actix_web::{
+    App, Error, HttpResponse,
+    dev::{Service, ServiceResponse},
+    http::StatusCode,
+    test,
+    web::Bytes,
+};
 use futures_util::stream;
 use quipu_merchants::{ApiVersion, BudgetKind, Role, Scope, Scopes};
 use serde_json::{Value, json};
@@ -139,6 +146,21 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
     rows.into_iter().map(|row| &*Box::leak(Box::new(row))).collect()
 }
 
+/// An application that is called without a connection.
+pub(super) trait Application: Service<Request, Response = ServiceResponse, Error = Error> {}
+
+impl<S: Service<Request, Response = ServiceResponse, Error = Error>> Application for S {}
+
+/// What the application answers.
+pub(super) async fn send(app: &impl Application, request: test::TestRequest) -> Answer {
+    let response = test::call_service(app, request.to_request()).await;
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
+    let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+    assert!(headers.contains_key("x-request-id"), "{status} {text}");
+    Answer { status, headers, text, body }
+}
+
 /// The room with somebody for each of its doors.
 pub(super) struct Room {
     pub(super) world: World,
@@ -170,15 +192,15 @@ impl Room {
         self.world.key(self.merchant, Scopes::default()).await.1
     }
 
-    pub(super) async fn app_send(&self, request: test::TestRequest) -> Answer {
+    /// The gateway's application over the table of the room.
+    pub(super) async fn app(&self) -> impl Application {
         let routes = configure_with(self.world.services.clone(), self.world.settings.clone(), table());
-        let app = test::init_service(App::new().configure(routes)).await;
-        let response = test::call_service(&app, request.to_request()).await;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = String::from_utf8(test::read_body(response).await.to_vec()).expect("UTF-8");
-        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        assert!(headers.contains_key("x-request-id"), "{status} {text}");
-        Answer { status, headers, text, body }
+        test::init_service(App::new().configure(routes)).await
+    }
+
+    /// One request to an application of its own.
+    pub(super) async fn app_send(&self, request: test::TestRequest) -> Answer {
+        send(&self.app().await, request).await
     }
 
     /// A request with what the door asks for.
