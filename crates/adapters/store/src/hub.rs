@@ -51,6 +51,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// For how long another node counts as there that was heard of. It says so itself when it begins to listen, and beats every
 /// two seconds.
 const OTHERS: Duration = Duration::from_secs(10);
+/// Nobody has asked yet whether there are other nodes.
+const NOT_KNOWN: u64 = u64::MAX;
 /// Before everything that anybody waits for.
 const AT_ONCE: Timestamp = Timestamp::from_millis(i64::MIN);
 /// How long to wait before another attempt to hear other nodes.
@@ -70,8 +72,8 @@ pub(crate) struct Hub {
     deliverer: OnceLock<Arc<dyn Handover>>,
     unlearnt: Unlearnt,
     made: Instant,
-    /// How many milliseconds later another node was last heard of.
-    others_at: AtomicU64,
+    /// For how many milliseconds from then on another node counts as there. Until it is known there may be one.
+    others_until: AtomicU64,
 }
 
 impl Hub {
@@ -92,7 +94,7 @@ impl Hub {
             deliverer: OnceLock::new(),
             unlearnt: Unlearnt::new(look),
             made: Instant::now(),
-            others_at: AtomicU64::new(0),
+            others_until: AtomicU64::new(NOT_KNOWN),
         }
     }
 
@@ -155,13 +157,18 @@ impl Hub {
 
     /// Another node was heard of.
     pub(crate) fn note_others(&self) {
-        self.others_at.store(self.milliseconds(), Ordering::Relaxed);
+        let counts_for = u64::try_from(OTHERS.as_millis()).unwrap_or(u64::MAX);
+        self.others_until.store(self.milliseconds().saturating_add(counts_for), Ordering::Relaxed);
     }
 
-    /// Whether there may be another node. At first there may be.
-    fn has_others(&self) -> bool {
-        let since = self.milliseconds().saturating_sub(AtomicU64::load(&self.others_at, Ordering::Relaxed));
-        u128::from(since) < OTHERS.as_millis()
+    /// No node but this one beats. One that was heard of otherwise counts on: it may not have beaten yet.
+    pub(crate) fn note_no_others(&self) {
+        let _known = self.others_until.compare_exchange(NOT_KNOWN, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether there may be another node.
+    pub(crate) fn has_others(&self) -> bool {
+        self.milliseconds() < AtomicU64::load(&self.others_until, Ordering::Relaxed)
     }
 
     fn milliseconds(&self) -> u64 {

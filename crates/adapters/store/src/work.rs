@@ -1,19 +1,22 @@
-//! Work that waits: claimed under leases that name their node, given back when the node dies.
+//! Work that waits: claimed under leases that name their node, given back when the node dies; or shown without a claim to a
+//! node that is alone.
+
+use std::collections::HashSet;
 
 use async_trait::async_trait;
 use diesel::{
     ExpressionMethods as _, QueryDsl as _,
     dsl::{count_star, min},
     pg::Pg,
-    sql_types::{BigInt, Integer, Text},
+    sql_types::{Array, BigInt, Integer, Text},
     sqlite::Sqlite,
 };
-use quipu_commit::{Claimed, Queue, QueueState, WorkQueue};
+use quipu_commit::{Claimed, DueWork, Queue, QueueState, WorkQueue};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 
 use crate::{
-    connection::{Connection, execute, first, load},
+    connection::{Connection, either, execute, first, load},
     error::Fault,
     schema::{deliveries, work},
     statement::statement,
@@ -31,7 +34,30 @@ statement! { ClaimOne on Sqlite {
     "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
     ", attempts = attempts + 1, turn = turn + 1 WHERE queue = " => queue: &'a str as Text,
     " AND merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
-    " AND subject = " => subject: &'a str as Text ; ""
+    " AND subject = " => subject: &'a str as Text, " AND turn = " => turn: i64 as BigInt ; ""
+} }
+
+statement! { ClaimShown on Pg => BigInt {
+    "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
+    ", attempts = attempts + 1, turn = work.turn + 1 FROM (SELECT shown.*, work.ctid FROM UNNEST ("
+    => queues: Vec<&'a str> as Array<Text>, ", " => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => subjects: Vec<&'a str> as Array<Text>,
+    ", " => turns: Vec<i64> as Array<BigInt> ;
+    ") WITH ORDINALITY AS shown (queue, merchant_id, environment, subject, turn, place)
+     JOIN work USING (queue, merchant_id, environment, subject, turn) ORDER BY shown.place FOR UPDATE OF work SKIP LOCKED
+     ) AS shown WHERE work.ctid = shown.ctid RETURNING shown.place"
+} }
+
+statement! { ShowDue on Sqlite => ClaimColumns {
+    "SELECT merchant_id, environment, subject, action, due_since, attempts, turn FROM work WHERE queue = "
+    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
+    => limit: i64 as BigInt ; ""
+} }
+
+statement! { ShowDueOnServer on Pg => ClaimColumns {
+    "SELECT merchant_id, environment, subject, action, due_since, attempts, turn FROM work WHERE queue = "
+    => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
+    => limit: i64 as BigInt ; ""
 } }
 
 statement! { ClaimMany on Pg => ClaimColumns {
@@ -126,6 +152,74 @@ impl WorkQueue for Store {
         claimed.await.map_err(|fault: Fault| fault.into())
     }
 
+    async fn due_here(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Option<DueWork>, StoreUnavailable> {
+        if self.inner.hub.has_others() {
+            return Ok(None);
+        }
+        let shown = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let limit = i64::from(limit);
+                let later = work::table
+                    .filter(work::queue.eq(queue.0))
+                    .filter(work::due_at.gt(now.millis()))
+                    .select(min(work::due_at));
+                let next = first!(conn, Option<i64>, later)?.flatten().map(Timestamp::from_millis);
+                let now = now.millis();
+                let rows: Vec<ClaimRow> = either!(
+                    conn,
+                    load,
+                    ShowDue { queue: queue.0, now, limit },
+                    ShowDueOnServer { queue: queue.0, now, limit }
+                )?;
+                let shown = rows.into_iter().map(|row| {
+                    let work = claimed(queue, row)?;
+                    Ok(Claimed { attempts: work.attempts + 1, ..work })
+                });
+                Ok::<_, Fault>(DueWork { work: shown.collect::<Result<_, Fault>>()?, next })
+            })
+        });
+        Ok(Some(shown.await?))
+    }
+
+    async fn claim_shown(
+        &self,
+        shown: Vec<Claimed>,
+        lease_until: Timestamp,
+    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+        let (node, until) = (self.inner.hub.node().to_owned(), lease_until.millis());
+        let claimed = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let places = match conn {
+                    Connection::Sqlite(conn) => claim_one_by_one(conn, &shown, until, &node)?,
+                    Connection::Postgres(conn) => {
+                        let claim = ClaimShown {
+                            until,
+                            node: &node,
+                            queues: shown.iter().map(|work| work.queue.0).collect(),
+                            merchants: shown.iter().map(|work| work.tenant.merchant().0).collect(),
+                            environments: shown
+                                .iter()
+                                .map(|work| work.tenant.environment().as_str())
+                                .collect(),
+                            subjects: shown.iter().map(|work| work.subject.as_str()).collect(),
+                            turns: shown.iter().map(|work| work.turn).collect(),
+                        };
+                        diesel_async::RunQueryDsl::load::<i64>(claim, &mut ***conn).await?
+                    }
+                };
+                let is_claimed: HashSet<i64> = places.into_iter().collect();
+                let claimed = (1..).zip(shown).filter(|(place, _)| is_claimed.contains(place));
+                Ok::<_, Fault>(claimed.map(|(_, work)| Claimed { turn: work.turn + 1, ..work }).collect())
+            })
+        });
+        claimed.await.map_err(|fault: Fault| fault.into())
+    }
+
     async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
         let due = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -184,6 +278,8 @@ impl WorkQueue for Store {
         let (freed, others) = beaten.await?;
         if others > 0 {
             self.inner.hub.note_others();
+        } else {
+            self.inner.hub.note_no_others();
         }
         if freed > 0 {
             // It is due at once, and workers may sleep for longer than a dead node's work is to wait.
@@ -240,28 +336,40 @@ fn claim_in_file(
     node: &str,
     limit: i64,
 ) -> Result<Vec<ClaimRow>, Fault> {
-    let due = work::table
-        .filter(work::queue.eq(queue.0))
-        .filter(work::due_at.le(now))
-        .order(work::due_at.asc())
-        .limit(limit)
-        .select((
-            work::merchant_id,
-            work::environment,
-            work::subject,
-            work::action,
-            work::due_since,
-            work::attempts,
-            work::turn,
-        ));
-    let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(due, conn)?;
+    let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(ShowDue { queue: queue.0, now, limit }, conn)?;
     // Nobody else writes meanwhile. Rows that an update returns would cost SQLite a journal of their own.
     for (merchant, environment, subject, _, _, attempts, turn) in &mut rows {
-        let claim = ClaimOne { until, node, queue: queue.0, merchant: *merchant, environment, subject };
+        let claim =
+            ClaimOne { until, node, queue: queue.0, merchant: *merchant, environment, subject, turn: *turn };
         diesel::RunQueryDsl::execute(claim, conn)?;
         (*attempts, *turn) = (*attempts + 1, *turn + 1);
     }
     Ok(rows)
+}
+
+/// The places, from 1, of those that are still as they were shown; they are claimed now.
+fn claim_one_by_one(
+    conn: &mut diesel::SqliteConnection,
+    shown: &[Claimed],
+    until: i64,
+    node: &str,
+) -> Result<Vec<i64>, Fault> {
+    let mut places = Vec::with_capacity(shown.len());
+    for (place, work) in (1..).zip(shown) {
+        let claim = ClaimOne {
+            until,
+            node,
+            queue: work.queue.0,
+            merchant: work.tenant.merchant().0,
+            environment: work.tenant.environment().as_str(),
+            subject: &work.subject,
+            turn: work.turn,
+        };
+        if diesel::RunQueryDsl::execute(claim, conn)? == 1 {
+            places.push(place);
+        }
+    }
+    Ok(places)
 }
 
 fn claimed(queue: Queue, row: ClaimRow) -> Result<Claimed, Fault> {

@@ -45,7 +45,7 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use quipu_commit::{Claimed, Queue, QueueState};
+    use quipu_commit::{Claimed, DueWork, Queue, QueueState};
     use quipu_kernel::Timestamp;
     use quipu_merchants::StoreUnavailable;
 
@@ -73,6 +73,19 @@ mod tests {
             _: Timestamp,
             _: u32,
         ) -> Result<Vec<Claimed>, StoreUnavailable> {
+            unreachable!("this worker claims nothing")
+        }
+
+        async fn due_here(
+            &self,
+            _: Queue,
+            _: Timestamp,
+            _: u32,
+        ) -> Result<Option<DueWork>, StoreUnavailable> {
+            unreachable!("this worker does not ask what is due")
+        }
+
+        async fn claim_shown(&self, _: Vec<Claimed>, _: Timestamp) -> Result<Vec<Claimed>, StoreUnavailable> {
             unreachable!("this worker claims nothing")
         }
 

@@ -1,15 +1,18 @@
 //! Takes payments on whose time has come: hands withdrawals to their rails, asks rails, lets payments expire.
 
+mod hands;
+
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Claimed, Queue, WorkQueue};
+use quipu_commit::{Claimed, DueWork, Queue, WorkQueue};
 use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::SettlePayment;
-use tokio::{task::JoinSet, time::Instant};
+use quipu_payments::{DueAction, SettlePayment};
+use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{back_off, log_panic, rest};
+use self::hands::{Hands, Key, Waiting, key_of};
+use super::{back_off, rest};
 use crate::stop_signal::StopSignal;
 
 /// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
@@ -22,6 +25,8 @@ const _: () = assert!(
 
 /// Payments claimed in one commit.
 const BATCH: usize = 512;
+/// Payments shown at once to a node that is alone. They are many, because those in hand are shown again.
+const SHOWN: usize = 4_096;
 /// Payments attended to at once. They are many, because what they commit at the same time shares one flush to disk.
 const AT_ONCE: usize = 2_048;
 /// How long to sleep if nothing wakes the worker: what another node committed makes no sound here.
@@ -30,6 +35,11 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
 /// The worker that settles.
+///
+/// Where other nodes may be at work it claims what is due. A node that is alone is shown it without a claim, which spares the
+/// database a write for each payment: should another node come meanwhile, both may decide the same, and the payment's revision
+/// lets one of them. Only a payout that may have been handed over already is claimed in any case, since its rail is called
+/// without a commit first.
 pub(crate) struct Settle {
     pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) use_case: Arc<SettlePayment>,
@@ -41,75 +51,117 @@ impl Settle {
     /// the lease still holds, so that nobody else attends to the payment meanwhile.
     pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
 
-    /// Works until it is told to stop, then finishes what it has claimed.
+    /// Works until it is told to stop, then finishes what it has begun.
     pub(crate) async fn run(self, mut stop: StopSignal) {
-        let mut attending = JoinSet::new();
+        let mut hands = Hands::default();
         let mut failures = 0;
         while !stop.is_given() {
-            match self.round(&mut attending).await {
+            match self.round(&mut hands).await {
                 Ok(pause) => {
                     failures = 0;
                     rest(&*self.queue, Queue::SETTLEMENT, &*self.clock, pause, &mut stop).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "due payments could not be claimed");
+                    tracing::warn!(%error, "due payments could not be taken on");
                     let _ = tokio::time::timeout(back_off(failures), stop.given()).await;
                     failures += 1;
                 }
             }
         }
-        while let Some(ended) = attending.join_next().await {
-            log_panic("attending to a payment", &ended);
+        // What is claimed nobody else would do for a while.
+        while let Some(next) = hands.waiting.pop_front() {
+            if next.until.is_some() {
+                self.begin(&mut hands, next);
+            }
         }
+        while hands.one_ended().await {}
     }
 
-    /// Claims what is due, as far as there is room, and answers how long nothing else will be.
-    async fn round(&self, attending: &mut JoinSet<()>) -> Result<Duration, StoreUnavailable> {
-        while let Some(ended) = attending.try_join_next() {
-            log_panic("attending to a payment", &ended);
-        }
-        if attending.len() + BATCH > AT_ONCE
-            && let Some(ended) = attending.join_next().await
+    /// Takes on what is due, as far as there is room, and answers how long nothing else will be.
+    async fn round(&self, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
+        hands.put_down();
+        while hands.have_room()
+            && let Some(next) = hands.waiting.pop_front()
         {
-            log_panic("attending to a payment", &ended);
+            self.begin(hands, next);
+        }
+        if !hands.waiting.is_empty() || hands.attending.len() + BATCH > AT_ONCE {
+            let _nothing_left = hands.one_ended().await;
             return Ok(Duration::ZERO);
         }
         let now = self.clock.now();
+        let most = u32::try_from(SHOWN + hands.held()).unwrap_or(u32::MAX);
+        match self.queue.due_here(Queue::SETTLEMENT, now, most).await? {
+            Some(due) => self.take_shown(hands, due, now).await,
+            None => self.take_claimed(hands, now).await,
+        }
+    }
+
+    /// Takes what this node was shown and does not have in hand yet.
+    async fn take_shown(
+        &self,
+        hands: &mut Hands,
+        due: DueWork,
+        now: Timestamp,
+    ) -> Result<Duration, StoreUnavailable> {
+        let (submissions, others): (Vec<_>, Vec<_>) = due.work.into_iter().partition(is_submission);
+        hands.take_up(others);
+        if !submissions.is_empty() {
+            let until = Instant::now() + Self::PATIENCE;
+            let claimed = self.queue.claim_shown(submissions, now.plus(LEASE)).await?;
+            hands.waiting.extend(claimed.into_iter().map(|work| Waiting { work, until: Some(until) }));
+        }
+        if !hands.waiting.is_empty() {
+            return Ok(Duration::ZERO);
+        }
+        let next = due.next.map_or(LONGEST_SLEEP, |next| next.since(now));
+        Ok(next.min(hands.longest_rest()).min(LONGEST_SLEEP).max(hands.shortest_rest()))
+    }
+
+    /// Claims what is due where other nodes may do so too.
+    async fn take_claimed(&self, hands: &mut Hands, now: Timestamp) -> Result<Duration, StoreUnavailable> {
         let Some(next) = self.queue.next_due(Queue::SETTLEMENT).await? else { return Ok(LONGEST_SLEEP) };
         if next > now {
             return Ok(next.since(now).min(LONGEST_SLEEP));
         }
         // The lease runs from `now`, however long the claim waits for its turn.
         let until = Instant::now() + Self::PATIENCE;
-        let claimed = self.claim(now).await?;
+        let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);
+        let claimed = self.queue.claim(Queue::SETTLEMENT, now, now.plus(LEASE), limit).await?;
         if claimed.is_empty() {
             return Ok(CLAIMED_ELSEWHERE);
         }
-        for work in claimed {
-            metrics::histogram!("quipu_due_delay_seconds").record(now.since(work.due).as_secs_f64());
-            let span = tracing::info_span!("settle", payment_id = work.subject);
-            attending.spawn(attend(Arc::clone(&self.use_case), work, until).instrument(span));
-        }
+        hands.waiting.extend(claimed.into_iter().map(|work| Waiting { work, until: Some(until) }));
         Ok(Duration::ZERO)
     }
 
-    async fn claim(&self, now: Timestamp) -> Result<Vec<Claimed>, StoreUnavailable> {
-        let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);
-        self.queue.claim(Queue::SETTLEMENT, now, now.plus(LEASE), limit).await
+    fn begin(&self, hands: &mut Hands, Waiting { work, until }: Waiting) {
+        let until = until.unwrap_or_else(|| Instant::now() + Self::PATIENCE);
+        let waited = self.clock.now().since(work.due);
+        metrics::histogram!("quipu_due_delay_seconds").record(waited.as_secs_f64());
+        let span = tracing::info_span!("settle", payment_id = work.subject);
+        let key = key_of(&work);
+        hands.begin(&key, attend(Arc::clone(&self.use_case), work, until).instrument(span));
     }
 }
 
-/// What fails here stays claimed until its lease ends, and is then due again.
-async fn attend(settle: Arc<SettlePayment>, work: Claimed, until: Instant) {
+/// Whether attending to it may hand a payout over.
+fn is_submission(work: &Claimed) -> bool {
+    work.action == DueAction::Submit.as_str()
+}
+
+/// What was done. What fails here is done again when its lease ends, or after as long a time if there is none.
+async fn attend(settle: Arc<SettlePayment>, work: Claimed, until: Instant) -> Option<Key> {
     let id = &work.subject;
     if Instant::now() >= until {
         tracing::warn!(payment = id, "a due payment was claimed too slowly");
-        return;
+        return None;
     }
     // Boxed, because it is large and a task of its own.
     match tokio::time::timeout_at(until, Box::pin(settle.attend(&work))).await {
-        Ok(Ok(())) => {}
+        Ok(Ok(())) => return Some(key_of(&work)),
         Ok(Err(error)) => tracing::warn!(payment = id, %error, "a due payment was not taken on"),
         Err(_) => tracing::warn!(payment = id, "a due payment took too long"),
     }
+    None
 }

@@ -24,4 +24,4 @@ pub use ports::{Commit, CommitError, Refusal, WorkQueue};
 pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, Wanted};
 pub use tally::{CounterKey, Tally};
-pub use work::{Claimed, Queue, QueueState, Work, WorkChange};
+pub use work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange};

@@ -22,7 +22,7 @@ use crate::{
     ports::{Commit, CommitError, WorkQueue},
     record::{Aggregate, Record},
     state::{AggregateKey, State},
-    work::{Claimed, Queue, QueueState, Work, WorkChange},
+    work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange},
 };
 
 /// An answer that is kept: what was asked, the payment, the answer, and until when.
@@ -207,6 +207,7 @@ impl Contents {
             }
             WorkChange::PutOff { claim, due, action } => {
                 if let Some(waiting) = self.claimed(&claim) {
+                    waiting.attempts = claim.attempts;
                     waiting.work = Work { due, action, ..waiting.work.clone() };
                     (waiting.due_at, waiting.due_since, waiting.leased) = (due, due, false);
                     waiting.turn += 1;
@@ -234,24 +235,37 @@ impl Contents {
 
     /// Claims due work, the longest waiting first.
     pub fn claim(&mut self, queue: Queue, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Claimed> {
-        let due = self.work.iter_mut().filter(|(key, waiting)| key.0 == queue && waiting.due_at <= now);
+        let due = self.due(queue, now, limit);
+        self.claim_shown(due, until)
+    }
+
+    /// Due work, the longest waiting first, as it would be claimed.
+    pub fn due(&self, queue: Queue, now: Timestamp, limit: usize) -> Vec<Claimed> {
+        let due = self.work.iter().filter(|(key, waiting)| key.0 == queue && waiting.due_at <= now);
         let mut due: Vec<_> = due.collect();
         due.sort_by_key(|(_, waiting)| waiting.due_at);
-        let claim = |((queue, tenant, subject), waiting): (&(Queue, Tenant, String), &mut Waiting)| {
-            (waiting.due_at, waiting.leased) = (until, true);
-            waiting.attempts += 1;
-            waiting.turn += 1;
-            Claimed {
-                queue: *queue,
-                tenant: *tenant,
-                subject: subject.clone(),
-                action: waiting.work.action.to_owned(),
-                due: waiting.due_since,
-                attempts: waiting.attempts,
-                turn: waiting.turn,
-            }
+        let shown = |((queue, tenant, subject), waiting): (&(Queue, Tenant, String), &Waiting)| Claimed {
+            queue: *queue,
+            tenant: *tenant,
+            subject: subject.clone(),
+            action: waiting.work.action.to_owned(),
+            due: waiting.due_since,
+            attempts: waiting.attempts + 1,
+            turn: waiting.turn,
         };
-        due.into_iter().take(limit).map(claim).collect()
+        due.into_iter().take(limit).map(shown).collect()
+    }
+
+    /// Claims what was shown and is as it was.
+    pub fn claim_shown(&mut self, mut shown: Vec<Claimed>, until: Timestamp) -> Vec<Claimed> {
+        shown.retain_mut(|work| {
+            let Some(waiting) = self.claimed(work) else { return false };
+            (waiting.due_at, waiting.leased, waiting.attempts) = (until, true, work.attempts);
+            waiting.turn += 1;
+            work.turn = waiting.turn;
+            true
+        });
+        shown
     }
 
     /// When the next work of a queue is due.
@@ -314,6 +328,26 @@ impl WorkQueue for Memory {
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable> {
         Ok(self.contents().claim(queue, now, lease_until, limit.try_into().unwrap_or(usize::MAX)))
+    }
+
+    async fn due_here(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Option<DueWork>, StoreUnavailable> {
+        let contents = self.contents();
+        let work = contents.due(queue, now, limit.try_into().unwrap_or(usize::MAX));
+        let next = contents.waiting(queue).map(|(_, _, due_at)| due_at).filter(|due_at| *due_at > now).min();
+        Ok(Some(DueWork { work, next }))
+    }
+
+    async fn claim_shown(
+        &self,
+        shown: Vec<Claimed>,
+        lease_until: Timestamp,
+    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+        Ok(self.contents().claim_shown(shown, lease_until))
     }
 
     async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {

@@ -8,7 +8,7 @@ use quipu_merchants::StoreUnavailable;
 use crate::{
     changes::{Changes, Committed},
     name::{Holder, Name},
-    work::{Claimed, Queue, QueueState},
+    work::{Claimed, DueWork, Queue, QueueState},
 };
 
 /// Why a [`Changes`] was not applied. Nothing of it was, except its nonce.
@@ -89,6 +89,23 @@ pub trait WorkQueue: Send + Sync {
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
+    ) -> Result<Vec<Claimed>, StoreUnavailable>;
+
+    /// What is due in a queue at `now`, at most `limit` and the longest waiting first, without a claim. It is shown again until
+    /// something is committed for it, and another node may do it meanwhile: for work that may be done twice without harm.
+    /// Nothing at all while other nodes are there, which would do the same work; then it has to be claimed.
+    async fn due_here(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Option<DueWork>, StoreUnavailable>;
+
+    /// Claims what [`WorkQueue::due_here`] showed, until `lease_until`. What was written or claimed meanwhile is left out.
+    async fn claim_shown(
+        &self,
+        shown: Vec<Claimed>,
+        lease_until: Timestamp,
     ) -> Result<Vec<Claimed>, StoreUnavailable>;
 
     /// When the next work of a queue is due; none if nothing waits.

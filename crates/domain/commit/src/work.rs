@@ -68,7 +68,7 @@ pub enum WorkChange {
     Done(Claimed),
 }
 
-/// A piece of work in the hands of a worker of this node.
+/// A piece of work in the hands of a worker of this node, by a claim or because the node is alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
     /// Where it waited.
@@ -81,10 +81,19 @@ pub struct Claimed {
     pub action: String,
     /// Since when it was due.
     pub due: Timestamp,
-    /// How often it was claimed, this time included.
+    /// How often it was begun, this time included.
     pub attempts: i32,
-    /// Which writing of the row this claim was: any later one ends it.
+    /// Which writing of the row gave it to this worker: any later one takes it away.
     pub turn: i64,
+}
+
+/// What is due in a queue, as a node sees it that serves the queue alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueWork {
+    /// The longest waiting first.
+    pub work: Vec<Claimed>,
+    /// When something else will be due; none if nothing waits that is not due yet.
+    pub next: Option<Timestamp>,
 }
 
 /// How the work of one kind in a queue stands, for the metrics.

@@ -17,8 +17,8 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Aggregate, Changes, Claimed, Commit, CommitError, Committed, Contents, Memory, Queue, QueueState,
-    WorkQueue,
+    Aggregate, Changes, Claimed, Commit, CommitError, Committed, Contents, DueWork, Memory, Queue,
+    QueueState, WorkQueue,
 };
 use quipu_kernel::{PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
@@ -101,6 +101,27 @@ impl WorkQueue for MemoryStore {
     ) -> Result<Vec<Claimed>, StoreUnavailable> {
         give_way().await;
         let claimed = self.memory.claim(queue, now, lease_until, limit).await;
+        give_way().await;
+        claimed
+    }
+
+    async fn due_here(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Option<DueWork>, StoreUnavailable> {
+        give_way().await;
+        self.memory.due_here(queue, now, limit).await
+    }
+
+    async fn claim_shown(
+        &self,
+        shown: Vec<Claimed>,
+        lease_until: Timestamp,
+    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+        give_way().await;
+        let claimed = self.memory.claim_shown(shown, lease_until).await;
         give_way().await;
         claimed
     }

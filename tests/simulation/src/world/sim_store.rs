@@ -7,7 +7,8 @@ use std::sync::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Audience, Changes, Claimed, Commit, CommitError, Committed, IdempotencyKey, Queue, QueueState, WorkQueue,
+    Audience, Changes, Claimed, Commit, CommitError, Committed, DueWork, IdempotencyKey, Queue, QueueState,
+    WorkQueue,
 };
 use quipu_kernel::{CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::{Direction, StoreUnavailable};
@@ -212,6 +213,14 @@ impl WorkQueue for SimStore {
             _ => (now, lease_until),
         };
         self.shared.memory.claim(queue, now, lease_until, limit).await
+    }
+
+    async fn due_here(&self, queue: Queue, now: Timestamp, limit: u32) -> Read<Option<DueWork>> {
+        self.shared.memory.due_here(queue, now, limit).await
+    }
+
+    async fn claim_shown(&self, shown: Vec<Claimed>, lease_until: Timestamp) -> Read<Vec<Claimed>> {
+        self.shared.memory.claim_shown(shown, lease_until).await
     }
 
     async fn next_due(&self, queue: Queue) -> Read<Option<Timestamp>> {

@@ -54,19 +54,20 @@ statement! { DropMany on Pg {
 
 statement! { PutOffOne on Sqlite {
     "UPDATE work SET due_at = " => due_at: i64 as BigInt, ", due_since = " => due_since: i64 as BigInt,
-    ", action = " => action: &'a str as Text, ", turn = turn + 1, lease_node = NULL WHERE queue = "
+    ", action = " => action: &'a str as Text, ", attempts = " => attempts: i32 as Integer,
+    ", turn = turn + 1, lease_node = NULL WHERE queue = "
     => queue: &'a str as Text, " AND merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND subject = " => subject: &'a str as Text,
     " AND turn = " => turn: i64 as BigInt ; ""
 } }
 
 statement! { PutOffMany on Pg {
-    "UPDATE work SET due_at = put.due_at, due_since = put.due_at, action = put.action, turn = work.turn + 1,
-        lease_node = NULL FROM UNNEST (" => due: Vec<i64> as Array<BigInt>,
-    ", " => actions: Vec<&'a str> as Array<Text>, ", " => queues: Vec<&'a str> as Array<Text>,
+    "UPDATE work SET due_at = put.due_at, due_since = put.due_at, action = put.action, attempts = put.attempts,
+        turn = work.turn + 1, lease_node = NULL FROM UNNEST (" => due: Vec<i64> as Array<BigInt>,
+    ", " => actions: Vec<&'a str> as Array<Text>, ", " => attempts: Vec<i32> as Array<Integer>, ", " => queues: Vec<&'a str> as Array<Text>,
     ", " => merchants: Vec<i64> as Array<BigInt>, ", " => environments: Vec<&'a str> as Array<Text>,
     ", " => subjects: Vec<&'a str> as Array<Text>, ", " => turns: Vec<i64> as Array<BigInt> ;
-    ") AS put (due_at, action, queue, merchant_id, environment, subject, turn) WHERE work.queue = put.queue
+    ") AS put (due_at, action, attempts, queue, merchant_id, environment, subject, turn) WHERE work.queue = put.queue
         AND work.merchant_id = put.merchant_id AND work.environment = put.environment
         AND work.subject = put.subject AND work.turn = put.turn"
 } }
@@ -115,6 +116,7 @@ impl<'a> Later<'a> {
             due_at: self.due,
             due_since: self.due,
             action: self.action,
+            attempts: self.claim.attempts,
             queue: self.claim.queue.0,
             merchant: self.claim.tenant.merchant().0,
             environment: self.claim.tenant.environment().as_str(),
@@ -127,6 +129,7 @@ impl<'a> Later<'a> {
         PutOffMany {
             due: all.iter().map(|later| later.due).collect(),
             actions: all.iter().map(|later| later.action).collect(),
+            attempts: all.iter().map(|later| later.claim.attempts).collect(),
             queues: all.iter().map(|later| later.claim.queue.0).collect(),
             merchants: all.iter().map(|later| later.claim.tenant.merchant().0).collect(),
             environments: all.iter().map(|later| later.claim.tenant.environment().as_str()).collect(),

@@ -3,7 +3,9 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::{FutureExt as _, future::join_all};
-use quipu_commit::{Aggregate, Changes, Claimed, Commit as _, Heard, NewsDesk as _, Queue, WorkChange};
+use quipu_commit::{
+    Aggregate, Changes, Claimed, Commit as _, DueWork, Heard, NewsDesk as _, Queue, WorkChange,
+};
 use quipu_kernel::Timestamp;
 use quipu_payments::{DueAction, Payment, Status};
 
@@ -18,6 +20,9 @@ on_every_store! {
     a_commit_sets_what_is_due_anew,
     a_claim_is_good_until_the_row_is_written_again,
     what_waits_is_counted_until_it_is_claimed,
+    what_is_due_is_shown_again_until_something_is_committed_for_it,
+    what_was_shown_is_claimed_unless_it_was_written_meanwhile,
+    what_is_put_off_without_a_claim_counts_its_attempts,
     two_nodes_never_claim_the_same,
     what_all_nodes_have_claimed_can_be_given_back,
     what_is_taken_with_its_commit_is_due_at_once_if_its_node_dies,
@@ -129,6 +134,79 @@ async fn what_waits_is_counted_until_it_is_claimed(fixture: Fixture) {
     claim(&store, 25, 100, 10).await;
     assert_eq!(overdue(25).await, None);
     assert_eq!(overdue(99).await, Some((QUEUE, 1, Some(after(30)))));
+}
+
+/// What a node is shown that is alone. Before its first beat it does not know whether it is.
+async fn shown(store: &AnyStore, at: i64, limit: u32) -> DueWork {
+    store.beat().await.expect("beaten");
+    store.due_here(QUEUE, after(at), limit).await.expect("asked").expect("a node that is alone")
+}
+
+async fn what_is_due_is_shown_again_until_something_is_committed_for_it(fixture: Fixture) {
+    let store = fixture.any().await;
+    for (at, action) in [(30, DueAction::Ask), (10, DueAction::Expire), (20, DueAction::Ask)] {
+        store.commit(waiting(at, action).create()).await.expect("committed");
+    }
+    let first = shown(&store, 20, 10).await;
+    let found = |due: &DueWork| -> Vec<_> {
+        due.work.iter().map(|work| (work.due, work.action.clone(), work.attempts)).collect()
+    };
+    assert_eq!(found(&first), [(after(10), "expire".to_owned(), 1), (after(20), "ask".to_owned(), 1)]);
+    assert_eq!(first.next, Some(after(30)));
+    assert_eq!(shown(&store, 20, 10).await, first);
+    assert_eq!(shown(&store, 40, 1).await, DueWork { work: first.work[..1].to_vec(), next: None });
+    store.commit(with(WorkChange::Done(first.work[0].clone()))).await.expect("done");
+    assert_eq!(found(&shown(&store, 20, 10).await), [(after(20), "ask".to_owned(), 1)]);
+    assert_eq!(claim(&store, 20, 100, 10).await.len(), 1);
+    assert_eq!(shown(&store, 20, 10).await, DueWork { work: Vec::new(), next: Some(after(30)) });
+}
+
+async fn what_was_shown_is_claimed_unless_it_was_written_meanwhile(fixture: Fixture) {
+    let store = fixture.any().await;
+    for at in [10, 20, 30] {
+        store.commit(waiting(at, DueAction::Submit).create()).await.expect("committed");
+    }
+    let seen = shown(&store, 30, 10).await.work;
+    store.commit(with(WorkChange::Done(seen[0].clone()))).await.expect("done");
+    let claimed = store.claim_shown(seen.clone(), after(100)).await.expect("claimed");
+    let found: Vec<_> = claimed.iter().map(|work| (&work.subject, work.attempts)).collect();
+    assert_eq!(found, [(&seen[1].subject, 1), (&seen[2].subject, 1)]);
+    assert!(
+        store.claim_shown(seen.clone(), after(200)).await.expect("claimed").is_empty(),
+        "they are claimed"
+    );
+    assert!(claim(&store, 99, 200, 10).await.is_empty(), "a claim like any other");
+    store.commit(with(WorkChange::Done(seen[1].clone()))).await.expect("nothing happens");
+    store.commit(with(WorkChange::Done(claimed[1].clone()))).await.expect("done");
+    let left = claim(&store, 100, 200, 10).await;
+    let found: Vec<_> = left.iter().map(|work| (&work.subject, work.attempts)).collect();
+    assert_eq!(found, [(&seen[1].subject, 2)]);
+}
+
+async fn what_is_put_off_without_a_claim_counts_its_attempts(fixture: Fixture) {
+    let store = fixture.any().await;
+    store.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
+    for (at, attempts) in [(10, 1), (20, 2), (30, 3)] {
+        let claim = shown(&store, at, 1).await.work.remove(0);
+        assert_eq!(claim.attempts, attempts);
+        let due = after(at + 10);
+        store.commit(with(WorkChange::PutOff { claim, due, action: "ask" })).await.expect("put off");
+    }
+    assert_eq!(claim(&store, 40, 100, 1).await[0].attempts, 4);
+}
+
+/// While another node beats, what is due has to be claimed. A file has one node.
+#[test]
+fn nothing_is_shown_while_another_node_is_there() {
+    crate::fixture::run(crate::fixture::Engine::Postgres, |fixture: Fixture| async move {
+        let (one, other) = (fixture.any().await, fixture.any().await);
+        one.commit(waiting(10, DueAction::Ask).create()).await.expect("committed");
+        assert_eq!(one.due_here(QUEUE, after(10), 1).await.expect("asked"), None, "it does not know yet");
+        other.beat().await.expect("beaten");
+        one.beat().await.expect("beaten");
+        assert_eq!(one.due_here(QUEUE, after(10), 1).await.expect("asked"), None);
+        assert_eq!(claim(&one, 10, 100, 1).await.len(), 1);
+    });
 }
 
 async fn two_nodes_never_claim_the_same(fixture: Fixture) {
