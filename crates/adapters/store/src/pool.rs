@@ -21,9 +21,10 @@ use crate::{
     settings::{StoreSettings, Times},
 };
 
-/// A commit is on disk when it returns.
+/// A commit is on disk when it returns. What the server does for nodes of an earlier release this one does itself.
 const SESSION: &str =
-    "SET synchronous_commit = on; SET client_min_messages = warning; SET quipu.counts_days = on;";
+    "SET synchronous_commit = on; SET client_min_messages = warning; SET quipu.counts_days = on;
+    SET quipu.keeps_classes = on;";
 
 /// A lock that was waited for too long is told from other failures by what the server says, and it says so in the language
 /// of its messages.
@@ -48,8 +49,8 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
     DECLARE young TEXT;
     BEGIN
         FOR young IN SELECT oid::regclass FROM pg_class
-            WHERE oid IN (to_regclass('payments'), to_regclass('customers'), to_regclass('kept_answers'),
-                    to_regclass('nonces'), to_regclass('events'), to_regclass('deliveries'), to_regclass('work'),
+            WHERE oid IN (to_regclass('payments'), to_regclass('payment_classes'), to_regclass('customers'),
+                    to_regclass('kept_answers'), to_regclass('nonces'), to_regclass('events'), to_regclass('deliveries'), to_regclass('work'),
                     to_regclass('tickets'))
                 AND reltuples < 10000 AND (reltuples < 1000 OR pg_stat_get_mod_since_analyze(oid) > reltuples)
         LOOP

@@ -106,3 +106,17 @@ pub(super) const ADJUSTMENTS: &str = "
     WHERE COALESCE(moved.count, 0) <> COALESCE(told.count, 0)
         OR COALESCE(moved.amount, 0) <> COALESCE(told.amount, 0)
     LIMIT 100";
+
+/// Every payment is in the class of its status, type, method and currency, and in no other.
+pub(super) const CLASSES: &str = "
+    SELECT COALESCE(payments.id, classes.id) AS subject,
+        CASE WHEN payments.id IS NULL THEN 'in the class of ' || classes.status || ' ' || classes.type || ' '
+                || classes.method || ' ' || classes.currency || ', which it is not'
+            ELSE 'not in the class of ' || payments.status || ' ' || payments.type || ' ' || payments.method || ' '
+                || payments.currency || ', which it is' END AS detail
+    FROM payments FULL JOIN payment_classes AS classes ON classes.merchant_id = payments.merchant_id
+        AND classes.environment = payments.environment AND classes.id = payments.id
+        AND classes.status = payments.status AND classes.type = payments.type
+        AND classes.method = payments.method AND classes.currency = payments.currency
+    WHERE payments.id IS NULL OR classes.id IS NULL
+    LIMIT 100";

@@ -23,7 +23,9 @@ use crate::{
         counters::{self, CounterLine},
         entries::{self, EntryLine},
         kept_answers::{self, AnswerLine},
-        nonces, saved_at,
+        nonces,
+        payment_classes::Classed,
+        saved_at,
         work::{self, Gone, Later, WorkLine},
     },
 };
@@ -67,6 +69,7 @@ struct Plan<'a> {
     /// Balances that have a row, and those that have none yet.
     balances: (Vec<&'a BalanceLine>, Vec<&'a BalanceLine>),
     entries: Vec<EntryLine<'a>>,
+    classed: Classed<'a>,
     work: BTreeMap<(Queue, Tenant, &'a str), Option<WorkLine<'a>>>,
     put: Vec<WorkLine<'a>>,
     gone: Vec<Gone<'a>>,
@@ -94,6 +97,7 @@ impl<'a> Plan<'a> {
                 .collect(),
             balances: writes.balances.iter().partition(|(.., known)| known.stored),
             entries: Vec::new(),
+            classed: Classed::default(),
             work: BTreeMap::new(),
             put: Vec::new(),
             gone: Vec::new(),
@@ -136,6 +140,7 @@ impl<'a> Plan<'a> {
                 entry: *entry,
             }));
         }
+        self.classed.follow(changes);
         for change in &changes.work {
             self.add_work(changes.tenant, (changes.at, node), change);
         }
@@ -260,6 +265,8 @@ async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Faul
     for (table, lines) in TABLES.iter().zip(&plan.made).filter(|(_, lines)| !lines.is_empty()) {
         sent.push(written(table.insert_postgres(conn, lines)));
     }
+    sent.extend(plan.classed.put().map(|put| executed(conn, put)));
+    sent.extend(plan.classed.moved().map(|moved| executed(conn, moved)));
     send!(sent, conn, plan.counters, counters::rows::Many::of(plan.counters.iter()), any);
     let (moved, made) = &plan.balances;
     send!(sent, conn, moved, balances::moves::Many::of(moved.iter().copied()), any);
@@ -272,6 +279,17 @@ async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Faul
     send!(sent, conn, plan.later, Later::many(&plan.later), any);
     // The first error is the one that matters; in an aborted transaction all that follows fails too.
     in_order(sent).await.into_iter().collect()
+}
+
+fn executed<'c, S>(conn: &'c AsyncPgConnection, statement: S) -> Writing<'c>
+where
+    S: diesel::query_builder::QueryFragment<diesel::pg::Pg> + diesel::query_builder::QueryId + Send + 'c,
+    S: diesel::RunQueryDsl<AsyncPgConnection>,
+{
+    Box::pin(async move {
+        diesel_async::RunQueryDsl::execute(statement, &mut &*conn).await?;
+        Ok(())
+    })
 }
 
 fn written(writing: BoxFuture<'_, QueryResult<()>>) -> Writing<'_> {

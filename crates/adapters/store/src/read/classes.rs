@@ -2,7 +2,8 @@
 //!
 //! Payments that share all four are a class. Counters name the classes that a tenant's payments fall into, and each is a range
 //! of the index, in the order of time. A page is taken from the ends of the ranges that match: what does not match is never
-//! read, however much of it lies between.
+//! read, however much of it lies between. In a file the index is one of payments, on a server that of
+//! [rows of their own](crate::tables::payment_classes).
 
 use diesel::{
     pg::Pg,
@@ -26,7 +27,7 @@ use crate::{
 
 /// A statement over the classes that match and the payments of each, in a range of identifiers.
 macro_rules! over_classes {
-    ($name:ident on $backend:ty => $rows:ty {
+    ($name:ident on $backend:ty, in $table:literal => $rows:ty {
         $select:expr $(, $before:expr => $field:ident: $rust:ty as $sql:ty)* ; $after:expr
     }) => {
         statement! { $name on $backend => $rows {
@@ -37,7 +38,7 @@ macro_rules! over_classes {
             ", key1) AND key2 = COALESCE(" => kind: Option<&'a str> as Nullable<Text>,
             ", key2) AND key3 = COALESCE(" => method: Option<&'a str> as Nullable<Text>,
             ", key3) AND key4 = COALESCE(" => currency: Option<&'a str> as Nullable<Text>,
-            concat!(", key4) AND count > 0) ", $select, " FROM payments WHERE merchant_id = ") => merchant: i64 as BigInt,
+            concat!(", key4) AND count > 0) ", $select, " FROM ", $table, " WHERE merchant_id = ") => merchant: i64 as BigInt,
             " AND environment = " => environment: &'a str as Text,
             " AND status = classes.key1 AND type = classes.key2 AND method = classes.key3 AND currency = classes.key4 \
                 AND id >= " => from: &'a str as Text,
@@ -50,8 +51,8 @@ macro_rules! over_classes {
 /// The rows of a page beside the number of all in the classes that match. The condition that finds a row by its key, and the
 /// sums that change nothing, leave a planner with old statistics no other way.
 macro_rules! page {
-    ($name:ident on $backend:ty, $order:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
-        over_classes! { $name on $backend => (Nullable<BigInt>, payments::SqlType) {
+    ($name:ident on $backend:ty, in $table:literal, $order:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
+        over_classes! { $name on $backend, in $table => (Nullable<BigInt>, payments::SqlType) {
             concat!(
                 "SELECT (SELECT CAST(SUM(count) AS BIGINT) FROM classes), ",
                 payment_columns!(),
@@ -70,23 +71,26 @@ macro_rules! page {
 
 /// A page from either end.
 macro_rules! pages {
-    ($newest:ident, $oldest:ident on $backend:ty, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
-        page!($newest on $backend, "DESC", $id, $each, $end, $wanted);
-        page!($oldest on $backend, "ASC", $id, $each, $end, $wanted);
+    ($newest:ident, $oldest:ident on $backend:ty, in $table:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
+        page!($newest on $backend, in $table, "DESC", $id, $each, $end, $wanted);
+        page!($oldest on $backend, in $table, "ASC", $id, $each, $end, $wanted);
     };
 }
 
 // A list in JSON is how SQLite looks up rows for each row of another table and takes only some.
 pages!(
-    NewestInFile, OldestInFile on Sqlite,
+    NewestInFile, OldestInFile on Sqlite, in "payments",
     "found.value", "json_each((SELECT json_group_array(id) FROM (", ")))", "= page.wanted"
 );
-pages!(NewestOnServer, OldestOnServer on Pg, "found.id", "LATERAL (", ")", "= ANY (ARRAY [page.wanted])");
+pages!(
+    NewestOnServer, OldestOnServer on Pg, in "payment_classes",
+    "found.id", "LATERAL (", ")", "= ANY (ARRAY [page.wanted])"
+);
 
-over_classes! { CountInFile on Sqlite => Nullable<BigInt> {
+over_classes! { CountInFile on Sqlite, in "payments" => Nullable<BigInt> {
     "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"
 } }
-over_classes! { CountOnServer on Pg => Nullable<BigInt> {
+over_classes! { CountOnServer on Pg, in "payment_classes" => Nullable<BigInt> {
     "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"
 } }
 

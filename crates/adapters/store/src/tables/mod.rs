@@ -27,6 +27,7 @@ mod events;
 pub(crate) mod kept_answers;
 mod names;
 pub(crate) mod nonces;
+pub(crate) mod payment_classes;
 mod payment_pages;
 mod payments;
 mod receipts;

@@ -34,6 +34,11 @@ fn nodes_of_an_earlier_release_are_counted_for() {
     crate::fixture::run(crate::fixture::Engine::Postgres, counted_by_the_server);
 }
 
+#[test]
+fn what_was_there_before_is_in_its_class() {
+    crate::fixture::run(crate::fixture::Engine::Postgres, classed_by_the_migration);
+}
+
 const HOUR: i64 = 60 * 60 * 1000;
 
 /// Numbers that look random and are the same in every run.
@@ -198,7 +203,7 @@ async fn days_are_counted_for_what_was_there(fixture: Fixture) {
     }
 }
 
-/// What writes to a server without counting days, as a node of an earlier release does.
+/// What writes to a server without counting days or keeping classes, as a node of an earlier release does.
 async fn counted_by_the_server(fixture: Fixture) {
     let store = funded(&fixture, 1_000).await;
     let made = store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
@@ -220,6 +225,29 @@ async fn counted_by_the_server(fixture: Fixture) {
     };
     let (_, total) = store.payments(tenant(1), &failed, Page::default()).await.expect("read");
     assert_eq!(total, 1);
-    let counters: Vec<_> = store.check().await.expect("checked").breaches;
-    assert!(counters.iter().all(|breach| breach.invariant != "counters_equal_rows"), "{counters:?}");
+    let of_status = PaymentFilter { created_from: None, ..failed };
+    let (listed, _) = store.payments(tenant(1), &of_status, Page::default()).await.expect("read");
+    assert_eq!(listed.iter().map(Payment::id).collect::<Vec<_>>(), [made.id()]);
+    let found: Vec<_> = store.check().await.expect("checked").breaches;
+    let is_kept =
+        |breach: &Breach| matches!(breach.invariant, "counters_equal_rows" | "classes_equal_payments");
+    assert!(!found.iter().any(is_kept), "{found:?}");
+}
+
+async fn classed_by_the_migration(fixture: Fixture) {
+    let store = funded(&fixture, 1_000).await;
+    let all = history(&fixture.any().await, &mut Numbers(11)).await;
+    let down = include_str!("../../../../../migrations/postgres/2026-11-24-000015_class_rows/down.sql");
+    let up = include_str!("../../../../../migrations/postgres/2026-11-24-000015_class_rows/up.sql");
+    fixture.sql(&format!("BEGIN; {down} {up} COMMIT")).await.expect("migrated again");
+    let found = store.check().await.expect("checked").breaches;
+    assert!(!found.iter().any(|breach| breach.invariant == "classes_equal_payments"), "{found:?}");
+    for status in [Status::Processing, Status::Failed] {
+        let filter = PaymentFilter { status: Some(status), ..PaymentFilter::default() };
+        let (page, total) = store.payments(tenant(1), &filter, Page::default()).await.expect("read");
+        let expected: Vec<_> = all.iter().filter(|payment| payment.status() == status).collect();
+        assert_eq!(total, expected.len() as u64, "{status:?}");
+        let newest = expected.iter().take(page.len()).map(|payment| payment.id());
+        assert_eq!(page.iter().map(Payment::id).collect::<Vec<_>>(), newest.collect::<Vec<_>>());
+    }
 }

@@ -1,0 +1,33 @@
+-- Lists by status, type, method or currency find payments in a table of their own and no longer in an index of payments: an
+-- update that touches no indexed column of a payment is written beside the old version, and no other index has to be told.
+-- Nodes write these rows in their commits; for nodes of an earlier release, which know nothing of it, the server does.
+LOCK TABLE payments IN SHARE ROW EXCLUSIVE MODE;
+CREATE TABLE payment_classes (
+    merchant_id BIGINT NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL,
+    status TEXT COLLATE "C" NOT NULL,
+    type TEXT COLLATE "C" NOT NULL,
+    method TEXT COLLATE "C" NOT NULL,
+    currency TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (merchant_id, environment, status, type, method, currency, id)
+);
+INSERT INTO payment_classes (merchant_id, environment, status, type, method, currency, id)
+    SELECT merchant_id, environment, status, type, method, currency, id FROM payments
+    ORDER BY merchant_id, environment, status, type, method, currency, id;
+CREATE FUNCTION keep_payment_class() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        UPDATE payment_classes SET status = NEW.status
+            WHERE merchant_id = OLD.merchant_id AND environment = OLD.environment AND status = OLD.status
+                AND type = OLD.type AND method = OLD.method AND currency = OLD.currency AND id = OLD.id;
+    ELSE
+        INSERT INTO payment_classes (merchant_id, environment, status, type, method, currency, id)
+            VALUES (NEW.merchant_id, NEW.environment, NEW.status, NEW.type, NEW.method, NEW.currency, NEW.id);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER payments_are_classed AFTER INSERT OR UPDATE OF status ON payments FOR EACH ROW
+    WHEN (current_setting('quipu.keeps_classes', true) IS DISTINCT FROM 'on')
+    EXECUTE FUNCTION keep_payment_class();
