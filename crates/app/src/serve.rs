@@ -47,9 +47,13 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     if !dev {
         wire::require_database(settings)?;
     }
+    // The store has threads of its own: a thousand payments that a worker attends to at once would otherwise stand before the
+    // few tasks that commit them.
+    let store =
+        tokio::runtime::Builder::new_multi_thread().thread_name("quipu-store").enable_all().build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let foundation = Foundation::lay(settings, keyring).await?;
+        let foundation = Foundation::lay(settings, keyring, store.handle().clone()).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
         wire::verify_master_key(&foundation).await?;
         if embedded.is_some() {

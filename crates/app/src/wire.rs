@@ -24,6 +24,7 @@ use quipu_signing::{Keyring, PageKey, SystemEntropy};
 use quipu_store::{Store, StoreSettings};
 use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
+use tokio::runtime::Handle;
 
 use crate::config::{FilesAt, Provider, Settings, WebhookSettings};
 
@@ -38,9 +39,9 @@ pub(crate) struct Foundation {
 
 impl Foundation {
     /// Opens the database; must be called on the runtime that is to carry its work.
-    pub(crate) async fn lay(settings: &Settings, keyring: Keyring) -> Result<Self> {
+    pub(crate) async fn lay(settings: &Settings, keyring: Keyring, store: Handle) -> Result<Self> {
         Ok(Self {
-            store: open_store(settings).await?,
+            store: open_store(settings, store).await?,
             keyring: Arc::new(keyring),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
@@ -184,9 +185,9 @@ pub(crate) fn require_database(settings: &Settings) -> Result<()> {
     }
 }
 
-/// Opens the configured database without migrating it.
-pub(crate) async fn open_store(settings: &Settings) -> Result<Store> {
-    Ok(Store::open(store_settings(settings), tokio::runtime::Handle::current()).await?)
+/// Opens the configured database without migrating it. The store works on `runtime`.
+pub(crate) async fn open_store(settings: &Settings, runtime: Handle) -> Result<Store> {
+    Ok(Store::open(store_settings(settings), runtime).await?)
 }
 
 /// The configured database, as the store wants to know of it.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use quipu_ledger::LedgerReads;
 use serde_json::json;
+use tokio::runtime::Handle;
 
 use super::{database::report, session};
 use crate::{
@@ -57,7 +58,7 @@ impl Restore {
         let runtime = session::runtime()?;
         quipu_store::restore(&wire::store_settings(settings), &self.file, runtime.handle())?;
         let (applied, found) = runtime.block_on(async {
-            let store = wire::open_store(settings).await?;
+            let store = wire::open_store(settings, Handle::current()).await?;
             let applied = store.migrate().await.context("the restored database cannot be migrated")?;
             let found = store.check().await.context("the restored books cannot be read");
             store.close().await;

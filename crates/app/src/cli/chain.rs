@@ -8,6 +8,7 @@ use quipu_kernel::{Environment, MerchantId, Page};
 use quipu_ledger::{Book, Chain, ChainHash, Chains, Head};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
 use super::session;
 use crate::{
@@ -51,7 +52,7 @@ impl Command {
         let _logging = logging::start(settings, LogFormat::Text, None)?;
         wire::require_database(settings)?;
         session::runtime()?.block_on(async {
-            let store = wire::open_store(settings).await?;
+            let store = wire::open_store(settings, Handle::current()).await?;
             let outcome = self.on(&store).await;
             store.close().await;
             outcome

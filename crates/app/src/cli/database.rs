@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use quipu_ledger::{CheckReport, LedgerReads};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
 use super::session;
 use crate::{
@@ -22,7 +23,7 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     DataFolder::open(&settings.data_dir)?;
     wire::make_database_private(settings)?;
     let applied = session::runtime()?.block_on(async {
-        let store = wire::open_store(settings).await?;
+        let store = wire::open_store(settings, Handle::current()).await?;
         let applied = store.migrate().await.context("the database cannot be migrated");
         store.close().await;
         applied
@@ -36,7 +37,7 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
     wire::require_database(settings)?;
     let report = session::runtime()?.block_on(async {
-        let store = wire::open_store(settings).await?;
+        let store = wire::open_store(settings, Handle::current()).await?;
         let report = if store.pending_migrations().await? {
             Err(anyhow!(wire::MIGRATE_FIRST))
         } else {

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use quipu_kernel::{MerchantId, Problems};
 use quipu_merchants::{DirectoryError, Merchant, Merchants as _};
 use serde::Serialize;
+use tokio::runtime::Handle;
 
 use super::table;
 use crate::{
@@ -31,7 +32,7 @@ pub(super) fn run(
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
     runtime()?.block_on(async {
-        let foundation = Foundation::lay(settings, keyring).await?;
+        let foundation = Foundation::lay(settings, keyring, Handle::current()).await?;
         if foundation.store.pending_migrations().await? {
             bail!(wire::MIGRATE_FIRST);
         }
