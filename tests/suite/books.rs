@@ -138,8 +138,8 @@ const TAMPERED_IN_SQLITE: [(&str, &str); 8] = [
     ),
 ];
 const TAMPERED_IN_POSTGRES: [(&str, &str); 9] = [
-    ("UPDATE payment_classes SET status = 'failed' WHERE status = 'completed'", "classes_equal_payments"),
-    ("DELETE FROM payment_classes WHERE status = 'cancelled'", "classes_equal_payments"),
+    ("UPDATE payment_classes SET class = replace(class, 'completed/', 'failed/')", "classes_equal_payments"),
+    ("DELETE FROM payment_classes WHERE class LIKE 'cancelled/%'", "classes_equal_payments"),
     ("ALTER TABLE payments DISABLE TRIGGER payments_are_classed", "schema_as_migrated"),
     ("ALTER TABLE entries DISABLE TRIGGER entries_are_never_changed", "schema_as_migrated"),
     ("DROP TRIGGER audit_log_is_never_changed ON audit_log", "schema_as_migrated"),

@@ -5,25 +5,25 @@ LOCK TABLE payments IN SHARE ROW EXCLUSIVE MODE;
 CREATE TABLE payment_classes (
     merchant_id BIGINT NOT NULL,
     environment TEXT COLLATE "C" NOT NULL,
-    status TEXT COLLATE "C" NOT NULL,
-    type TEXT COLLATE "C" NOT NULL,
-    method TEXT COLLATE "C" NOT NULL,
-    currency TEXT COLLATE "C" NOT NULL,
+    -- Such as `completed/deposit/spei/MXN`. One column is compared faster than four.
+    class TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
-    PRIMARY KEY (merchant_id, environment, status, type, method, currency, id)
+    PRIMARY KEY (merchant_id, environment, class, id)
 );
-INSERT INTO payment_classes (merchant_id, environment, status, type, method, currency, id)
-    SELECT merchant_id, environment, status, type, method, currency, id FROM payments
-    ORDER BY merchant_id, environment, status, type, method, currency, id;
+INSERT INTO payment_classes (merchant_id, environment, class, id)
+    SELECT merchant_id, environment, status || '/' || type || '/' || method || '/' || currency AS class, id FROM payments
+    ORDER BY merchant_id, environment, class, id;
 CREATE FUNCTION keep_payment_class() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
-        UPDATE payment_classes SET status = NEW.status
-            WHERE merchant_id = OLD.merchant_id AND environment = OLD.environment AND status = OLD.status
-                AND type = OLD.type AND method = OLD.method AND currency = OLD.currency AND id = OLD.id;
+        UPDATE payment_classes
+            SET class = NEW.status || '/' || NEW.type || '/' || NEW.method || '/' || NEW.currency
+            WHERE merchant_id = OLD.merchant_id AND environment = OLD.environment
+                AND class = OLD.status || '/' || OLD.type || '/' || OLD.method || '/' || OLD.currency AND id = OLD.id;
     ELSE
-        INSERT INTO payment_classes (merchant_id, environment, status, type, method, currency, id)
-            VALUES (NEW.merchant_id, NEW.environment, NEW.status, NEW.type, NEW.method, NEW.currency, NEW.id);
+        INSERT INTO payment_classes (merchant_id, environment, class, id)
+            VALUES (NEW.merchant_id, NEW.environment,
+                NEW.status || '/' || NEW.type || '/' || NEW.method || '/' || NEW.currency, NEW.id);
     END IF;
     RETURN NULL;
 END

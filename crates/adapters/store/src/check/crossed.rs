@@ -109,14 +109,13 @@ pub(super) const ADJUSTMENTS: &str = "
 
 /// Every payment is in the class of its status, type, method and currency, and in no other.
 pub(super) const CLASSES: &str = "
-    SELECT COALESCE(payments.id, classes.id) AS subject,
-        CASE WHEN payments.id IS NULL THEN 'in the class of ' || classes.status || ' ' || classes.type || ' '
-                || classes.method || ' ' || classes.currency || ', which it is not'
-            ELSE 'not in the class of ' || payments.status || ' ' || payments.type || ' ' || payments.method || ' '
-                || payments.currency || ', which it is' END AS detail
-    FROM payments FULL JOIN payment_classes AS classes ON classes.merchant_id = payments.merchant_id
-        AND classes.environment = payments.environment AND classes.id = payments.id
-        AND classes.status = payments.status AND classes.type = payments.type
-        AND classes.method = payments.method AND classes.currency = payments.currency
-    WHERE payments.id IS NULL OR classes.id IS NULL
+    WITH expected AS (
+        SELECT merchant_id, environment, id, status || '/' || type || '/' || method || '/' || currency AS class FROM payments
+    )
+    SELECT COALESCE(expected.id, found.id) AS subject,
+        CASE WHEN expected.id IS NULL THEN 'listed as ' || found.class || ', which it is not'
+            ELSE 'not listed as ' || expected.class END AS detail
+    FROM expected FULL JOIN payment_classes AS found ON found.merchant_id = expected.merchant_id
+        AND found.environment = expected.environment AND found.id = expected.id AND found.class = expected.class
+    WHERE expected.id IS NULL OR found.id IS NULL
     LIMIT 100";

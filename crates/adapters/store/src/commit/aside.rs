@@ -17,7 +17,10 @@ use quipu_kernel::MerchantId;
 use quipu_merchants::StoreUnavailable;
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
-use super::{batch, job::Job};
+use super::{
+    batch::{self, Settled},
+    job::Job,
+};
 use crate::{
     custody::{Custody, Origin},
     hub::Hub,
@@ -162,6 +165,6 @@ async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
             continue;
         };
         may_end = !settled.was_blocked;
-        hub.tell(settled.news);
+        Settled::tell(settled.news, settled.unanswered, &hub);
     }
 }

@@ -31,15 +31,23 @@ const FAILURES: usize = 128;
 /// How often a batch is split to find whose lock is in the way, before everybody in it waits aside.
 const SPLITS: usize = 12;
 
-/// What became of a batch beside its answers.
+/// What became of a batch.
 #[derive(Default)]
 pub(crate) struct Settled {
-    /// What was committed.
+    /// What was committed and answered already, because something else of the batch had to be tried again.
     pub(crate) news: News,
+    /// Who is still to be answered: all of a batch that nothing was wrong with.
+    pub(crate) unanswered: Option<Answers>,
     /// Changes of merchants who wait for somebody's lock, if others wait behind them here.
     pub(crate) aside: Vec<Job>,
     /// Whether a lock was in the way.
     pub(crate) was_blocked: bool,
+}
+
+/// Jobs whose outcome is known, and what their commit owes.
+pub(crate) struct Answers {
+    jobs: Vec<Job>,
+    judged: Judged,
 }
 
 /// Some jobs that are tried together, and how often they were.
@@ -48,7 +56,8 @@ struct Part {
     tries: usize,
 }
 
-/// Settles `jobs`, answering each but those that go aside. The connection in custody is replaced when it fails.
+/// Settles `jobs`, answering each but those that go aside and those that it leaves to be answered. The connection in custody is
+/// replaced when it fails.
 ///
 /// A failed batch is tried once more whole, and then in halves, so that only the change at fault suffers. Where it is the
 /// connection that fails, halves would fare no better, and everybody is told that nothing happened. If another session
@@ -71,7 +80,12 @@ pub(crate) async fn settle(
         }
         let fault = match transact(custody, origin, hub, &mut jobs).await {
             Turn::Judged(judged) => {
-                settled.news.join(answer_all(hub, jobs, judged));
+                let answers = Answers { jobs, judged };
+                if parts.is_empty() {
+                    settled.unanswered = Some(answers);
+                } else {
+                    settled.news.join(answers.tell(hub));
+                }
                 continue;
             }
             Turn::Unlearnt((verdicts, owed), fault) => {
@@ -199,24 +213,43 @@ async fn put(
     Ok(Mark { number, server, witness })
 }
 
-/// Answers everybody, hands over what is owed, and says what was committed.
-fn answer_all(hub: &Hub, jobs: Vec<Job>, (verdicts, owed): Judged) -> News {
-    let mut news = News::default();
-    for (job, verdict) in jobs.into_iter().zip(verdicts) {
-        let Job { changes, reply, .. } = job;
-        let outcome: Outcome = match verdict {
-            Ok(answer) => {
-                news.add(&changes);
-                let saved = changes.saves.into_iter().map(|save| save.record).collect();
-                Ok(Committed { saved, answer })
-            }
-            Err(refusal) => Err(CommitError::Refused(refusal)),
-        };
-        // Nobody waits if the caller has gone; the change stands all the same.
-        let _gone = reply.send(outcome);
+impl Answers {
+    /// How many are to be answered.
+    pub(crate) const fn len(&self) -> usize {
+        self.jobs.len()
     }
-    hub.hand_over(owed);
-    news
+
+    /// Answers everybody, hands over what is owed, and says what was committed.
+    pub(crate) fn tell(self, hub: &Hub) -> News {
+        let (verdicts, owed) = self.judged;
+        let mut news = News::default();
+        for (job, verdict) in self.jobs.into_iter().zip(verdicts) {
+            let Job { changes, reply, .. } = job;
+            let outcome: Outcome = match verdict {
+                Ok(answer) => {
+                    news.add(&changes);
+                    let saved = changes.saves.into_iter().map(|save| save.record).collect();
+                    Ok(Committed { saved, answer })
+                }
+                Err(refusal) => Err(CommitError::Refused(refusal)),
+            };
+            // Nobody waits if the caller has gone; the change stands all the same.
+            let _gone = reply.send(outcome);
+        }
+        hub.hand_over(owed);
+        news
+    }
+}
+
+impl Settled {
+    /// Answers who is still to be answered, and tells what was committed.
+    pub(crate) fn tell(news: News, unanswered: Option<Answers>, hub: &Hub) {
+        let mut news = news;
+        if let Some(answers) = unanswered {
+            news.join(answers.tell(hub));
+        }
+        hub.tell(news);
+    }
 }
 
 /// Answers where nobody knows whether the batch was committed. What was refused in it did not happen in any case, unless a

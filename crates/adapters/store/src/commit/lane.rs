@@ -10,15 +10,19 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
+use quipu_commit::News;
 use quipu_merchants::StoreUnavailable;
-use tokio::sync::{
-    mpsc::{self, error::TrySendError},
-    oneshot,
+use tokio::{
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
+    task::JoinHandle,
 };
 
 use super::{
     aside::Asides,
-    batch,
+    batch::{self, Answers, Settled},
     job::Job,
     small_writes::{self, SmallWrite},
 };
@@ -32,6 +36,10 @@ const BATCH: usize = 512;
 
 /// How much may wait in the queue of a lane.
 const QUEUE: usize = 4096;
+
+/// From how many on they are answered beside the next batch, which is otherwise kept waiting by what their answers cost. A few
+/// are answered sooner than somebody else is woken.
+const MANY: usize = 64;
 
 /// How long a change may have to wait for its turn before newcomers had better be refused.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -104,6 +112,7 @@ pub(crate) async fn serve(
     mut after_turn: impl FnMut() + Send,
 ) {
     let mut custody = Custody::none();
+    let mut answering = Answering::default();
     let mut waiting = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
@@ -120,13 +129,14 @@ pub(crate) async fn serve(
             }
         }
         let begun = Instant::now();
-        commit(&mut custody, &origin, jobs, &mut asides, &hub).await;
+        commit(&mut custody, &origin, jobs, &mut asides, &mut answering, &hub).await;
         if !writes.is_empty() {
             guarded(small_writes::settle(&mut custody, &origin, writes)).await;
         }
         last_turn.store(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         if let Some(done) = closing {
             drop(custody);
+            answering.finished().await;
             asides.close().await;
             let _gone = done.send(());
             return;
@@ -135,7 +145,40 @@ pub(crate) async fn serve(
     }
 }
 
-async fn commit(custody: &mut Custody, origin: &Origin, jobs: Vec<Job>, asides: &mut Asides, hub: &Hub) {
+/// Who is being answered beside the next batch. Batches are told in the order of their commits.
+#[derive(Default)]
+struct Answering(Option<JoinHandle<()>>);
+
+impl Answering {
+    /// Waits until everybody is answered.
+    async fn finished(&mut self) {
+        if let Some(task) = self.0.take()
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "answering in a lane panicked");
+        }
+    }
+
+    /// Answers who is left of a batch, and tells what it committed.
+    async fn tell(&mut self, news: News, unanswered: Option<Answers>, hub: &Arc<Hub>) {
+        self.finished().await;
+        if unanswered.as_ref().is_some_and(|answers| answers.len() >= MANY) {
+            let hub = Arc::clone(hub);
+            self.0 = Some(tokio::spawn(async move { Settled::tell(news, unanswered, &hub) }));
+        } else {
+            Settled::tell(news, unanswered, hub);
+        }
+    }
+}
+
+async fn commit(
+    custody: &mut Custody,
+    origin: &Origin,
+    jobs: Vec<Job>,
+    asides: &mut Asides,
+    answering: &mut Answering,
+    hub: &Arc<Hub>,
+) {
     if jobs.is_empty() {
         return;
     }
@@ -145,7 +188,7 @@ async fn commit(custody: &mut Custody, origin: &Origin, jobs: Vec<Job>, asides: 
     let others_wait = asides.are_possible();
     let settled = guarded(batch::settle(custody, origin, hub, jobs, others_wait)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    hub.tell(settled.news);
+    answering.tell(settled.news, settled.unanswered, hub).await;
     if !settled.aside.is_empty() {
         asides.open(settled.aside);
     }

@@ -25,9 +25,19 @@ use crate::{
     statement::statement,
 };
 
+/// The condition that a row is of a class.
+macro_rules! in_class {
+    ("payments") => {
+        "status = classes.key1 AND type = classes.key2 AND method = classes.key3 AND currency = classes.key4"
+    };
+    ("payment_classes") => {
+        "class = classes.key1 || '/' || classes.key2 || '/' || classes.key3 || '/' || classes.key4"
+    };
+}
+
 /// A statement over the classes that match and the payments of each, in a range of identifiers.
 macro_rules! over_classes {
-    ($name:ident on $backend:ty, in $table:literal => $rows:ty {
+    ($name:ident on $backend:ty, in $table:tt => $rows:ty {
         $select:expr $(, $before:expr => $field:ident: $rust:ty as $sql:ty)* ; $after:expr
     }) => {
         statement! { $name on $backend => $rows {
@@ -40,8 +50,7 @@ macro_rules! over_classes {
             ", key3) AND key4 = COALESCE(" => currency: Option<&'a str> as Nullable<Text>,
             concat!(", key4) AND count > 0) ", $select, " FROM ", $table, " WHERE merchant_id = ") => merchant: i64 as BigInt,
             " AND environment = " => environment: &'a str as Text,
-            " AND status = classes.key1 AND type = classes.key2 AND method = classes.key3 AND currency = classes.key4 \
-                AND id >= " => from: &'a str as Text,
+            concat!(" AND ", in_class!($table), " AND id >= ") => from: &'a str as Text,
             " AND id < " => to: &'a str as Text
             $(, $before => $field: $rust as $sql)* ; $after
         } }
@@ -51,7 +60,7 @@ macro_rules! over_classes {
 /// The rows of a page beside the number of all in the classes that match. The condition that finds a row by its key, and the
 /// sums that change nothing, leave a planner with old statistics no other way.
 macro_rules! page {
-    ($name:ident on $backend:ty, in $table:literal, $order:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
+    ($name:ident on $backend:ty, in $table:tt, $order:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
         over_classes! { $name on $backend, in $table => (Nullable<BigInt>, payments::SqlType) {
             concat!(
                 "SELECT (SELECT CAST(SUM(count) AS BIGINT) FROM classes), ",
@@ -71,7 +80,7 @@ macro_rules! page {
 
 /// A page from either end.
 macro_rules! pages {
-    ($newest:ident, $oldest:ident on $backend:ty, in $table:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
+    ($newest:ident, $oldest:ident on $backend:ty, in $table:tt, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
         page!($newest on $backend, in $table, "DESC", $id, $each, $end, $wanted);
         page!($oldest on $backend, in $table, "ASC", $id, $each, $end, $wanted);
     };

@@ -48,74 +48,57 @@ impl<'a> Classed<'a> {
 
     /// What puts new payments into their classes, if there are any.
     pub(crate) fn put(&self) -> Option<PutClasses<'a>> {
-        let mut put = PutClasses {
-            merchants: Vec::new(),
-            environments: Vec::new(),
-            statuses: Vec::new(),
-            kinds: Vec::new(),
-            methods: Vec::new(),
-            currencies: Vec::new(),
-            ids: Vec::new(),
-        };
-        for ((tenant, id), step) in &self.steps {
-            let Step { from: None, to: Some([status, kind, method, currency]) } = step else { continue };
-            put.merchants.push(tenant.merchant().0);
-            put.environments.push(tenant.environment().as_str());
-            put.statuses.push(status);
-            put.kinds.push(kind);
-            put.methods.push(method);
-            put.currencies.push(currency);
-            put.ids.push(id);
+        let made = self.steps.iter().filter_map(|(key, step)| match step {
+            Step { from: None, to: Some(to) } => Some((key, text_of(to))),
+            _ => None,
+        });
+        let (mut merchants, mut environments, mut classes, mut ids) = (vec![], vec![], vec![], vec![]);
+        for ((tenant, id), class) in made {
+            merchants.push(tenant.merchant().0);
+            environments.push(tenant.environment().as_str());
+            classes.push(class);
+            ids.push(*id);
         }
-        (!put.ids.is_empty()).then_some(put)
+        (!ids.is_empty()).then_some(PutClasses { merchants, environments, classes, ids })
     }
 
-    /// What moves payments to the class of another status, if any have one. Nothing else of a class ever changes.
+    /// What moves payments from one class to another, if there are any.
     pub(crate) fn moved(&self) -> Option<MoveClasses<'a>> {
-        let mut moved = MoveClasses {
-            merchants: Vec::new(),
-            environments: Vec::new(),
-            statuses: Vec::new(),
-            kinds: Vec::new(),
-            methods: Vec::new(),
-            currencies: Vec::new(),
-            ids: Vec::new(),
-            to: Vec::new(),
-        };
-        for ((tenant, id), step) in &self.steps {
-            let Step { from: Some([status, kind, method, currency]), to: Some([to, ..]) } = step else {
-                continue;
-            };
-            moved.merchants.push(tenant.merchant().0);
-            moved.environments.push(tenant.environment().as_str());
-            moved.statuses.push(status);
-            moved.kinds.push(kind);
-            moved.methods.push(method);
-            moved.currencies.push(currency);
-            moved.ids.push(id);
-            moved.to.push(to);
+        let moved = self.steps.iter().filter_map(|(key, step)| match step {
+            Step { from: Some(from), to: Some(to) } => Some((key, text_of(from), text_of(to))),
+            _ => None,
+        });
+        let (mut merchants, mut environments, mut ids) = (vec![], vec![], vec![]);
+        let (mut from, mut to) = (vec![], vec![]);
+        for ((tenant, id), class_before, class) in moved {
+            merchants.push(tenant.merchant().0);
+            environments.push(tenant.environment().as_str());
+            from.push(class_before);
+            ids.push(*id);
+            to.push(class);
         }
-        (!moved.ids.is_empty()).then_some(moved)
+        (!ids.is_empty()).then_some(MoveClasses { merchants, environments, from, ids, to })
     }
 }
 
+/// A class as its column has it.
+fn text_of(class: &Class) -> String {
+    class.join("/")
+}
+
 statement! { PutClasses on Pg {
-    "INSERT INTO payment_classes (merchant_id, environment, status, type, method, currency, id) SELECT UNNEST ("
+    "INSERT INTO payment_classes (merchant_id, environment, class, id) SELECT UNNEST ("
     => merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" => environments: Vec<&'a str> as Array<Text>,
-    "), UNNEST (" => statuses: Vec<&'a str> as Array<Text>, "), UNNEST (" => kinds: Vec<&'a str> as Array<Text>,
-    "), UNNEST (" => methods: Vec<&'a str> as Array<Text>, "), UNNEST (" => currencies: Vec<&'a str> as Array<Text>,
-    "), UNNEST (" => ids: Vec<&'a str> as Array<Text> ; ")"
+    "), UNNEST (" => classes: Vec<String> as Array<Text>, "), UNNEST (" => ids: Vec<&'a str> as Array<Text> ; ")"
 } }
 
 statement! { MoveClasses on Pg {
-    "UPDATE payment_classes AS old SET status = moved.to_status FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
-    ", " => environments: Vec<&'a str> as Array<Text>, ", " => statuses: Vec<&'a str> as Array<Text>,
-    ", " => kinds: Vec<&'a str> as Array<Text>, ", " => methods: Vec<&'a str> as Array<Text>,
-    ", " => currencies: Vec<&'a str> as Array<Text>, ", " => ids: Vec<&'a str> as Array<Text>,
-    ", " => to: Vec<&'a str> as Array<Text> ;
-    ") AS moved (merchant_id, environment, status, type, method, currency, id, to_status)
-     WHERE old.merchant_id = moved.merchant_id AND old.environment = moved.environment AND old.status = moved.status
-        AND old.type = moved.type AND old.method = moved.method AND old.currency = moved.currency AND old.id = moved.id"
+    "UPDATE payment_classes AS old SET class = moved.class FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ", " => environments: Vec<&'a str> as Array<Text>, ", " => from: Vec<String> as Array<Text>,
+    ", " => ids: Vec<&'a str> as Array<Text>, ", " => to: Vec<String> as Array<Text> ;
+    ") AS moved (merchant_id, environment, class_before, id, class)
+     WHERE old.merchant_id = moved.merchant_id AND old.environment = moved.environment
+        AND old.class = moved.class_before AND old.id = moved.id"
 } }
 
 #[cfg(test)]
@@ -158,14 +141,14 @@ mod tests {
             classed.follow(changes);
         }
         let put = classed.put().expect("new ones");
-        let found: Vec<_> = put.ids.iter().zip(&put.statuses).map(|(id, status)| (*id, *status)).collect();
-        assert_eq!(found, [(made.as_str(), "processing"), (both.as_str(), "cancelled")]);
-        let steps = classed.moved().expect("moved ones");
         let found: Vec<_> =
-            (0..steps.ids.len()).map(|n| (steps.ids[n], steps.statuses[n], steps.to[n])).collect();
-        assert_eq!(
-            found,
-            [(moved.as_str(), "processing", "completed"), (twice.as_str(), "pending", "completed")]
-        );
+            put.ids.iter().zip(&put.classes).map(|(id, class)| (*id, class.as_str())).collect();
+        let [processing, cancelled] = ["processing/deposit/spei/MXN", "cancelled/deposit/spei/MXN"];
+        assert_eq!(found, [(made.as_str(), processing), (both.as_str(), cancelled)]);
+        let steps = classed.moved().expect("moved ones");
+        let step = |n: usize| (steps.ids[n], steps.from[n].as_str(), steps.to[n].as_str());
+        let found: Vec<_> = (0..steps.ids.len()).map(step).collect();
+        let [pending, completed] = ["pending/deposit/spei/MXN", "completed/deposit/spei/MXN"];
+        assert_eq!(found, [(moved.as_str(), processing, completed), (twice.as_str(), pending, completed)]);
     }
 }
