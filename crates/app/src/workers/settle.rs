@@ -104,8 +104,10 @@ impl Settle {
         due: DueWork,
         now: Timestamp,
     ) -> Result<Duration, StoreUnavailable> {
-        let (submissions, others): (Vec<_>, Vec<_>) = due.work.into_iter().partition(is_submission);
+        let (mut submissions, others): (Vec<_>, Vec<_>) = due.work.into_iter().partition(is_submission);
         hands.take_up(others);
+        // The rest is shown again.
+        submissions.truncate(BATCH);
         if !submissions.is_empty() {
             let until = Instant::now() + Self::PATIENCE;
             let claimed = self.queue.claim_shown(submissions, now.plus(LEASE)).await?;
