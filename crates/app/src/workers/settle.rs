@@ -11,12 +11,10 @@ use quipu_payments::{DueAction, SettlePayment};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use self::hands::{Hands, Key, Waiting, key_of};
+use self::hands::{AT_ONCE, Hands, Key, LEASE, Waiting, key_of};
 use super::{back_off, rest};
 use crate::stop_signal::StopSignal;
 
-/// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
-const LEASE: Duration = Duration::from_secs(30);
 const _: () = assert!(Settle::PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
 const _: () = assert!(
     Settle::PATIENCE.as_secs() < SettlePayment::RESUBMIT_AFTER.as_secs(),
@@ -27,8 +25,6 @@ const _: () = assert!(
 const BATCH: usize = 512;
 /// Payments shown at once to a node that is alone. They are many, because those in hand are shown again.
 const SHOWN: usize = 4_096;
-/// Payments attended to at once. They are many, because what they commit at the same time shares one flush to disk.
-const AT_ONCE: usize = 2_048;
 /// How long to sleep if nothing wakes the worker: what another node committed makes no sound here.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// How long to wait where something is due that somebody else has claimed.

@@ -12,9 +12,12 @@ use tokio::{
     time::Instant,
 };
 
-use super::{AT_ONCE, LEASE};
 use crate::workers::log_panic;
 
+/// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+/// Payments attended to at once. They are many, because what they commit at the same time shares one flush to disk.
+pub(super) const AT_ONCE: usize = 2_048;
 /// Longer than anything waits to be begun.
 const UNTIL_BEGUN: Duration = Duration::from_hours(24);
 
