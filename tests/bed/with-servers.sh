@@ -117,7 +117,7 @@ chmod 644 "$bed/password"
 (cd / && "${as_owner[@]}" initdb --pgdata="$bed/postgres" --username=quipu --pwfile="$bed/password" \
     --auth=scram-sha-256 --locale=C --encoding=UTF8 --no-sync) >"$bed/initdb.log" 2>&1 ||
     { cat "$bed/initdb.log" >&2; bed_fail "PostgreSQL's initdb failed; its log is above."; }
-settings=(-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 -c log_min_messages=warning)
+settings=(-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=1000 -c log_min_messages=warning)
 [ "$durable" = yes ] || settings+=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0)
 
 run_postgres() { cd / && exec "${as_owner[@]}" --pdeathsig QUIT postgres -D "$bed/postgres" "${settings[@]}" -p "$1"; }

@@ -33,7 +33,7 @@ use crate::{
 /// Runs unless told otherwise.
 const RUNS: u64 = 240;
 /// Runs at the same time. They wait more than they work.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 /// How long it may take until it is known what happened.
 const RESOLVED: Duration = Duration::from_secs(20);
 /// What the merchant of a run has to pay out from.
