@@ -50,7 +50,8 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
     BEGIN
         FOR young IN SELECT oid::regclass FROM pg_class
             WHERE oid IN (to_regclass('payments'), to_regclass('payment_classes'), to_regclass('customers'),
-                    to_regclass('kept_answers'), to_regclass('nonces'), to_regclass('events'), to_regclass('deliveries'), to_regclass('work'),
+                    to_regclass('kept_answers'), to_regclass('nonces'), to_regclass('events'),
+                    to_regclass('deliveries'), to_regclass('work'),
                     to_regclass('tickets'))
                 AND reltuples < 10000 AND (reltuples < 1000 OR pg_stat_get_mod_since_analyze(oid) > reltuples)
         LOOP

@@ -159,12 +159,15 @@ async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
             may_end = timeout(LINGER, aside.arrived.notified()).await.is_err();
             continue;
         }
-        let work = AssertUnwindSafe(batch::settle(&mut custody, &origin, &hub, jobs, false));
-        let Ok(settled) = work.catch_unwind().await else {
+        let work = AssertUnwindSafe(async {
+            let settled = batch::settle(&mut custody, &origin, &hub, jobs, false).await;
+            Settled::tell(settled.news, settled.unanswered, &hub);
+            settled.was_blocked
+        });
+        let Ok(was_blocked) = work.catch_unwind().await else {
             tracing::error!("work aside of a lane panicked");
             continue;
         };
-        may_end = !settled.was_blocked;
-        Settled::tell(settled.news, settled.unanswered, &hub);
+        may_end = !was_blocked;
     }
 }

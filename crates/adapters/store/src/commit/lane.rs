@@ -166,7 +166,7 @@ impl Answering {
             let hub = Arc::clone(hub);
             self.0 = Some(tokio::spawn(async move { Settled::tell(news, unanswered, &hub) }));
         } else {
-            Settled::tell(news, unanswered, hub);
+            guarded(async { Settled::tell(news, unanswered, hub) }).await;
         }
     }
 }

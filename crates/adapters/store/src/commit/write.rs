@@ -48,9 +48,11 @@ pub(crate) async fn write(
         }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
+            let accepted = writes.accepted.iter().map(|index| &jobs[*index].changes);
+            let classed = Classed::by(accepted);
             let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
             let (written, owed, number) =
-                tokio::join!(biased; to_server(conn, &plan), debts.to_server(conn), number);
+                tokio::join!(biased; to_server(conn, &plan, &classed), debts.to_server(conn), number);
             written?;
             owed?;
             Ok(Some(number?))
@@ -69,7 +71,6 @@ struct Plan<'a> {
     /// Balances that have a row, and those that have none yet.
     balances: (Vec<&'a BalanceLine>, Vec<&'a BalanceLine>),
     entries: Vec<EntryLine<'a>>,
-    classed: Classed<'a>,
     work: BTreeMap<(Queue, Tenant, &'a str), Option<WorkLine<'a>>>,
     put: Vec<WorkLine<'a>>,
     gone: Vec<Gone<'a>>,
@@ -97,7 +98,6 @@ impl<'a> Plan<'a> {
                 .collect(),
             balances: writes.balances.iter().partition(|(.., known)| known.stored),
             entries: Vec::new(),
-            classed: Classed::default(),
             work: BTreeMap::new(),
             put: Vec::new(),
             gone: Vec::new(),
@@ -140,7 +140,6 @@ impl<'a> Plan<'a> {
                 entry: *entry,
             }));
         }
-        self.classed.follow(changes);
         for change in &changes.work {
             self.add_work(changes.tenant, (changes.at, node), change);
         }
@@ -251,7 +250,7 @@ macro_rules! send {
 
 /// The statements are sent one behind the other without waiting for each answer, and the server runs them in that order:
 /// payments that free their references before those that take them.
-async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Fault> {
+async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>, classed: &Classed<'_>) -> Result<(), Fault> {
     let any = |_: usize, _: usize| Ok(());
     let mut sent: Vec<Writing<'_>> = Vec::new();
     let at = plan.earliest;
@@ -265,8 +264,8 @@ async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>) -> Result<(), Faul
     for (table, lines) in TABLES.iter().zip(&plan.made).filter(|(_, lines)| !lines.is_empty()) {
         sent.push(written(table.insert_postgres(conn, lines)));
     }
-    sent.extend(plan.classed.put().map(|put| executed(conn, put)));
-    sent.extend(plan.classed.moved().map(|moved| executed(conn, moved)));
+    sent.extend(classed.put().map(|put| executed(conn, put)));
+    sent.extend(classed.moved().map(|moved| executed(conn, moved)));
     send!(sent, conn, plan.counters, counters::rows::Many::of(plan.counters.iter()), any);
     let (moved, made) = &plan.balances;
     send!(sent, conn, moved, balances::moves::Many::of(moved.iter().copied()), any);

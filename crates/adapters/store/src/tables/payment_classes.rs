@@ -33,8 +33,14 @@ struct Step<'a> {
 }
 
 impl<'a> Classed<'a> {
-    /// Follows the payment of an accepted change.
-    pub(crate) fn follow(&mut self, changes: &'a Changes) {
+    /// What accepted changes, in their order, do to their payments.
+    pub(crate) fn by(accepted: impl Iterator<Item = &'a Changes>) -> Self {
+        let mut classed = Self::default();
+        accepted.for_each(|changes| classed.follow(changes));
+        classed
+    }
+
+    fn follow(&mut self, changes: &'a Changes) {
         let Some(payment) = &changes.payment_id else { return };
         for tally in changes.tallies.iter().filter(|tally| tally.name == COUNTER) {
             let step = self.steps.entry((changes.tenant, payment.as_str())).or_default();
@@ -136,10 +142,7 @@ mod tests {
             changes(&both, &[("pending", -1), ("cancelled", 1)]),
             changes(&twice, &[("pending", -1), ("processing", 1), ("processing", -1), ("completed", 1)]),
         ];
-        let mut classed = Classed::default();
-        for changes in &all {
-            classed.follow(changes);
-        }
+        let classed = Classed::by(all.iter());
         let put = classed.put().expect("new ones");
         let found: Vec<_> =
             put.ids.iter().zip(&put.classes).map(|(id, class)| (*id, class.as_str())).collect();
