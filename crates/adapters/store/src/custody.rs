@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{error::Elapsed, timeout};
 
-use crate::{connection::Connection, error::Fault, file::DatabaseFile, pool::Pool, settings::Times};
+use crate::{
+    connection::Connection, error::Fault, file::DatabaseFile, pool::Pool, session::GivenUp, settings::Times,
+};
 
 /// Where connections come from.
 #[derive(Clone)]
@@ -103,10 +105,11 @@ impl Custody {
 
     /// Lets go of a connection whose last word was not answered. On a server its transaction may still be under way, so it
     /// is not ended there: [`crate::commit::mark`] asks first.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) -> GivenUp {
         self.in_use = false;
-        if let Some(Connection::Postgres(session)) = self.conn.take() {
-            session.give_up();
+        match self.conn.take() {
+            Some(Connection::Postgres(session)) => session.give_up(),
+            _ => GivenUp::default(),
         }
     }
 

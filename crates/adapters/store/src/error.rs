@@ -142,6 +142,25 @@ impl Fault {
     }
 }
 
+impl Fault {
+    /// Whether a failed statement says for certain that its transaction will not be committed, though a `COMMIT` is sent behind
+    /// it: whatever the server refuses, it undoes. Only what it never said a word about may have happened.
+    pub(crate) const fn undoes(&self) -> bool {
+        !matches!(
+            self,
+            Self::Database(Error::DatabaseError(
+                DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
+                _
+            ))
+        )
+    }
+
+    /// Whether an answer to `COMMIT` says for certain that nothing was committed: the database names what it found wrong.
+    pub(crate) const fn says_undone(&self) -> bool {
+        matches!(self, Self::Database(Error::DatabaseError(kind, _)) if is_of_the_work(*kind))
+    }
+}
+
 /// Whether this is what the work did, and not what became of the server.
 const fn is_of_the_work(kind: DatabaseErrorKind) -> bool {
     matches!(
@@ -154,11 +173,6 @@ const fn is_of_the_work(kind: DatabaseErrorKind) -> bool {
             | DatabaseErrorKind::ExclusionViolation
             | DatabaseErrorKind::SerializationFailure
     )
-}
-
-/// Whether an answer to `COMMIT` says for certain that nothing was committed: the database names what it found wrong.
-pub(crate) const fn says_undone(error: &Error) -> bool {
-    matches!(error, Error::DatabaseError(kind, _) if is_of_the_work(*kind))
 }
 
 /// What went wrong in work on a connection, as far as the connection is concerned.

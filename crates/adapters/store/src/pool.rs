@@ -26,6 +26,11 @@ const SESSION: &str =
     "SET synchronous_commit = on; SET client_min_messages = warning; SET quipu.counts_days = on;
     SET quipu.keeps_classes = on;";
 
+/// A server notices within twenty seconds that a client's machine has gone without a word. A transaction that was cut off in the
+/// middle of a message is not idle, and would hold its locks for hours.
+const KEEPALIVES: &str =
+    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;";
+
 /// A lock that was waited for too long is told from other failures by what the server says, and it says so in the language
 /// of its messages.
 const ENGLISH: &str =
@@ -71,8 +76,20 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    fn take_abandoned(&self) -> Vec<Process> {
-        std::mem::take(&mut *locked(&self.abandoned))
+    fn remember(&self, abandoned: Process) {
+        let mut all = locked(&self.abandoned);
+        if all.len() < ABANDONED && !all.contains(&abandoned) {
+            all.push(abandoned);
+        }
+    }
+
+    /// Ends on the server what was abandoned there. Each is remembered until that has succeeded: a session that is cut off in
+    /// the middle of a message holds its locks for as long as its connection seems to be open.
+    async fn end_abandoned(&self, session: &mut Session) -> Result<(), Fault> {
+        let abandoned = locked(&self.abandoned).clone();
+        session::end(session, &abandoned).await?;
+        locked(&self.abandoned).retain(|process| !abandoned.contains(process));
+        Ok(())
     }
 }
 
@@ -175,9 +192,7 @@ impl Pool {
         let slow = |_| Fault::Unconnected("the server does not answer".to_owned());
         let begun = timeout(self.times.connect, async {
             let mut session = Session::begin(&self.address, &self.beginning).await?;
-            let abandoned = self.health.take_abandoned();
-            // What cannot be ended ends by itself, when its idle time is over.
-            if let Err(fault) = session::end(&mut session, &abandoned).await {
+            if let Err(fault) = self.health.end_abandoned(&mut session).await {
                 tracing::warn!(%fault, "abandoned sessions could not be ended");
             }
             Ok::<_, Fault>(session)
@@ -213,15 +228,17 @@ impl Home for Pool {
             self.grow_older();
         }
         if let Some(process) = session.process {
-            let mut abandoned = locked(&self.health.abandoned);
-            if abandoned.len() < ABANDONED {
-                abandoned.push(process);
-            }
+            self.health.remember(process);
         }
     }
 
     fn give_up(&self, _session: Session) {
         self.grow_older();
+    }
+
+    fn end_later(&self, process: Process) {
+        self.grow_older();
+        self.health.remember(process);
     }
 }
 
@@ -242,7 +259,7 @@ fn beginning(purpose: Purpose, times: Times) -> String {
         Purpose::Lists | Purpose::Checks => ("", ""),
     };
     format!(
-        "{SESSION} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan} SET lock_timeout = {}; SET statement_timeout = {};
+        "{SESSION} {KEEPALIVES} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan} SET lock_timeout = {}; SET statement_timeout = {};
             SET idle_in_transaction_session_timeout = {};",
         lock.as_millis(),
         statement.as_millis(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, oneshot},
@@ -99,10 +100,10 @@ impl Server {
             Reading::Seals => &self.seals,
         };
         let origin = origin.clone();
-        self.runtime.spawn(async move {
+        self.spawn(Box::pin(async move {
             let _place = place;
             run(origin, reading, query, reply, deadline).await;
-        });
+        }));
         Ok(())
     }
 
@@ -119,26 +120,31 @@ impl Server {
     {
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Fault::Overloaded)?;
         let origin = self.short.clone();
-        self.runtime.spawn(async move {
+        self.spawn(Box::pin(async move {
             let _place = place;
             if standing.begin() {
                 let _gone = reply.send(in_transaction(&mut Custody::none(), &origin, query).await);
             }
-        });
+        }));
         Ok(())
     }
 
     /// Has a look-up by keys run that answers whom it serves by itself, once there is one of `places` for it.
     pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) {
         let (origin, places) = (self.points.clone(), Arc::clone(places));
-        self.runtime.spawn(async move {
+        self.spawn(Box::pin(async move {
             let _place = places.acquire_owned().await;
             let mut custody = Custody::none();
             let found = timeout(origin.times().attempt, in_custody(&mut custody, &origin, query)).await;
             if found.is_err() {
                 custody.discard(&Fault::Silent);
             }
-        });
+        }));
+    }
+
+    /// Takes work of any type as one type: a task of its own for each of sixty kinds of query takes long to compile.
+    fn spawn(&self, work: BoxFuture<'static, ()>) {
+        self.runtime.spawn(work);
     }
 }
 

@@ -54,6 +54,9 @@ pub(crate) trait Home: Send + Sync {
 
     /// Closes a session that fell silent, and trusts the others no more. What it began may still end by itself.
     fn give_up(&self, session: Session);
+
+    /// Has the next new session end on the server what one that was given up may have left there.
+    fn end_later(&self, process: Process);
 }
 
 /// A session. Dropped, it is closed; [`Session::put_back`] keeps it for the next who needs one.
@@ -84,6 +87,19 @@ impl Deref for Session {
 impl DerefMut for Session {
     fn deref_mut(&mut self) -> &mut AsyncPgConnection {
         &mut self.conn
+    }
+}
+
+/// What a session that was given up may have left on its server; nothing where that is not known.
+#[derive(Default)]
+pub(crate) struct GivenUp(Option<(Arc<dyn Home>, Process)>);
+
+impl GivenUp {
+    /// Has it ended as soon as the server can be reached.
+    pub(crate) fn end_later(self) {
+        if let Some((home, process)) = self.0 {
+            home.end_later(process);
+        }
     }
 }
 
@@ -187,10 +203,12 @@ impl Session {
     }
 
     /// Closes it without ending what it began.
-    pub(crate) fn give_up(self) {
+    pub(crate) fn give_up(self) -> GivenUp {
+        let left = GivenUp(self.home().zip(self.process));
         if let Some(home) = self.home() {
             home.give_up(self);
         }
+        left
     }
 
     /// What stops the query that runs here.

@@ -62,9 +62,10 @@ pub(crate) struct Times {
     pub(crate) brief_lock: Duration,
     /// Making a connection.
     pub(crate) connect: Duration,
-    /// All statements of a transaction up to its `COMMIT`.
+    /// Loading what a batch depends on, and once more as long for writing and committing it; all statements of another
+    /// transaction up to its `COMMIT`.
     pub(crate) attempt: Duration,
-    /// The answer to `COMMIT`.
+    /// The answer to a `COMMIT` that is sent alone.
     pub(crate) commit: Duration,
     /// Learning what became of a `COMMIT` that was not answered.
     pub(crate) learn: Duration,

@@ -1,5 +1,7 @@
 //! Work on a connection, whole or not at all.
 
+use std::time::Duration;
+
 use diesel_async::RunQueryDsl as _;
 use tokio::time::timeout;
 
@@ -7,7 +9,7 @@ use crate::{
     commit::mark::{self, Mark},
     connection::Connection,
     custody::{Custody, Origin},
-    error::{Fault, Trouble, says_undone},
+    error::{Fault, Trouble},
     query::Query,
 };
 
@@ -83,32 +85,70 @@ async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
     }
 }
 
-/// Commits what the connection in custody has begun. `Ok` and `Undone` are certain, whatever became of the connection; only
-/// where neither can be learnt in time is the outcome unknown.
+/// Why a transaction was not seen to be committed.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// Nothing of it was.
+    Undone(Fault),
+    /// It may have been all the same.
+    Open(Fault),
+}
+
+impl Unfinished {
+    /// What became of a transaction of which a statement failed, with a `COMMIT` behind it.
+    pub(crate) fn at_statement(fault: Fault) -> Self {
+        if fault.undoes() { Self::Undone(fault) } else { Self::Open(fault) }
+    }
+
+    /// What became of a transaction whose `COMMIT` failed.
+    pub(crate) fn at_commit(error: diesel::result::Error) -> Self {
+        let fault = Fault::Database(error);
+        if fault.says_undone() { Self::Undone(fault) } else { Self::Open(fault) }
+    }
+}
+
+/// Commits what the connection in custody has begun.
 pub(crate) async fn commit(custody: &mut Custody, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
+    let time = origin.times().commit;
+    finish(custody, origin, (time, mark), async |conn: &mut Connection| {
+        conn.commit().await.map_err(Unfinished::at_commit)
+    })
+    .await
+}
+
+/// Ends what the connection in custody has begun, by `ending`, which commits. `Ok` and `Undone` are certain, whatever became of
+/// the connection; only where neither can be learnt in time is the outcome unknown.
+pub(crate) async fn finish(
+    custody: &mut Custody,
+    origin: &Origin,
+    (time, mark): (Duration, Option<Mark>),
+    ending: impl AsyncFnOnce(&mut Connection) -> Result<(), Unfinished>,
+) -> Result<(), Fault> {
     let times = origin.times();
     let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
-    let said = match origin.within(times.commit, conn.commit()).await {
+    let said = match origin.within(time, ending(conn)).await {
         Ok(Ok(())) => {
             custody.done();
             // What went into a file that is gone will not be found again, unless somebody puts it back.
             return origin.look().map_err(|fault| Fault::OutcomeUnknown(fault.to_string()));
         }
-        Ok(Err(error)) if says_undone(&error) => {
-            let fault = Fault::Database(error);
+        Ok(Err(Unfinished::Undone(fault))) => {
             custody.undo(&fault).await;
             return Err(fault);
         }
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(Unfinished::Open(fault))) => fault.to_string(),
         Err(_) => "no answer in time".to_owned(),
     };
     tracing::warn!(said, "a commit was not answered; its outcome is asked for");
     metrics::counter!("quipu_commit_unanswered_total").increment(1);
-    custody.give_up();
+    let left = custody.give_up();
     let learnt = timeout(times.learn, mark::learn(origin, mark.as_ref())).await.unwrap_or(None);
     match learnt {
         Some(true) => Ok(()),
         Some(false) => Err(Fault::Undone(said)),
-        None => Err(Fault::OutcomeUnknown(said)),
+        None => {
+            left.end_later();
+            Err(Fault::OutcomeUnknown(said))
+        }
     }
 }

@@ -7,7 +7,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Owed;
 
 use super::{
-    fan_out::{Debts, FanOut, Hearers},
+    fan_out::{FanOut, Hearers},
     job::{Job, Outcome},
     load,
     mark::Mark,
@@ -167,50 +167,51 @@ async fn transact(custody: &mut Custody, origin: &Origin, hub: &Hub, jobs: &mut 
         Ok(conn) => conn,
         Err(fault) => return Turn::Failed(fault),
     };
-    let applied = origin.within(origin.times().attempt, apply(conn, hub, jobs)).await;
-    let applied = applied.unwrap_or(Err(Fault::Silent));
-    match applied {
-        Ok((judged, mark)) => match transaction::commit(custody, origin, mark).await {
-            Ok(()) => Turn::Judged(judged),
-            Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged, fault),
-            Err(fault) => Turn::Failed(fault),
-        },
+    let decided = origin.within(origin.times().attempt, decide(conn, jobs)).await;
+    let Decided { verdicts, writes, fan_out, mark } = match decided.unwrap_or(Err(Fault::Silent)) {
+        Ok(decided) => decided,
         Err(fault) => {
             custody.undo(&fault).await;
-            Turn::Failed(fault)
+            return Turn::Failed(fault);
         }
-    }
-}
-
-async fn apply(conn: &mut Connection, hub: &Hub, jobs: &mut [Job]) -> Result<(Judged, Option<Mark>), Fault> {
-    let wanted = Wanted::by(jobs.iter().map(|job| &job.changes));
-    let (mut state, audience) = load::begin(conn, &wanted, &Hearers::of(jobs)).await?;
-    let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
-    if writes.is_empty() {
-        return Ok(((verdicts, Vec::new()), None));
-    }
-    let fan_out = FanOut::of(jobs, &mut writes, audience);
+    };
     let node = hub.delivering_node();
-    let mark = put(conn, hub.node(), jobs, &writes, &fan_out.lines(node)).await?;
-    let owed = if node.is_some() { fan_out.owed } else { Vec::new() };
-    Ok(((verdicts, owed), Some(mark)))
+    let committed = if writes.is_empty() {
+        transaction::commit(custody, origin, None).await
+    } else {
+        let debts = fan_out.lines(node);
+        let writing =
+            async |conn: &mut Connection| write::commit(conn, hub.node(), jobs, &writes, &debts).await;
+        transaction::finish(custody, origin, (origin.times().attempt, Some(mark)), writing).await
+    };
+    let judged = (verdicts, if node.is_some() { fan_out.owed } else { Vec::new() });
+    match committed {
+        Ok(()) => Turn::Judged(judged),
+        Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged, fault),
+        Err(fault) => Turn::Failed(fault),
+    }
 }
 
-/// Writes, and learns on the way by what the transaction can be asked for.
-async fn put(
-    conn: &mut Connection,
-    node: &str,
-    jobs: &[Job],
-    writes: &Writes,
-    debts: &Debts<'_>,
-) -> Result<Mark, Fault> {
-    let witness = witness::among(jobs, writes);
-    let number = write::write(conn, node, jobs, writes, debts).await?;
+/// What a transaction that has begun is to do.
+struct Decided {
+    verdicts: Vec<Verdict>,
+    writes: Writes,
+    fan_out: FanOut,
+    /// By what it can be asked for.
+    mark: Mark,
+}
+
+async fn decide(conn: &mut Connection, jobs: &mut [Job]) -> Result<Decided, Fault> {
+    let wanted = Wanted::by(jobs.iter().map(|job| &job.changes));
+    let load::Begun { mut state, audience, number } = load::begin(conn, &wanted, &Hearers::of(jobs)).await?;
+    let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
+    let fan_out = FanOut::of(jobs, &mut writes, audience);
     let server = match conn {
         Connection::Sqlite(_) => None,
         Connection::Postgres(session) => session.server.clone(),
     };
-    Ok(Mark { number, server, witness })
+    let mark = Mark { number, server, witness: witness::among(jobs, &writes) };
+    Ok(Decided { verdicts, writes, fan_out, mark })
 }
 
 impl Answers {

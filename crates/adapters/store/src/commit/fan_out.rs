@@ -10,23 +10,25 @@ use std::{
     sync::Arc,
 };
 
-use diesel::{ExpressionMethods as _, QueryDsl as _, QueryResult, RunQueryDsl as _, SqliteConnection};
+use diesel::{ExpressionMethods as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
-use futures_util::future::BoxFuture;
 use quipu_commit::Writes;
 use quipu_kernel::Tenant;
 use quipu_webhooks::{Endpoint, EndpointId, Event, NamedTarget, Owed, Source, TargetUrl};
 use uuid::Uuid;
 
-use super::job::Job;
+use super::{
+    job::Job,
+    sending::{Writing, executed},
+};
 use crate::{
-    connection::in_order,
     error::Fault,
     schema::webhook_endpoints as endpoints,
     tables::{
         deliveries::{self, COUNTER, DeliveryLine},
         endpoints as new_endpoints,
     },
+    transaction::Unfinished,
     webhooks::row::EndpointRow,
 };
 
@@ -258,26 +260,24 @@ impl Debts<'_> {
         Ok(())
     }
 
-    /// Sends everything at once, so that it can follow what else the batch writes without waiting for it.
-    pub(crate) async fn to_server(&self, conn: &AsyncPgConnection) -> Result<(), Fault> {
-        let mut sent: Vec<BoxFuture<'_, QueryResult<usize>>> = Vec::new();
+    /// What is to be sent to a server, in this order.
+    pub(crate) fn to_server<'c>(&'c self, conn: &'c AsyncPgConnection) -> Vec<Writing<'c>> {
+        let mut sent: Vec<Writing<'c>> = Vec::new();
         for endpoint in self.enabled {
             let enabling = enabling!(endpoint);
-            sent.push(Box::pin(
-                async move { diesel_async::RunQueryDsl::execute(enabling, &mut &*conn).await },
-            ));
+            // Built when its turn comes, because it cannot be handed to another thread.
+            sent.push(Box::pin(async move {
+                let enabled = diesel_async::RunQueryDsl::execute(enabling, &mut &*conn).await;
+                enabled.map(drop).map_err(|error| Unfinished::at_statement(error.into()))
+            }));
         }
         if !self.made.is_empty() {
             let made = new_endpoints::rows::Many::of(self.made.iter().map(|endpoint| &**endpoint));
-            sent.push(Box::pin(async move { diesel_async::RunQueryDsl::execute(made, &mut &*conn).await }));
+            sent.push(executed(conn, made));
         }
         if !self.lines.is_empty() {
-            let lines = deliveries::rows::Many::of(self.lines.iter());
-            sent.push(Box::pin(async move { diesel_async::RunQueryDsl::execute(lines, &mut &*conn).await }));
+            sent.push(executed(conn, deliveries::rows::Many::of(self.lines.iter())));
         }
-        for outcome in in_order(sent).await {
-            outcome?;
-        }
-        Ok(())
+        sent
     }
 }

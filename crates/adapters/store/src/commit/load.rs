@@ -15,7 +15,10 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, Wanted};
 use quipu_kernel::{Currency, Tenant, Timestamp};
 
-use super::fan_out::{Audience, Hearers};
+use super::{
+    fan_out::{Audience, Hearers},
+    mark::TransactionNumber,
+};
 use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
@@ -25,20 +28,29 @@ use crate::{
     tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
 };
 
-/// Begins a transaction and loads everything `wanted`, and the endpoints that may hear of it. On PostgreSQL balances and
-/// aggregates stay locked until it ends.
-pub(crate) async fn begin(
-    conn: &mut Connection,
-    wanted: &Wanted,
-    hearers: &Hearers,
-) -> Result<(State, Audience), Fault> {
+/// What a transaction begins with.
+pub(crate) struct Begun {
+    /// Everything that was wanted. On PostgreSQL balances and aggregates stay locked until the transaction ends.
+    pub(crate) state: State,
+    /// The endpoints that may hear of it.
+    pub(crate) audience: Audience,
+    /// The number that a server gave the transaction.
+    pub(crate) number: Option<String>,
+}
+
+/// Begins a transaction and loads what it depends on.
+pub(crate) async fn begin(conn: &mut Connection, wanted: &Wanted, hearers: &Hearers) -> Result<Begun, Fault> {
     match conn {
-        Connection::Sqlite(conn) => Ok((of_file(conn, wanted)?, Audience::of_file(conn, hearers)?)),
+        Connection::Sqlite(conn) => {
+            let (state, audience) = (of_file(conn, wanted)?, Audience::of_file(conn, hearers)?);
+            Ok(Begun { state, audience, number: None })
+        }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
             let audience = Audience::of_server(conn, hearers);
-            let (state, audience) = tokio::join!(biased; of_server(conn, wanted), audience);
-            Ok((state?, audience?))
+            let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
+            let (state, audience, number) = tokio::join!(biased; of_server(conn, wanted), audience, number);
+            Ok(Begun { state: state?, audience: audience?, number: Some(number?) })
         }
     }
 }

@@ -1,21 +1,23 @@
 //! Writing what was accepted of a batch, in one order on both databases: nonces and kept answers, new joined rows, changed
-//! rows, new rows, balances and counters, and append-only rows.
+//! rows, new rows, balances and counters, and append-only rows; and committing it.
+//!
+//! A server gets the `COMMIT` behind the statements, without waiting for their answers. What is not as it was judged must
+//! therefore be an error of a statement, which makes the server roll back: a count of rows would come too late.
 
 use std::collections::BTreeMap;
 
-use diesel::{QueryResult, RunQueryDsl as _, SqliteConnection};
+use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
-use futures_util::future::BoxFuture;
 use quipu_commit::{Changes, Put, Queue, WorkChange, Writes};
 use quipu_kernel::{Tenant, Timestamp};
 
 use super::{
     fan_out::Debts,
     job::{Job, Prepared},
-    mark::TransactionNumber,
+    sending::{Writing, committed, executed, in_order_unless_one_fails, overtaken, written},
 };
 use crate::{
-    connection::{Connection, in_order},
+    connection::Connection,
     error::Fault,
     tables::{
         Line, TABLES,
@@ -28,34 +30,30 @@ use crate::{
         saved_at,
         work::{self, Gone, Later, WorkLine},
     },
+    transaction::Unfinished,
 };
 
-/// Writes everything, and what is owed for it. On a server it learns on the way, without another round trip, which number the
-/// transaction has.
-pub(crate) async fn write(
+/// Writes everything, and what is owed for it, and commits.
+pub(crate) async fn commit(
     conn: &mut Connection,
     node: &str,
     jobs: &[Job],
     writes: &Writes,
     debts: &Debts<'_>,
-) -> Result<Option<String>, Fault> {
+) -> Result<(), Unfinished> {
     let plan = Plan::of(node, jobs, writes);
     match conn {
-        Connection::Sqlite(conn) => {
-            to_file(conn, &plan)?;
-            debts.to_file(conn)?;
-            Ok(None)
+        Connection::Sqlite(file) => {
+            to_file(file, &plan).and_then(|()| debts.to_file(file)).map_err(Unfinished::Undone)?;
+            conn.commit().await.map_err(Unfinished::at_commit)
         }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
-            let accepted = writes.accepted.iter().map(|index| &jobs[*index].changes);
-            let classed = Classed::by(accepted);
-            let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
-            let (written, owed, number) =
-                tokio::join!(biased; to_server(conn, &plan, &classed), debts.to_server(conn), number);
-            written?;
-            owed?;
-            Ok(Some(number?))
+            let classed = Classed::by(writes.accepted.iter().map(|index| &jobs[*index].changes));
+            let mut sent = to_server(conn, &plan, &classed);
+            sent.extend(debts.to_server(conn));
+            sent.push(committed(conn));
+            in_order_unless_one_fails(sent).await
         }
     }
 }
@@ -189,10 +187,10 @@ fn line<'a>(job: &'a Job, record: &'a dyn quipu_commit::Record, prepared: &'a Pr
 fn to_file(conn: &mut SqliteConnection, plan: &Plan<'_>) -> Result<(), Fault> {
     // Another process that was first leaves its row standing.
     for changes in &plan.nonces {
-        once(nonces::rows::One::of(changes, changes.at.millis()).execute(conn)?, 1)?;
+        nonces::rows::One::of(changes, changes.at.millis()).execute(conn).map_err(overtaken)?;
     }
     for line in &plan.answers {
-        once(kept_answers::rows::One::of(line, plan.earliest).execute(conn)?, 1)?;
+        kept_answers::rows::One::of(line, plan.earliest).execute(conn).map_err(overtaken)?;
     }
     for (place, lines) in plan.moved.iter().enumerate() {
         for line in lines {
@@ -228,34 +226,22 @@ fn to_file(conn: &mut SqliteConnection, plan: &Plan<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn once(written: usize, wanted: usize) -> Result<(), Fault> {
-    if written == wanted { Ok(()) } else { Err(Fault::Overtaken) }
-}
-
-type Writing<'c> = BoxFuture<'c, Result<(), Fault>>;
-
-/// Sends `$statement` unless there are no `$lines`, and then judges how many rows it wrote.
+/// Sends `$statement` unless there are no `$lines`.
 macro_rules! send {
-    ($to:ident, $conn:ident, $lines:expr, $statement:expr, $judge:expr) => {
+    ($to:ident, $conn:ident, $lines:expr, $statement:expr) => {
         if !$lines.is_empty() {
-            let statement = $statement;
-            let wanted = $lines.len();
-            $to.push(Box::pin(async move {
-                let written = diesel_async::RunQueryDsl::execute(statement, &mut &*$conn).await?;
-                $judge(written, wanted)
-            }) as Writing<'_>);
+            $to.push(executed($conn, $statement));
         }
     };
 }
 
 /// The statements are sent one behind the other without waiting for each answer, and the server runs them in that order:
 /// payments that free their references before those that take them.
-async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>, classed: &Classed<'_>) -> Result<(), Fault> {
-    let any = |_: usize, _: usize| Ok(());
-    let mut sent: Vec<Writing<'_>> = Vec::new();
+fn to_server<'c>(conn: &'c AsyncPgConnection, plan: &'c Plan<'c>, classed: &Classed<'c>) -> Vec<Writing<'c>> {
+    let mut sent: Vec<Writing<'c>> = Vec::new();
     let at = plan.earliest;
-    send!(sent, conn, plan.nonces, nonces::rows::Many::of(plan.nonces.iter().copied(), at), once);
-    send!(sent, conn, plan.answers, kept_answers::rows::Many::of(plan.answers.iter(), at), once);
+    send!(sent, conn, plan.nonces, nonces::rows::Many::of(plan.nonces.iter().copied(), at));
+    send!(sent, conn, plan.answers, kept_answers::rows::Many::of(plan.answers.iter(), at));
     for (place, lines) in plan.moved.iter().enumerate().filter(|(_, lines)| !lines.is_empty()) {
         if let Some(table) = saved_at(place) {
             sent.push(written(table.update_postgres(conn, lines)));
@@ -264,33 +250,16 @@ async fn to_server(conn: &AsyncPgConnection, plan: &Plan<'_>, classed: &Classed<
     for (table, lines) in TABLES.iter().zip(&plan.made).filter(|(_, lines)| !lines.is_empty()) {
         sent.push(written(table.insert_postgres(conn, lines)));
     }
-    sent.extend(classed.put().map(|put| executed(conn, put)));
     sent.extend(classed.moved().map(|moved| executed(conn, moved)));
-    send!(sent, conn, plan.counters, counters::rows::Many::of(plan.counters.iter()), any);
+    send!(sent, conn, plan.counters, counters::rows::Many::of(plan.counters.iter()));
     let (moved, made) = &plan.balances;
-    send!(sent, conn, moved, balances::moves::Many::of(moved.iter().copied()), any);
+    send!(sent, conn, moved, balances::moves::Many::of(moved.iter().copied()));
     // A first row is inserted and never merged: should another node have inserted it meanwhile, this batch was judged on a
     // balance that is no longer so.
-    send!(sent, conn, made, balances::rows::Many::of(made.iter().copied()), any);
-    send!(sent, conn, plan.entries, entries::rows::Many::of(plan.entries.iter()), any);
-    send!(sent, conn, plan.gone, Gone::many(&plan.gone), any);
-    send!(sent, conn, plan.put, work::rows::Many::of(plan.put.iter()), any);
-    send!(sent, conn, plan.later, Later::many(&plan.later), any);
-    // The first error is the one that matters; in an aborted transaction all that follows fails too.
-    in_order(sent).await.into_iter().collect()
-}
-
-fn executed<'c, S>(conn: &'c AsyncPgConnection, statement: S) -> Writing<'c>
-where
-    S: diesel::query_builder::QueryFragment<diesel::pg::Pg> + diesel::query_builder::QueryId + Send + 'c,
-    S: diesel::RunQueryDsl<AsyncPgConnection>,
-{
-    Box::pin(async move {
-        diesel_async::RunQueryDsl::execute(statement, &mut &*conn).await?;
-        Ok(())
-    })
-}
-
-fn written(writing: BoxFuture<'_, QueryResult<()>>) -> Writing<'_> {
-    Box::pin(async move { Ok(writing.await?) })
+    send!(sent, conn, made, balances::rows::Many::of(made.iter().copied()));
+    send!(sent, conn, plan.entries, entries::rows::Many::of(plan.entries.iter()));
+    send!(sent, conn, plan.gone, Gone::many(&plan.gone));
+    send!(sent, conn, plan.put, work::rows::Many::of(plan.put.iter()));
+    send!(sent, conn, plan.later, Later::many(&plan.later));
+    sent
 }

@@ -14,14 +14,16 @@ macro_rules! column_name {
     };
 }
 
-/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL. Each column is a field: its name
+/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL, which may insert as a part of a larger
+/// statement. Each column is a field: its name
 /// (`named "…"` where the database's differs), its type here and there, and its value from the source.
 macro_rules! columns {
     (
         in $table:literal from ($line:ident: $source:ty) {
             $( $col:ident $(named $name:literal)? : $rust:ty as $sql:ty = $value:expr );+ $(;)?
         }
-        $(then $suffix:literal $($bind:ident: $bind_rust:ty as $bind_sql:ty)?)?
+        $(then $suffix:literal $($bind:ident: $bind_rust:ty as $bind_sql:ty, $end:literal)?)?
+        $(on a server between $before:literal and $behind:literal)?
     ) => {
         pub(crate) mod rows {
             #[allow(unused_imports, reason = "which of a table's imports its columns use differs")]
@@ -61,7 +63,7 @@ macro_rules! columns {
                     out.push_sql(")");
                     $(
                         out.push_sql(concat!(" ", $suffix));
-                        $( out.push_bind_param::<$bind_sql, _>(&self.$bind)?; )?
+                        $( out.push_bind_param::<$bind_sql, _>(&self.$bind)?; out.push_sql($end); )?
                     )?
                     Ok(())
                 }
@@ -98,7 +100,7 @@ macro_rules! columns {
                     &'b self,
                     mut out: AstPass<'_, 'b, diesel::pg::Pg>,
                 ) -> diesel::QueryResult<()> {
-                    out.push_sql(concat!("INSERT INTO ", $table));
+                    out.push_sql(concat!($($before,)? "INSERT INTO ", $table));
                     let mut mark = " (";
                     $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); mark = ", "; )+
                     out.push_sql(") SELECT");
@@ -112,8 +114,9 @@ macro_rules! columns {
                     out.push_sql(")");
                     $(
                         out.push_sql(concat!(" ", $suffix));
-                        $( out.push_bind_param::<$bind_sql, _>(&self.$bind)?; )?
+                        $( out.push_bind_param::<$bind_sql, _>(&self.$bind)?; out.push_sql($end); )?
                     )?
+                    $( out.push_sql($behind); )?
                     Ok(())
                 }
             }
@@ -131,6 +134,7 @@ macro_rules! saved_columns {
         key { $( $key:ident : $key_rust:ty as $key_sql:ty = $key_value:expr );+ $(;)? }
         fixed { $( $fix:ident $(named $fix_name:literal)? : $fix_rust:ty as $fix_sql:ty = $fix_value:expr );* $(;)? }
         moving { $( $col:ident $(named $name:literal)? : $rust:ty as $sql:ty = $value:expr );+ $(;)? }
+        $(inserted on a server between $before:literal and $behind:literal)?
     ) => {
         $crate::tables::columns::columns! {
             in $table from ($line: $source) {
@@ -138,6 +142,7 @@ macro_rules! saved_columns {
                 $( $fix $(named $fix_name)?: $fix_rust as $fix_sql = $fix_value; )*
                 $( $col $(named $name)?: $rust as $sql = $value; )+
             }
+            $(on a server between $before and $behind)?
         }
 
         pub(crate) mod moves {

@@ -1,4 +1,7 @@
 //! Answers that are kept under the caller's keys.
+//!
+//! Where another node has just used a key, the row that would replace it has no time of expiry and breaks its constraint, so
+//! that nothing of the transaction is committed.
 
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use quipu_commit::{Answer, IdempotencyRecord};
@@ -29,8 +32,7 @@ columns! {
         expires_at: i64 as BigInt = line.record.expires_at.millis();
     }
     then "ON CONFLICT (merchant_id, environment, audience, key) DO UPDATE SET body_hash = excluded.body_hash,
-        payment_id = excluded.payment_id, status = excluded.status, body = excluded.body,
-        expires_at = excluded.expires_at
-        WHERE (kept_answers.status = 0 AND kept_answers.payment_id = excluded.payment_id)
-            OR kept_answers.expires_at <= " at: i64 as BigInt
+        payment_id = excluded.payment_id, status = excluded.status, body = excluded.body, expires_at = CASE
+        WHEN (kept_answers.status = 0 AND kept_answers.payment_id = excluded.payment_id)
+            OR kept_answers.expires_at <= " at: i64 as BigInt, " THEN excluded.expires_at END"
 }

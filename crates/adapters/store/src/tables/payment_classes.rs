@@ -18,8 +18,7 @@ use crate::statement::statement;
 /// A class: its status, type, method and currency.
 type Class = [Cow<'static, str>; 4];
 
-/// Payments of a batch that come into a class, and those that change theirs. A payment is counted in the class that it is in, so
-/// its counters tell both.
+/// Payments of a batch that change their class. A payment is counted in the class that it is in, so its counters tell both.
 #[derive(Default)]
 pub(crate) struct Classed<'a> {
     steps: BTreeMap<(Tenant, &'a str), Step<'a>>,
@@ -52,22 +51,6 @@ impl<'a> Classed<'a> {
         }
     }
 
-    /// What puts new payments into their classes, if there are any.
-    pub(crate) fn put(&self) -> Option<PutClasses<'a>> {
-        let made = self.steps.iter().filter_map(|(key, step)| match step {
-            Step { from: None, to: Some(to) } => Some((key, text_of(to))),
-            _ => None,
-        });
-        let (mut merchants, mut environments, mut classes, mut ids) = (vec![], vec![], vec![], vec![]);
-        for ((tenant, id), class) in made {
-            merchants.push(tenant.merchant().0);
-            environments.push(tenant.environment().as_str());
-            classes.push(class);
-            ids.push(*id);
-        }
-        (!ids.is_empty()).then_some(PutClasses { merchants, environments, classes, ids })
-    }
-
     /// What moves payments from one class to another, if there are any.
     pub(crate) fn moved(&self) -> Option<MoveClasses<'a>> {
         let moved = self.steps.iter().filter_map(|(key, step)| match step {
@@ -91,12 +74,6 @@ impl<'a> Classed<'a> {
 fn text_of(class: &Class) -> String {
     class.join("/")
 }
-
-statement! { PutClasses on Pg {
-    "INSERT INTO payment_classes (merchant_id, environment, class, id) SELECT UNNEST ("
-    => merchants: Vec<i64> as Array<BigInt>, "), UNNEST (" => environments: Vec<&'a str> as Array<Text>,
-    "), UNNEST (" => classes: Vec<String> as Array<Text>, "), UNNEST (" => ids: Vec<&'a str> as Array<Text> ; ")"
-} }
 
 statement! { MoveClasses on Pg {
     "UPDATE payment_classes AS old SET class = moved.class FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
@@ -143,15 +120,12 @@ mod tests {
             changes(&twice, &[("pending", -1), ("processing", 1), ("processing", -1), ("completed", 1)]),
         ];
         let classed = Classed::by(all.iter());
-        let put = classed.put().expect("new ones");
-        let found: Vec<_> =
-            put.ids.iter().zip(&put.classes).map(|(id, class)| (*id, class.as_str())).collect();
-        let [processing, cancelled] = ["processing/deposit/spei/MXN", "cancelled/deposit/spei/MXN"];
-        assert_eq!(found, [(made.as_str(), processing), (both.as_str(), cancelled)]);
         let steps = classed.moved().expect("moved ones");
         let step = |n: usize| (steps.ids[n], steps.from[n].as_str(), steps.to[n].as_str());
         let found: Vec<_> = (0..steps.ids.len()).map(step).collect();
-        let [pending, completed] = ["pending/deposit/spei/MXN", "completed/deposit/spei/MXN"];
+        let [pending, processing, completed] =
+            ["pending", "processing", "completed"].map(|status| format!("{status}/deposit/spei/MXN"));
+        let [pending, processing, completed] = [&*pending, &*processing, &*completed];
         assert_eq!(found, [(moved.as_str(), processing, completed), (twice.as_str(), pending, completed)]);
     }
 }

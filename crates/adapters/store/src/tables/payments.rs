@@ -1,4 +1,5 @@
-//! Payments, and the references that they hold.
+//! Payments, and the references that they hold. On PostgreSQL a new payment comes into its [class](super::payment_classes) by the
+//! same statement.
 
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use quipu_commit::{Aggregate, Holder, Index};
@@ -44,6 +45,9 @@ saved_columns! {
         document: &'a str as Text = line.prepared;
         revision: i64 as BigInt = line.record::<Payment>().state().revision;
     }
+    inserted on a server between "WITH made AS (" and " RETURNING merchant_id, environment,
+            status || '/' || type || '/' || method || '/' || currency, id)
+        INSERT INTO payment_classes (merchant_id, environment, class, id) SELECT * FROM made"
 }
 
 record_table! {

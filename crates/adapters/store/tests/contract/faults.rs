@@ -20,6 +20,7 @@ on_both_databases! {
     balances_refuse_to_be_negative_or_out_of_balance,
     a_store_without_its_tables_answers_with_an_error,
     a_row_that_makes_no_sense_fails_who_reads_it_and_nobody_else,
+    nothing_is_committed_if_any_of_its_statements_fails,
 }
 
 async fn a_caller_that_goes_away_undoes_nothing(fixture: Fixture) {
@@ -112,5 +113,27 @@ async fn a_row_that_makes_no_sense_fails_who_reads_it_and_nobody_else(fixture: F
         let failed = list(1).await.expect_err("no list of nonsense");
         assert!(matches!(failed, StoreUnavailable::Failed(_)), "{failed:?}");
         assert_eq!(list(2).await.expect("listed").1, 1);
+    }
+}
+
+/// The first commit of a new connection, which has to prepare every statement and the `COMMIT` behind them.
+async fn nothing_is_committed_if_any_of_its_statements_fails(fixture: Fixture) {
+    funded(&fixture, 1_000).await.close().await;
+    let everywhere = ["events", "counters", "entries"];
+    for table in everywhere.into_iter().chain(fixture.is_server().then_some("payment_classes")) {
+        let store = fixture.open().await;
+        fixture.sql(&format!("ALTER TABLE {table} RENAME TO lost")).await.expect("renamed");
+        let failed = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
+        assert!(
+            matches!(failed, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))),
+            "{table}: {failed:?}"
+        );
+        fixture.sql(&format!("ALTER TABLE lost RENAME TO {table}")).await.expect("renamed");
+        assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 0, "{table}");
+        let found = store.payments(tenant(1), &PaymentFilter::default(), Page::default()).await;
+        assert_eq!(found.expect("listed").1, 0, "{table}");
+        // SQLite writes a table that was renamed down in other words, which a check would name.
+        assert!(!fixture.is_server() || store.check().await.expect("checked").is_clean(), "{table}");
+        store.close().await;
     }
 }

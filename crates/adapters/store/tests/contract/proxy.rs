@@ -40,7 +40,7 @@ pub(crate) enum Action {
 pub(crate) enum Point {
     /// The one of this number.
     Message(usize),
-    /// The first `COMMIT`, and what the server says next.
+    /// The first `COMMIT`, and the server's answer to one.
     Commit,
 }
 
@@ -60,7 +60,6 @@ pub(crate) struct Blow {
 struct Counts {
     client: AtomicUsize,
     server: AtomicUsize,
-    commits: AtomicUsize,
 }
 
 struct Shared {
@@ -116,7 +115,6 @@ impl Proxy {
     pub(crate) fn arm(&self, blow: Option<Blow>) {
         self.shared.counts.client.store(0, Ordering::SeqCst);
         self.shared.counts.server.store(0, Ordering::SeqCst);
-        self.shared.counts.commits.store(0, Ordering::SeqCst);
         self.shared.has_struck.store(false, Ordering::SeqCst);
         *self.shared.armed.lock().unwrap_or_else(PoisonError::into_inner) = blow;
     }
@@ -189,6 +187,7 @@ async fn until_thawed(age: u64, shared: &Shared) {
 /// Passes messages on, one by one. The first of a client has no letter before its length.
 async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: u64, shared: &Arc<Shared>) {
     let mut has_letter = side == Side::Server;
+    let mut commits = Commits::default();
     loop {
         let head = if has_letter { 5 } else { 4 };
         let mut message = vec![0; head];
@@ -202,7 +201,8 @@ async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: 
         }
         has_letter = true;
         until_thawed(age, shared).await;
-        let blow = struck(side, &message, shared);
+        let is_commit = commits.has(side, &message);
+        let blow = struck(side, is_commit, shared);
         if blow.is_none_or(|blow| blow.arrives) && to.write_all(&message).await.is_err() {
             return;
         }
@@ -220,21 +220,47 @@ async fn pump(side: Side, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, age: 
     }
 }
 
+/// What is known of the prepared statement by which a connection commits.
+#[derive(Default)]
+struct Commits {
+    statement: Option<Vec<u8>>,
+    is_bound: bool,
+}
+
+impl Commits {
+    /// Whether this message makes the server commit, or says that it has.
+    fn has(&mut self, side: Side, message: &[u8]) -> bool {
+        let (Some(letter), Some(body)) = (message.first(), message.get(5..)) else { return false };
+        let mut texts = body.split(|byte| *byte == 0);
+        let (first, second) = (texts.next(), texts.next());
+        match (side, letter) {
+            (Side::Server, b'C') | (Side::Client, b'Q') => first == Some(b"COMMIT"),
+            (Side::Client, b'P') if second == Some(b"COMMIT") => {
+                self.statement = first.map(<[u8]>::to_vec);
+                false
+            }
+            (Side::Client, b'B') => {
+                self.is_bound = self.statement.is_some() && second == self.statement.as_deref();
+                false
+            }
+            (Side::Client, b'E') => self.is_bound,
+            _ => false,
+        }
+    }
+}
+
 /// The blow that strikes at this message, if there is one.
-fn struck(side: Side, message: &[u8], shared: &Arc<Shared>) -> Option<Blow> {
+fn struck(side: Side, is_commit: bool, shared: &Arc<Shared>) -> Option<Blow> {
     let count = match side {
         Side::Client => &shared.counts.client,
         Side::Server => &shared.counts.server,
     };
     let index = count.fetch_add(1, Ordering::SeqCst);
     let armed = shared.armed.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_commit = side == Side::Client && message.get(5..11) == Some(b"COMMIT");
-    let commits = shared.counts.commits.fetch_add(usize::from(is_commit), Ordering::SeqCst);
     let blow = armed.filter(|blow| {
-        let is_there = match (blow.at, side) {
-            (Point::Message(number), _) => number == index,
-            (Point::Commit, Side::Client) => is_commit,
-            (Point::Commit, Side::Server) => commits > 0,
+        let is_there = match blow.at {
+            Point::Message(number) => number == index,
+            Point::Commit => is_commit,
         };
         blow.side == side && is_there
     })?;
