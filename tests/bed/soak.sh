@@ -55,4 +55,6 @@ QUIPU_SIMULATE=${RUNS:-1000000} QUIPU_SEED=$seed \
     step cargo test --workspace --profile soak --locked --lib random_histories
 # Worlds, and every planted fault in ten thousand of them.
 QUIPU_SEED=$seed step cargo test --workspace --profile soak --locked --test worlds
+QUIPU_CONTRACT_EXAMPLES=${EFFORT:-20} QUIPU_CONTRACT_SECONDS=$((15 * ${EFFORT:-20})) QUIPU_CONTRACT_SEED=$seed \
+    step tests/contract/run.sh
 bed_say "all of it passed in $SECONDS s"

@@ -39,7 +39,8 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 step cargo test --workspace --locked --no-fail-fast
 step tests/contract/run.sh
 (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)
-RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
+# With examples the dependencies have the same features as in the lints, and are not looked at once more.
+RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked --lib --bins --examples
 if command -v cargo-deny >/dev/null; then
     step cargo deny --locked --offline check bans licenses sources
 else

@@ -3,7 +3,7 @@
 # that public generators made, and webhook libraries. Run by tests/bed/suite.sh with QUIPU_BIN, the binary under test.
 #
 #   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (5)
-#   QUIPU_CONTRACT_SECONDS   how long it may take for each document (90)
+#   QUIPU_CONTRACT_SECONDS   how long it may take for each document (45)
 #   QUIPU_CONTRACT_SEED      where its randomness begins (a new one each time)
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -102,7 +102,7 @@ judge() {
     # Left out is only positive_data_acceptance: whether a payment is accepted depends on balances, routes and earlier
     # payments, which no schema can say.
     (cd "$work" && SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$1" --workers 1 \
-        --max-examples "${QUIPU_CONTRACT_EXAMPLES:-5}" --max-time "${QUIPU_CONTRACT_SECONDS:-90}" \
+        --max-examples "${QUIPU_CONTRACT_EXAMPLES:-5}" --max-time "${QUIPU_CONTRACT_SECONDS:-45}" \
         --seed "${QUIPU_CONTRACT_SEED:-$((RANDOM * 32768 + RANDOM))}" --continue-on-failure --no-color --warnings off \
         --exclude-checks positive_data_acceptance) >"$work/judged-${1%%/*}" 2>&1
 }
