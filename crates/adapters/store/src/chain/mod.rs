@@ -2,7 +2,8 @@
 //!
 //! A [`Place`](place::Place) in a chain is old enough to be sealed when nothing can be committed before it any more.
 //! [`behind`] finds chains with such rows, [`rows`] reads them, and one small commit writes their seals. One node holds the
-//! lease and does it; should two do so at once, the second finds the chain longer than it was and writes nothing.
+//! lease and does it, until it is known no more; should two do so at once, the second finds the chain longer than it was and
+//! writes nothing.
 
 pub(crate) mod behind;
 pub(crate) mod place;
@@ -11,7 +12,7 @@ pub(crate) mod rows;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
+use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, sql_types::Bool};
 use quipu_kernel::{MerchantId, Page, Timestamp};
 use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, LedgerUnavailable, Sealed};
 
@@ -109,11 +110,13 @@ impl Chains for Store {
     }
 }
 
-/// Takes the lease, unless another node has it. Whether this one has it now, and up to when anybody has sealed.
+/// Takes the lease, unless another node has it that still beats. Whether this one has it now, and up to when anybody has sealed.
 async fn take(conn: &mut Connection, node: &str, now: i64, until: i64) -> Result<(bool, i64), Fault> {
     let former = first!(conn, i64, sealing::table.find(1).select(sealing::sealed_until))?.unwrap_or(0);
     let sealed_until = former.max(until);
-    let free = sealing::table.filter(sealing::node.eq(node).or(sealing::lease_until.lt(now)));
+    let is_unknown = diesel::dsl::sql::<Bool>("node NOT IN (SELECT node FROM nodes)");
+    let free = sealing::node.eq(node).or(sealing::lease_until.lt(now)).or(is_unknown);
+    let free = sealing::table.filter(free);
     let lease = (
         sealing::node.eq(node),
         sealing::lease_until.eq(now + LEASE),

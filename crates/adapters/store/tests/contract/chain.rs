@@ -1,7 +1,7 @@
 //! The chains over entries and audit log: whole, in order, and made once.
 
 use futures_util::future::join_all;
-use quipu_commit::{Changes, Commit as _};
+use quipu_commit::{Changes, Commit as _, WorkQueue as _};
 use quipu_kernel::{Environment, MerchantId, Page, Timestamp};
 use quipu_ledger::{Book, Chain, Chains as _, Head, LedgerReads as _, Sealed};
 use quipu_store::Store;
@@ -15,6 +15,7 @@ on_both_databases! {
     what_is_old_enough_is_sealed_once,
     a_long_history_is_read_in_pieces,
     one_node_seals_at_a_time,
+    a_node_that_is_known_no_more_keeps_nobody_from_sealing,
     what_comes_later_stands_behind_what_is_sealed,
     what_was_sealed_is_told_from_what_is_there,
     seals_are_never_changed,
@@ -70,6 +71,7 @@ async fn a_long_history_is_read_in_pieces(fixture: Fixture) {
 
 async fn one_node_seals_at_a_time(fixture: Fixture) {
     let (one, other) = (funded(&fixture, 5).await, fixture.open().await);
+    one.beat().await.expect("beaten");
     assert_eq!(one.seal(after(0), after(1)).await.expect("sealed").rows, 3);
     one.commit(funding_at(1)).await.expect("funded");
     let later = after(60_000);
@@ -86,6 +88,21 @@ async fn one_node_seals_at_a_time(fixture: Fixture) {
     assert!(one.check().await.expect("checked").is_clean());
 }
 
+async fn a_node_that_is_known_no_more_keeps_nobody_from_sealing(fixture: Fixture) {
+    let (one, other) = (funded(&fixture, 5).await, fixture.open().await);
+    one.beat().await.expect("beaten");
+    assert_eq!(one.seal(after(0), after(1)).await.expect("sealed").rows, 3);
+    one.commit(funding_at(1)).await.expect("funded");
+    assert_eq!(
+        other.seal(after(0), after(2)).await.expect("asked"),
+        Sealed::default(),
+        "the first one beats"
+    );
+    fixture.sql("DELETE FROM nodes").await.expect("deleted");
+    assert_eq!(other.seal(after(0), after(2)).await.expect("sealed").rows, 3);
+    assert!(one.check().await.expect("checked").is_clean());
+}
+
 /// Money that comes so many milliseconds later.
 fn funding_at(millis: i64) -> Changes {
     let mut change = Changes::new(tenant(1), after(millis));
@@ -96,6 +113,7 @@ fn funding_at(millis: i64) -> Changes {
 async fn what_comes_later_stands_behind_what_is_sealed(fixture: Fixture) {
     let (store, other) = (funded(&fixture, 5).await, fixture.open().await);
     let tomorrow = after(86_400_000);
+    store.beat().await.expect("beaten");
     assert_eq!(seal_all(&store, tomorrow).await, 3);
     // The other node has not sealed, but has asked whether it may.
     assert_eq!(other.seal(after(0), tomorrow).await.expect("asked"), Sealed::default());
