@@ -51,11 +51,11 @@ async fn delivering(url: &str) -> (Store, Arc<Handed>) {
     (store, handed)
 }
 
-/// `COMMIT` arrives, its answer does not, and for longer than anybody waits nobody can be asked.
+/// The server commits, its answer does not arrive, and for longer than anybody waits nobody can be asked.
 const LOST: Blow = Blow {
-    side: Side::Client,
+    side: Side::Server,
     at: Point::Commit,
-    arrives: true,
+    arrives: false,
     action: Action::Cut,
     gone_for: Duration::from_secs(5),
 };
