@@ -259,8 +259,8 @@ fn beginning(purpose: Purpose, times: Times) -> String {
         Purpose::Lists | Purpose::Checks => ("", ""),
     };
     format!(
-        "{SESSION} {KEEPALIVES} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan} SET lock_timeout = {}; SET statement_timeout = {};
-            SET idle_in_transaction_session_timeout = {};",
+        "{SESSION} {KEEPALIVES} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan}
+            SET lock_timeout = {}; SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};",
         lock.as_millis(),
         statement.as_millis(),
         times.call.as_millis(),

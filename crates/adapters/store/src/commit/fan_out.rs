@@ -265,7 +265,6 @@ impl Debts<'_> {
         let mut sent: Vec<Writing<'c>> = Vec::new();
         for endpoint in self.enabled {
             let enabling = enabling!(endpoint);
-            // Built when its turn comes, because it cannot be handed to another thread.
             sent.push(Box::pin(async move {
                 let enabled = diesel_async::RunQueryDsl::execute(enabling, &mut &*conn).await;
                 enabled.map(drop).map_err(|error| Unfinished::at_statement(error.into()))

@@ -14,9 +14,9 @@ macro_rules! column_name {
     };
 }
 
-/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL, which may insert as a part of a larger
-/// statement. Each column is a field: its name
-/// (`named "…"` where the database's differs), its type here and there, and its value from the source.
+/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL, which may insert as a part of a
+/// larger statement. Each column is a field: its name (`named "…"` where the database's differs), its type here and there, and
+/// its value from the source.
 macro_rules! columns {
     (
         in $table:literal from ($line:ident: $source:ty) {

@@ -33,6 +33,7 @@ on_a_server! {
     a_locked_balance_holds_up_its_merchant_alone,
     checks_hold_up_nobody_and_end_when_nobody_waits,
     the_session_of_a_lost_transaction_is_ended,
+    the_session_of_an_unknown_outcome_is_ended_once_the_server_is_back,
     who_has_read_may_write_while_another_node_migrates,
 }
 
@@ -189,6 +190,19 @@ async fn the_session_of_a_lost_transaction_is_ended(fixture: Fixture) {
     let open = "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
         AND pid <> pg_backend_pid() AND (state LIKE 'idle in transaction%' OR backend_xid IS NOT NULL)) = 0; END $$";
     until(async || fixture.sql(open).await.is_ok()).await;
+    assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
+}
+
+/// A session that waits for the rest of a `COMMIT` is not idle, so that no time of the server's ends it.
+async fn the_session_of_an_unknown_outcome_is_ended_once_the_server_is_back(fixture: Fixture) {
+    let (proxy, store) = warm(&fixture).await;
+    let (side, at, action) = (Side::Client, Point::Commit, Action::Swallow);
+    proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::from_secs(8) }));
+    let outcome = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
+    let is_unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
+    assert!(is_unknown, "{outcome:?}");
+    let again = async || store.commit(Sample::withdrawal(tenant(1), 10).create()).await.is_ok();
+    timeout(ANSWERED, until(again)).await.expect("the balance is free again");
     assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
-use quipu_commit::{Commit as _, CommitError, Refusal};
+use quipu_commit::{Answer, Audience, Commit as _, CommitError, IdempotencyRecord, KeptAnswer, Refusal};
 use quipu_kernel::CustomerId;
 use quipu_ledger::LedgerReads as _;
 use quipu_payments::{CustomerClaim, Payment};
@@ -16,6 +16,7 @@ use crate::{
 on_both_databases! {
     one_reference_is_taken_once,
     one_nonce_is_burnt_once,
+    what_nothing_locks_is_used_once,
     one_balance_is_spent_once,
     a_first_balance_is_made_once,
     two_customers_never_share_a_number,
@@ -52,6 +53,38 @@ async fn one_nonce_is_burnt_once(fixture: Fixture) {
             assert_eq!(refusal(outcome), Refusal::NonceUsed);
         }
     }
+}
+
+/// Deposits lock no row, so that both nodes find a nonce and a key unused and only the write tells.
+async fn what_nothing_locks_is_used_once(fixture: Fixture) {
+    let (one, other) = (funded(&fixture, 1_000).await, fixture.open().await);
+    for round in 0..20 {
+        for by_key in [false, true] {
+            let outcomes = join_all([&one, &other].map(|store| {
+                let mut change = Sample::deposit(tenant(1), 1).create();
+                if by_key {
+                    change.idempotency = Some(IdempotencyRecord {
+                        audience: Audience::Merchant,
+                        key: format!("key-{round}").parse().expect("a key"),
+                        body_hash: "hash".to_owned(),
+                        payment_id: None,
+                        answer: KeptAnswer::Given(Answer { status: 200, body: "kept".to_owned() }),
+                        expires_at: after(60_000),
+                    });
+                } else {
+                    change.nonce = Some(nonce(&format!("unlocked-{round}"), after(60_000)));
+                }
+                store.commit(change)
+            }))
+            .await;
+            assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{round}");
+            for outcome in outcomes.into_iter().filter(Result::is_err) {
+                let wanted = if by_key { Refusal::IdempotencyKeyUsed } else { Refusal::NonceUsed };
+                assert_eq!(refusal(outcome), wanted);
+            }
+        }
+    }
+    assert!(one.check().await.expect("checked").is_clean());
 }
 
 async fn one_balance_is_spent_once(fixture: Fixture) {
