@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use quipu_kernel::{Amount, Clock, Environment, Timestamp};
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
-    Due, DueAction, Failure, IssuedInstructions, Payment, Rail, RailEvent, RailEventKind, RailStatus, Status,
-    Submission,
+    Arrival, Due, DueAction, Failure, IssuedInstructions, Payment, Rail, RailEvent, RailEventKind,
+    RailStatus, Status, Submission,
 };
 
 use crate::{simulated_instructions::simulated_instructions, steering::Steering};
@@ -105,7 +105,11 @@ impl Simulator {
                 let again = self.one_delay_after(self.clock.now());
                 RailStatus::Told(vec![completed(1)], Some(again))
             }
-            _ => RailStatus::Told(vec![completed(1)], None),
+            _ => RailStatus::Completed(Arrival {
+                amount,
+                currency: payment.terms().currency,
+                provider_reference: None,
+            }),
         }
     }
 }
@@ -266,9 +270,9 @@ mod tests {
     #[test]
     fn what_the_rail_answers_follows_from_the_customer() {
         let table = [
-            ("ana", "one completed"),
-            ("hold", "one completed"),
-            ("timeout", "one completed"),
+            ("ana", "completed"),
+            ("hold", "completed"),
+            ("timeout", "completed"),
             ("duplicate", "one completed, one completed"),
             ("reorder", "two completed, one completed"),
             ("return", "one completed, and more"),
@@ -288,8 +292,11 @@ mod tests {
     }
 
     fn in_words(status: &RailStatus) -> String {
-        let RailStatus::Told(events, again) = status else {
-            return if matches!(status, RailStatus::Failed(_)) { "failed" } else { "nothing" }.to_owned();
+        let (events, again) = match status {
+            RailStatus::Told(events, again) => (events, again),
+            RailStatus::Completed(_) => return "completed".to_owned(),
+            RailStatus::Failed(_) => return "failed".to_owned(),
+            _ => return "nothing".to_owned(),
         };
         let word = |event: &RailEvent| {
             assert_eq!(event.kind, RailEventKind::Completed);

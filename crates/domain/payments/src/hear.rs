@@ -2,6 +2,9 @@
 //!
 //! The actors: the provider that calls back, the worker that asked, the person who imports a bank's statement. All of them
 //! call this use case, so a message is applied once, whichever source reports it.
+//!
+//! What a rail tells by itself is stored under its name, because the rail may repeat it. The answer to a question has no name
+//! that anybody could repeat: it is judged by how the payment stands, and is stored only if it waits for a person.
 
 use std::sync::Arc;
 
@@ -83,6 +86,15 @@ struct Telling<'a> {
     is_movement: bool,
     /// Whether what the ledger cannot take waits for a person.
     parks_unbookable: bool,
+    /// Whether it is the answer to a question.
+    is_answer: bool,
+}
+
+impl<'a> Telling<'a> {
+    /// A rail tells by itself.
+    fn unasked(rail: &'a str, event: &'a RailEvent) -> Self {
+        Self { rail, event, due: None, is_movement: false, parks_unbookable: true, is_answer: false }
+    }
 }
 
 /// Why an event was not stored.
@@ -128,7 +140,7 @@ impl HearRail {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
         }
-        self.hear(Telling { rail, event, due: None, is_movement: false, parks_unbookable: true }, None).await
+        self.hear(Telling::unasked(rail, event), None).await
     }
 
     /// The same for a movement of money on an account. Two movements are two amounts of money: one that
@@ -137,7 +149,7 @@ impl HearRail {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
         }
-        self.hear(Telling { rail, event, due: None, is_movement: true, parks_unbookable: true }, None).await
+        self.hear(Telling { is_movement: true, ..Telling::unasked(rail, event) }, None).await
     }
 
     /// The same as [`Self::run`] for whoever asked, and can ask again: what the ledger cannot take is refused and not parked.
@@ -149,7 +161,18 @@ impl HearRail {
         payment: &Payment,
         due: Option<Due>,
     ) -> Result<Heard, HearError> {
-        let telling = Telling { rail, event, due, is_movement: false, parks_unbookable: false };
+        let telling = Telling { due, parks_unbookable: false, ..Telling::unasked(rail, event) };
+        self.hear(telling, Some(payment.clone())).await
+    }
+
+    /// Applies the answer to a question about `payment`, which may be asked again; what the ledger cannot take is refused.
+    pub(crate) async fn run_answer(
+        &self,
+        rail: &str,
+        answer: &RailEvent,
+        payment: &Payment,
+    ) -> Result<Heard, HearError> {
+        let telling = Telling { parks_unbookable: false, is_answer: true, ..Telling::unasked(rail, answer) };
         self.hear(telling, Some(payment.clone())).await
     }
 
@@ -196,6 +219,9 @@ impl HearRail {
                     consequence => consequence,
                 },
             };
+            if telling.is_answer && consequence == Consequence::Known {
+                return Ok(Decided::Stay(Heard::Known));
+            }
             let (changes, heard) = self.follow(telling, payment, consequence)?;
             Ok(Decided::change(changes, heard))
         };
@@ -249,6 +275,9 @@ impl HearRail {
                 (changes, Heard::Known)
             }
         };
+        if telling.is_answer && heard == Heard::Applied {
+            return Ok((changes, heard));
+        }
         let name = Name::new(Index::RAIL_EVENT, HeardEvent::name_of(rail, &event.id));
         let id = format!("hrd_{:013}_{}", at.millis(), base32(&*self.entropy, 16));
         changes.names.push(NameChange::Take(name, Holder::Text(id.clone())));

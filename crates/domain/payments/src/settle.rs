@@ -189,7 +189,7 @@ impl SettlePayment {
         }
     }
 
-    /// Applies the rail's answer to a call. One that contradicts what the gateway knows, such as another amount, or a rejection
+    /// Applies the rail's answer to a call, or to a question. One that contradicts what the gateway knows, such as another amount, or a rejection
     /// of what the rail reported as paid meanwhile, is parked; the rail is asked on, because it may correct itself.
     async fn answered(
         &self,
@@ -198,10 +198,11 @@ impl SettlePayment {
         payment: &Payment,
         event: RailEvent,
     ) -> Result<(), SettleError> {
-        if self.heard(rail, claimed, payment, vec![event], None).await? {
-            return Ok(());
+        match self.hear.run_answer(rail.name(), &event, payment).await {
+            Ok(Heard::Applied) => Ok(()),
+            Ok(Heard::Known | Heard::Parked(_)) => self.ask_again(rail, claimed, payment).await,
+            Err(error) => Err(self.unheard(claimed, error).await?),
         }
-        self.ask_again(rail, claimed, payment).await
     }
 
     /// Applies what the rail told, and writes down what is due then. Answers whether the payment moved.
@@ -217,15 +218,22 @@ impl SettlePayment {
         for event in events {
             match self.hear.run_then(rail.name(), &event, payment, again).await {
                 Ok(heard) => applied |= heard == Heard::Applied,
-                Err(HearError::Unbookable(error)) => {
-                    let at = self.clock.now().plus(RETRY_AFTER);
-                    self.put_off(claimed, Due { at, action: DueAction::Ask }).await?;
-                    return Err(SettleError::Unbookable(error));
-                }
-                Err(HearError::Store(error)) => return Err(error.into()),
+                Err(error) => return Err(self.unheard(claimed, error).await?),
             }
         }
         Ok(applied)
+    }
+
+    /// What could not be heard. If it is the ledger that cannot take it, it is asked for again later.
+    async fn unheard(&self, claimed: &Claimed, error: HearError) -> Result<SettleError, SettleError> {
+        match error {
+            HearError::Unbookable(error) => {
+                let at = self.clock.now().plus(RETRY_AFTER);
+                self.put_off(claimed, Due { at, action: DueAction::Ask }).await?;
+                Ok(SettleError::Unbookable(error))
+            }
+            HearError::Store(error) => Ok(error.into()),
+        }
     }
 
     /// Puts the next question off by the rail's schedule, though never beyond expiry.

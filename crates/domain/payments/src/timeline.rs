@@ -133,7 +133,7 @@ pub struct Timeline {
     pub deliveries: Vec<DeliveryLine>,
     /// The money it moved.
     pub entries: Vec<EntryLine>,
-    /// What its rail told.
+    /// What its rail told by itself, and those of its answers that were parked.
     pub callbacks: Vec<CallbackLine>,
     /// What was parked.
     pub receipts: Vec<Receipt>,

@@ -57,6 +57,12 @@ fn attend(world: &World, id: &PaymentId) -> Payment {
     world.store.payment(id)
 }
 
+/// What came of each event of a rail that is stored with the payment.
+fn stored(world: &World, payment: &Payment) -> Vec<String> {
+    let timeline = ready(world.store.timeline(payment)).expect("read");
+    timeline.callbacks.into_iter().map(|line| line.outcome).collect()
+}
+
 fn withdrawal_on(rail: MockBank) -> (World, PaymentId) {
     let world = World::with_rail(rail);
     world.fund(Currency::MXN, 1_000_000);
@@ -81,6 +87,7 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
     assert!(crash_guard.takes, "another makes it if this node dies");
     let completed = attend(&world, &id);
     assert_eq!((completed.status(), completed.state().version), (Status::Completed, 3));
+    assert_eq!(stored(&world, &completed), [""; 0], "an answer that nobody can repeat is not stored");
     let balance = world.store.balance_of(TENANT, Currency::MXN);
     assert_eq!((balance.frozen.get(), balance.withdrawal.get()), (0, 50_000));
 }
@@ -193,7 +200,9 @@ fn a_rail_that_names_another_amount_is_asked_on_and_may_correct_itself() {
         let parked = ready(world.store.receipts(&ReceiptFilter::default(), Page::default()));
         assert_eq!(parked.expect("read").1, 1);
     }
-    assert_eq!(attend(&world, &id).status(), Status::Completed);
+    let completed = attend(&world, &id);
+    assert_eq!(completed.status(), Status::Completed);
+    assert_eq!(stored(&world, &completed), ["parked"], "once, however often it was answered");
     assert_eq!(world.store.due(&id), None);
 }
 
