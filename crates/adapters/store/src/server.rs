@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, oneshot},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
 
 use crate::{
@@ -129,16 +129,13 @@ impl Server {
         Ok(())
     }
 
-    /// Has a look-up by keys run that answers whom it serves by itself, once there is one of `places` for it.
+    /// Has a look-up by keys run that answers whom it serves and keeps its time by itself, once there is one of `places` for
+    /// it.
     pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) {
         let (origin, places) = (self.points.clone(), Arc::clone(places));
         self.spawn(Box::pin(async move {
             let _place = places.acquire_owned().await;
-            let mut custody = Custody::none();
-            let found = timeout(origin.times().attempt, in_custody(&mut custody, &origin, query)).await;
-            if found.is_err() {
-                custody.discard(&Fault::Silent);
-            }
+            let _told = in_custody(&mut Custody::none(), &origin, query).await;
         }));
     }
 

@@ -6,6 +6,7 @@ use std::{
     collections::{HashMap, HashSet},
     hash::Hash,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -75,17 +76,29 @@ where
     /// Sends one more reader to take what waits.
     fn start(&self, engine: &Engine) -> Result<(), Fault> {
         let mut round = Round { queue: Arc::clone(&self.queue), on_the_way: true };
-        let look_up = self.look_up;
+        let (look_up, time) = (self.look_up, engine.times().attempt);
         engine.start(&self.places, move |conn| {
             Box::pin(async move {
                 while round.on_the_way {
                     let taken = round.take();
-                    answer(look_up(conn, keys_of(&taken)).await, taken)?;
+                    answer(in_time(time, conn, look_up, keys_of(&taken)).await, taken)?;
                 }
                 Ok(())
             })
         })
     }
+}
+
+/// What `look_up` finds. A server that does not answer in `time` is waited for no longer; a file keeps nobody waiting.
+async fn in_time<K, V>(
+    time: Duration,
+    conn: &mut Connection,
+    look_up: LookUp<K, V>,
+    keys: Vec<K>,
+) -> Result<HashMap<K, V>, Fault> {
+    let is_remote = matches!(conn, Connection::Postgres(_));
+    let found = look_up(conn, keys);
+    if is_remote { timeout(time, found).await.unwrap_or(Err(Fault::Silent)) } else { found.await }
 }
 
 /// One reader's turn. If it ends before it came to the queue, for want of a connection perhaps, those who wait are let
