@@ -88,11 +88,28 @@ pub(super) async fn require_empty(settings: &StoreSettings) -> Result<(), Backup
     Ok(())
 }
 
-/// The address without its password, and the password.
+/// The address without its password, and the password. It may stand before the host or among the parameters, and then counts
+/// from there, as it does for the driver.
 fn without_password(url: &str) -> (String, Option<String>) {
-    let unchanged = || (url.to_owned(), None);
-    let Some((scheme, rest)) = url.split_once("://") else { return unchanged() };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let (mut stripped, mut password) = without_user_password(address);
+    let mut mark = '?';
+    for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+        match parameter.split_once('=') {
+            Some((name, value)) if decoded(name) == "password" => password = Some(decoded(value)),
+            _ => {
+                stripped.push(std::mem::replace(&mut mark, '&'));
+                stripped.push_str(parameter);
+            }
+        }
+    }
+    (stripped, password)
+}
+
+fn without_user_password(address: &str) -> (String, Option<String>) {
+    let unchanged = || (address.to_owned(), None);
+    let Some((scheme, rest)) = address.split_once("://") else { return unchanged() };
+    let end = rest.find('/').unwrap_or(rest.len());
     let Some((user, hosts)) = rest[..end].rsplit_once('@') else { return unchanged() };
     let Some((name, password)) = user.split_once(':') else { return unchanged() };
     (format!("{scheme}://{name}@{hosts}{}", &rest[end..]), Some(decoded(password)))
@@ -120,6 +137,12 @@ mod tests {
             ("postgres://quipu@db/quipu", "postgres://quipu@db/quipu", None),
             ("postgresql://db", "postgresql://db", None),
             ("postgres://a:b:c%@db", "postgres://a@db", Some("b:c%")),
+            ("postgres://db?user=a&password=b%26c", "postgres://db?user=a", Some("b&c")),
+            (
+                "postgres://a:b@db/quipu?p%61ssword=c&sslmode=require&user=d",
+                "postgres://a@db/quipu?sslmode=require&user=d",
+                Some("c"),
+            ),
         ] {
             assert_eq!(without_password(url), (stripped.to_owned(), password.map(str::to_owned)));
         }
