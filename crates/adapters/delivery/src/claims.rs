@@ -18,6 +18,8 @@ const LONGEST_REST: Duration = Duration::from_secs(5);
 const ROUNDS: Duration = Duration::from_secs(2);
 /// Deliveries fetched in one commit.
 const AT_ONCE: u32 = 1_000;
+/// Endpoints that one round disables. If there are more, the next round follows at once, behind a fetch.
+const DISABLED_AT_ONCE: u32 = 100;
 /// After an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
@@ -28,7 +30,9 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
         let looked = async {
             if Instant::now() >= next_round {
                 next_round = Instant::now() + ROUNDS;
-                make_round(&in_hand).await?;
+                if make_round(&in_hand).await? {
+                    next_round = Instant::now();
+                }
             }
             give_back(&in_hand).await?;
             fetch(&in_hand).await
@@ -49,13 +53,16 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
     }
 }
 
-async fn make_round(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
+/// Answers whether there is more to do than fits into a round.
+async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
     let freed = queue.free_abandoned().await?;
     if freed > 0 {
         tracing::info!(deliveries = freed, "free again: nobody was going to attempt them");
     }
-    for endpoint in queue.disable_failing(now, &in_hand.parts.policy).await? {
+    let disabled = queue.disable_failing(now, &in_hand.parts.policy, DISABLED_AT_ONCE).await?;
+    let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;
+    for endpoint in disabled {
         tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
         in_hand.board().changed(&Arc::new(endpoint));
     }
@@ -66,7 +73,7 @@ async fn make_round(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
         metrics::gauge!("quipu_webhook_attempts_under_way").set(under_way as f64);
         metrics::gauge!("quipu_webhook_deliveries_in_memory").set(waiting as f64);
     }
-    Ok(())
+    Ok(are_more)
 }
 
 async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {

@@ -153,6 +153,7 @@ impl DeliveryQueue for Queue {
         &self,
         _: Timestamp,
         _: &RetryPolicy,
+        _: u32,
     ) -> Result<Vec<Endpoint>, StoreUnavailable> {
         Ok(Vec::new())
     }

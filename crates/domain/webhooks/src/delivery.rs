@@ -84,7 +84,6 @@ impl Owed {
             ended_at,
             gone,
             failed_at: (!attempted.is_success()).then_some(attempted.started_at),
-            was_failing: self.endpoint.failing_since.is_some(),
         }
     }
 }
@@ -127,8 +126,6 @@ pub struct Outcome {
     pub gone: bool,
     /// When the attempt began, if it failed.
     pub failed_at: Option<Timestamp>,
-    /// Whether the endpoint was known to be failing before.
-    pub was_failing: bool,
 }
 
 impl Outcome {

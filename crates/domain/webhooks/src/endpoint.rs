@@ -187,7 +187,8 @@ impl Endpoint {
         }
     }
 
-    /// Stops deliveries at `at`; the reason is none where the merchant wished so. A reason that is there stays.
+    /// Stops deliveries at `at`; `reason` is `None` if the merchant asked for it. An endpoint that is disabled already
+    /// keeps its reason.
     pub fn disable(&mut self, reason: Option<String>, at: Timestamp) {
         if self.is_enabled() {
             self.standing = Standing::Disabled(reason);

@@ -165,18 +165,19 @@ pub trait DeliveryQueue: Send + Sync {
     /// Gives deliveries back that this node will not attempt.
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable>;
 
-    /// When, after `now`, the next delivery is due that nobody has in hand; none if there is none.
+    /// When, after `now`, the next delivery is due that nobody has in hand; `None` if nothing waits.
     async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable>;
 
     /// Frees what is in the hands of nodes that have died, and what a commit that nobody could learn about left in the hands
     /// of this one; answers how many deliveries there were.
     async fn free_abandoned(&self) -> Result<u64, StoreUnavailable>;
 
-    /// Disables endpoints that at `now` have been without a success for too long; answers them.
+    /// Disables endpoints that at `now` have been without a success for too long, at most `limit`; answers them.
     async fn disable_failing(
         &self,
         now: Timestamp,
         policy: &RetryPolicy,
+        limit: u32,
     ) -> Result<Vec<Endpoint>, StoreUnavailable>;
 
     /// Drops finished deliveries of events that happened before `before`, and what is left of removed endpoints, at most

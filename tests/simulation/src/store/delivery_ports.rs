@@ -153,9 +153,7 @@ impl DeliveryQueue for MemoryStore {
         let mut of_endpoint: BTreeMap<(Tenant, &EndpointId), Vec<&Outcome>> = BTreeMap::new();
         for outcome in &outcomes {
             kept.record(self.node, outcome);
-            if outcome.failed_at.is_some() || outcome.was_failing {
-                of_endpoint.entry((outcome.tenant, &outcome.endpoint)).or_default().push(outcome);
-            }
+            of_endpoint.entry((outcome.tenant, &outcome.endpoint)).or_default().push(outcome);
         }
         let mut changed = Vec::new();
         for ((tenant, id), outcomes) in of_endpoint {
@@ -195,14 +193,14 @@ impl DeliveryQueue for MemoryStore {
         &self,
         now: Timestamp,
         policy: &RetryPolicy,
+        limit: u32,
     ) -> Result<Vec<Endpoint>, StoreUnavailable> {
         give_way().await;
         let mut kept = self.deliveries();
-        let mut disabled = Vec::new();
-        for hearer in kept.hearers.values_mut().filter(|hearer| !hearer.removed) {
-            disabled.extend(hearer.revise(|endpoint| endpoint.disable_if_failing(now, policy)));
-        }
-        Ok(disabled)
+        let there = kept.hearers.values_mut().filter(|hearer| !hearer.removed);
+        let disabled =
+            there.filter_map(|hearer| hearer.revise(|endpoint| endpoint.disable_if_failing(now, policy)));
+        Ok(disabled.take(limit as usize).collect())
     }
 
     async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {

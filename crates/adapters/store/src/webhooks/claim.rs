@@ -13,7 +13,7 @@ use quipu_webhooks::{Attempt, Owed, Wanted};
 
 use super::{
     row::EndpointRow,
-    settle::{Whose, fail_pending},
+    settle::{ALL_EVENTS, Whose, fail_pending},
 };
 use crate::{
     connection::{Connection, execute, first, load},
@@ -75,7 +75,7 @@ pub(super) async fn take(
         return Ok(Vec::new());
     };
     if !endpoint.is_enabled() {
-        fail_pending(conn, &whose, SETTLED_AT_ONCE).await?;
+        fail_pending(conn, &whose, ALL_EVENTS, SETTLED_AT_ONCE).await?;
         return Ok(Vec::new());
     }
     let due = take_due(conn, wanted, now, node).await?;

@@ -8,7 +8,7 @@ use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoi
 
 use super::{
     row::{EndpointRow, disabled_reason, events_text},
-    settle::{Whose, fail_pending},
+    settle::{Whose, behind_disabling, fail_pending},
 };
 use crate::{
     connection::{Connection, execute, first, load},
@@ -157,12 +157,12 @@ impl Endpoints for Store {
 }
 
 impl Store {
-    /// Lets what is owed to a disabled endpoint fail, some at a time.
+    /// Lets what was owed to an endpoint when it was disabled fail, some at a time.
     pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
         loop {
-            let whose = Whose::of(endpoint);
+            let (whose, before) = (Whose::of(endpoint), behind_disabling(endpoint));
             let failed = self.inner.engine.write(move |conn: &mut Connection| {
-                Box::pin(async move { fail_pending(conn, &whose, FAILED_AT_ONCE).await })
+                Box::pin(async move { fail_pending(conn, &whose, &before, FAILED_AT_ONCE).await })
             });
             if failed.await? < FAILED_AT_ONCE {
                 return Ok(());

@@ -1,6 +1,10 @@
 //! The queue of pending deliveries.
 
-use std::{collections::HashMap, iter::once, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    iter::once,
+    time::Instant,
+};
 
 use async_trait::async_trait;
 use diesel::{
@@ -123,17 +127,20 @@ impl DeliveryQueue for Store {
         outcomes: Vec<Outcome>,
         policy: &RetryPolicy,
     ) -> Result<Vec<Endpoint>, StoreUnavailable> {
-        let mut of_endpoint: HashMap<(Tenant, EndpointId), Vec<Outcome>> = HashMap::new();
         let mut of_tenant: HashMap<Tenant, Vec<Outcome>> = HashMap::new();
-        for outcome in outcomes {
-            if outcome.failed_at.is_some() || outcome.was_failing {
-                let key = (outcome.tenant, outcome.endpoint.clone());
-                of_endpoint.entry(key).or_default().push(outcome.clone());
-            }
+        for outcome in outcomes.clone() {
             of_tenant.entry(outcome.tenant).or_default().push(outcome);
         }
         let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.tell(tenant, outcomes));
         try_join_all(told).await?;
+        let succeeded = outcomes.iter().filter(|outcome| outcome.failed_at.is_none());
+        let failing = self.failing_among(succeeded.map(|outcome| outcome.endpoint.as_str())).await?;
+        let mut of_endpoint: HashMap<(Tenant, EndpointId), Vec<Outcome>> = HashMap::new();
+        for outcome in outcomes {
+            if outcome.failed_at.is_some() || failing.contains(outcome.endpoint.as_str()) {
+                of_endpoint.entry((outcome.tenant, outcome.endpoint.clone())).or_default().push(outcome);
+            }
+        }
         let mut changed = Vec::new();
         for ((tenant, id), outcomes) in of_endpoint {
             changed.extend(self.note(tenant, id, outcomes, policy).await?);
@@ -191,6 +198,7 @@ impl DeliveryQueue for Store {
         &self,
         now: Timestamp,
         policy: &RetryPolicy,
+        limit: u32,
     ) -> Result<Vec<Endpoint>, StoreUnavailable> {
         let before = now.minus(policy.disable_after).millis();
         let failing = self.inner.engine.read(move |conn: &mut Connection| {
@@ -198,7 +206,9 @@ impl DeliveryQueue for Store {
                 let query = endpoints::table
                     .filter(endpoints::failing_since.le(before))
                     .filter(endpoints::enabled.eq(true))
-                    .filter(endpoints::removed_at.is_null());
+                    .filter(endpoints::removed_at.is_null())
+                    .order(endpoints::failing_since.asc())
+                    .limit(limit.into());
                 let rows = load!(conn, EndpointRow, query)?;
                 rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, Fault>>()
             })
@@ -237,6 +247,27 @@ impl DeliveryQueue for Store {
 }
 
 impl Store {
+    /// Those of some endpoints that are failing as far as is known: how a delivery that was handed out earlier ended may be news.
+    async fn failing_among<'e>(
+        &self,
+        ids: impl Iterator<Item = &'e str>,
+    ) -> Result<HashSet<String>, StoreUnavailable> {
+        let ids: HashSet<String> = ids.map(str::to_owned).collect();
+        if ids.is_empty() {
+            return Ok(ids);
+        }
+        let failing = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = endpoints::table
+                    .filter(endpoints::failing_since.is_not_null())
+                    .filter(endpoints::id.eq_any(ids))
+                    .select(endpoints::id);
+                Ok::<_, Fault>(load!(conn, String, query)?.into_iter().collect())
+            })
+        });
+        Ok(failing.await?)
+    }
+
     /// Frees what is in the hands of this node by a commit that it could not learn about.
     async fn free_unlearnt(&self) -> Result<u64, StoreUnavailable> {
         let now = Instant::now();

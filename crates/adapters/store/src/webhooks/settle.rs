@@ -5,7 +5,7 @@ use diesel::{
     sql_types::{BigInt, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{MerchantId, Tenant};
+use quipu_kernel::{EventId, MerchantId, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId};
 
 use crate::{
@@ -39,45 +39,62 @@ statement! { FailSome on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE rowid IN (SELECT rowid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
+    " AND status = 0 AND node IS NULL AND event_id < " => before: &'a str as Text,
+    " LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { FailHeld on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
-    " AND endpoint_id = " => endpoint: &'a str as Text ; " AND node IS NOT NULL"
+    " AND endpoint_id = " => endpoint: &'a str as Text,
+    " AND node IS NOT NULL AND event_id < " => before: &'a str as Text ; ""
 } }
 
 statement! { FailSomeOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE))"
+    " AND status = 0 AND node IS NULL AND event_id < " => before: &'a str as Text,
+    " LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE))"
 } }
 
 statement! { FailHeldOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
-    " AND endpoint_id = " => endpoint: &'a str as Text ; " AND node IS NOT NULL"
+    " AND endpoint_id = " => endpoint: &'a str as Text,
+    " AND node IS NOT NULL AND event_id < " => before: &'a str as Text ; ""
 } }
 
-/// Lets up to `limit` of what waits for a disabled endpoint fail, and all that is in hand; answers how many there were.
-pub(super) async fn fail_pending(conn: &mut Connection, whose: &Whose, limit: i64) -> Result<i64, Fault> {
+/// Comes behind the identifiers of all events.
+pub(super) const ALL_EVENTS: &str = "~";
+
+/// Comes behind the identifiers of the events that happened before an endpoint was disabled. Later ones are owed again if it was
+/// enabled meanwhile, even while older ones still fail.
+pub(super) fn behind_disabling(endpoint: &Endpoint) -> String {
+    EventId::lower_bound(Timestamp::from_millis(endpoint.updated_at.millis().saturating_add(1)))
+}
+
+/// Lets up to `limit` of what waits for a disabled endpoint fail, and all that is in hand, as far as the events' identifiers are
+/// less than `before`; answers how many there were.
+pub(super) async fn fail_pending(
+    conn: &mut Connection,
+    whose: &Whose,
+    before: &str,
+    limit: i64,
+) -> Result<i64, Fault> {
     let (merchant, environment) = (whose.merchant().0, whose.tenant.environment().as_str());
     let (endpoint, error, limit) = (whose.endpoint.as_str(), ENDPOINT_DISABLED, &limit);
     let failed = match conn {
         Connection::Sqlite(conn) => {
             use diesel::RunQueryDsl as _;
-            FailHeld { error, merchant, environment, endpoint }.execute(conn)?
-                + FailSome { error, merchant, environment, endpoint, limit }.execute(conn)?
+            FailHeld { error, merchant, environment, endpoint, before }.execute(conn)?
+                + FailSome { error, merchant, environment, endpoint, before, limit }.execute(conn)?
         }
         Connection::Postgres(conn) => {
             use diesel_async::RunQueryDsl as _;
-            let held =
-                FailHeldOnServer { error, merchant, environment, endpoint }.execute(&mut ***conn).await?;
-            held + FailSomeOnServer { error, merchant, environment, endpoint, limit }
-                .execute(&mut ***conn)
-                .await?
+            let held = FailHeldOnServer { error, merchant, environment, endpoint, before };
+            let some = FailSomeOnServer { error, merchant, environment, endpoint, before, limit };
+            held.execute(&mut ***conn).await? + some.execute(&mut ***conn).await?
         }
     };
     let failed = i64::try_from(failed).unwrap_or(i64::MAX);

@@ -5,11 +5,13 @@
 //! pauses, until they were found or hours have passed.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use quipu_webhooks::Owed;
+
+use crate::lock::locked;
 
 /// How often deliveries are looked for. The pause doubles each time, from some seconds to some hours.
 const LOOKS: u32 = 12;
@@ -21,12 +23,12 @@ pub(crate) struct Taken(Arc<Mutex<Vec<Owed>>>);
 impl Taken {
     /// Notes them.
     pub(crate) fn tell(&self, owed: Vec<Owed>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = owed;
+        *locked(&self.0) = owed;
     }
 
     /// Those that were noted.
     pub(crate) fn told(&self) -> Vec<Owed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.0).clone()
     }
 }
 
@@ -70,7 +72,7 @@ impl Unlearnt {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.kept)
     }
 }
 

@@ -26,11 +26,13 @@ on_every_store! {
     the_log_counts_exactly_what_became_of_each,
     a_page_of_the_log_is_newest_first_wherever_it_begins,
     what_is_owed_to_a_disabled_endpoint_has_failed,
+    disabling_fails_nothing_that_happens_once_it_is_enabled_again,
     an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept,
     a_removed_endpoint_is_owed_nothing,
     what_was_finished_long_ago_is_dropped_and_no_longer_counted,
     what_a_dead_node_had_in_hand_is_freed,
     an_endpoint_that_fails_for_too_long_is_disabled,
+    a_success_ends_a_time_of_failing_that_began_while_it_was_under_way,
 }
 
 pub(crate) const HEARD: EventName = EventName::TicketCreated;
@@ -285,6 +287,28 @@ async fn what_is_owed_to_a_disabled_endpoint_has_failed(fixture: Fixture) {
     assert!(logged(&store, &hears, None).await.iter().all(|event| event.error.is_none()));
 }
 
+async fn disabling_fails_nothing_that_happens_once_it_is_enabled_again(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    // More than fail in one commit.
+    let mut changes = Changes::new(tenant(1), after(1));
+    for number in 0..2_500 {
+        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
+        changes.add(Event { id, ..event(HEARD, 1) });
+    }
+    store.commit(changes).await.expect("committed");
+    let disable = store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11));
+    let enable_and_tell = async {
+        store.change(tenant(1), &hears.id, EndpointChange::Enable, after(12)).await.expect("enabled");
+        tell(&store, HEARD, 13).await
+    };
+    let (disabled, later) = tokio::join!(biased; disable, enable_and_tell);
+    disabled.expect("disabled");
+    let owed = claim(&store, &hears, 20, 10).await;
+    assert_eq!(owed.iter().map(|owed| &owed.event_id).collect::<Vec<_>>(), [&later]);
+}
+
 async fn an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept(fixture: Fixture) {
     let store = opened(&fixture).await;
     let hears = endpoint(1);
@@ -386,14 +410,36 @@ async fn an_endpoint_that_fails_for_too_long_is_disabled(fixture: Fixture) {
     tell(&store, HEARD, 1).await;
     tell(&store, HEARD, 2).await;
     let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..policy() };
-    let claimed = claim(&store, &hears, 10, 2).await;
+    let also = endpoint(2);
+    add(&store, &also).await;
+    tell(&store, HEARD, 3).await;
+    let of_others = claim(&store, &also, 10, 1).await;
+    record(&store, &of_others, 500, 101).await;
+    let claimed = claim(&store, &hears, 10, 3).await;
     record(&store, &claimed[..1], 500, 100).await;
-    assert_eq!(store.disable_failing(after(10_099), &policy).await.expect("asked"), []);
-    let disabled = store.disable_failing(after(10_100), &policy).await.expect("asked");
+    assert_eq!(store.disable_failing(after(10_099), &policy, 9).await.expect("asked"), []);
+    let disabled = store.disable_failing(after(10_101), &policy, 1).await.expect("asked");
     assert_eq!(disabled.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&hears.id]);
     assert!(!disabled[0].is_enabled());
-    assert_eq!(store.disable_failing(after(10_100), &policy).await.expect("asked"), []);
-    assert_eq!(counts(&store, &hears).await, [0, 0, 2, 2]);
+    let rest = store.disable_failing(after(10_101), &policy, 9).await.expect("asked");
+    assert_eq!(rest.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&also.id]);
+    assert_eq!(store.disable_failing(after(10_101), &policy, 9).await.expect("asked"), []);
+    assert_eq!(counts(&store, &hears).await, [0, 0, 3, 3]);
     let kept = store.endpoint(tenant(1), &hears.id).await.expect("read").expect("an endpoint");
     assert_eq!(kept.standing, disabled[0].standing);
+}
+
+async fn a_success_ends_a_time_of_failing_that_began_while_it_was_under_way(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    tell(&store, HEARD, 2).await;
+    let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..policy() };
+    // Both were handed out when nothing had failed.
+    let claimed = claim(&store, &hears, 10, 2).await;
+    record(&store, &claimed[..1], 500, 100).await;
+    let changed = record(&store, &claimed[1..], 200, 200).await;
+    assert_eq!(changed.iter().map(|endpoint| endpoint.failing_since).collect::<Vec<_>>(), [None]);
+    assert_eq!(store.disable_failing(after(20_000), &policy, 9).await.expect("asked"), []);
 }
