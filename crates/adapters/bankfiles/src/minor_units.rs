@@ -2,32 +2,21 @@
 
 use quipu_kernel::Currency;
 
-/// How many digits follow the decimal point (ISO 4217).
-fn exponent(currency: Currency) -> u32 {
-    match currency.as_str() {
-        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI"
-        | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
-        "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
-        "CLF" | "UYW" => 4,
-        _ => 2,
-    }
-}
-
 /// `1050` minor units of MXN as `10.50`.
 pub(crate) fn decimal(minor: i64, currency: Currency) -> String {
-    match exponent(currency) {
+    match currency.decimals() {
         0 => minor.to_string(),
         digits => {
-            let unit = 10_i64.pow(digits);
-            let width = digits as usize;
-            format!("{}.{:0width$}", minor / unit, minor % unit)
+            let text = format!("{minor:0>width$}", width = digits + 1);
+            let (whole, fraction) = text.split_at(text.len() - digits);
+            format!("{whole}.{fraction}")
         }
     }
 }
 
 /// `10.5` MXN as 1050 minor units. Digits beyond the currency's own must be zeros.
 pub(crate) fn minor(text: &str, currency: Currency) -> Option<i64> {
-    let digits = exponent(currency) as usize;
+    let digits = currency.decimals();
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let only_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() && fraction.is_empty() || !only_digits(whole) || !only_digits(fraction) {

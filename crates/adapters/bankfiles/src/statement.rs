@@ -11,7 +11,7 @@ use crate::{
     walk::{Place, Step, walk},
 };
 
-/// Details of one batched entry, at most. An entry is the only thing that is held in memory.
+/// Details of one batched entry, at most. The reader holds one entry at a time.
 const MOST_DETAILS: usize = 100_000;
 /// Texts of one detail, at most.
 const MOST_TEXTS: usize = 64;
@@ -50,7 +50,11 @@ struct Statement {
     number: usize,
     id: String,
     account: String,
+    /// Entries of the file so far, by which problems are told.
     entries: usize,
+    /// Entries of the statement so far, by which movements without a reference are told apart: the same statement may come alone
+    /// and behind others.
+    place: usize,
     entry: Option<Movement>,
     details: Vec<Movement>,
     detail: Option<Movement>,
@@ -73,6 +77,7 @@ impl Statement {
     fn begin(&mut self, place: &Place) {
         if place.is_at("Ntry") {
             self.entries += 1;
+            self.place += 1;
             self.entry = Some(Movement::default());
             self.details.clear();
         } else if place.is_at("Ntry/NtryDtls/TxDtls") {
@@ -83,6 +88,7 @@ impl Statement {
             detail.is_return = true;
         } else if place.is_at("BkToCstmrStmt/Stmt") || place.is_at("BkToCstmrDbtCdtNtfctn/Ntfctn") {
             self.number += 1;
+            self.place = 0;
             self.id.clear();
             self.account.clear();
         }
@@ -131,6 +137,8 @@ impl Statement {
             only.texts.append(&mut entry.texts);
         }
         let apart = !details.is_empty() && details.iter().all(|detail| detail.amount.is_some());
+        // Details that are more or less than what was booked cannot all be so.
+        let apart = apart && adds_up(&entry, &details);
         if !apart {
             for detail in details {
                 entry.texts.extend(detail.texts);
@@ -188,7 +196,7 @@ impl Statement {
                 let day: String = entry.day.iter().flat_map(|day| day.chars()).take(DAY).collect();
                 let text: String =
                     detail.texts.iter().flat_map(|text| text.chars()).take(MOST_IN_STAND_IN).collect();
-                format!("{}#{}/{index}/{day}/{text}", self.id, self.entries)
+                format!("{}#{}/{index}/{day}/{text}", self.id, self.place)
             }
         }
     }
@@ -205,7 +213,7 @@ impl Movement {
         } else if place.is_at("Ntry/Sts") || place.is_at("Ntry/Sts/Cd") {
             self.status = Some(text.to_owned());
         } else if place.is_at("Ntry/AcctSvcrRef") {
-            self.bank_reference = Some(text.to_owned());
+            self.take_reference(text);
         } else if place.is_at("BookgDt/Dt") || place.is_at("BookgDt/DtTm") {
             self.day = Some(text.to_owned());
         } else if place.is_at("Ntry/AddtlNtryInf") || place.is_at("Ntry/NtryRef") {
@@ -230,7 +238,7 @@ impl Movement {
         } else if place.is_at("TxDtls/CdtDbtInd") {
             self.indicator = Some(text.to_owned());
         } else if place.is_at("Refs/AcctSvcrRef") {
-            self.bank_reference = Some(text.to_owned());
+            self.take_reference(text);
         } else if place.is_at("RtrInf/Rsn/Cd")
             || place.is_at("RtrInf/Rsn/Prtry")
             || place.is_at("RtrInf/AddtlInf")
@@ -238,6 +246,14 @@ impl Movement {
             self.reason.push(short(text));
         } else if NAMES.iter().any(|name| place.is_at(name)) {
             self.take_text(text);
+        }
+    }
+
+    /// Banks that have no reference write one of some words in its place, the same for every movement.
+    fn take_reference(&mut self, text: &str) {
+        const NONE: [&str; 4] = ["NONREF", "NOREF", "NOTPROVIDED", "NONE"];
+        if !NONE.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+            self.bank_reference = Some(text.to_owned());
         }
     }
 
@@ -252,6 +268,20 @@ impl Movement {
             self.texts.push(text.to_owned());
         }
     }
+}
+
+/// Whether the details come to what the entry books, as far as their amounts can be read: what cannot is a problem of its own.
+fn adds_up(entry: &Movement, details: &[Movement]) -> bool {
+    let signed = |movement: &Movement| {
+        let (currency, amount) = movement.amount.as_ref()?;
+        let units = minor(amount, currency.parse().ok()?)?;
+        let indicator = movement.indicator.as_ref().or(entry.indicator.as_ref())?;
+        Some((currency.clone(), if indicator == "DBIT" { -i128::from(units) } else { units.into() }))
+    };
+    let Some((currency, booked)) = signed(entry) else { return true };
+    let all: Option<Vec<_>> = details.iter().map(signed).collect();
+    let Some(all) = all.filter(|all| all.iter().all(|(other, _)| *other == currency)) else { return true };
+    all.into_iter().map(|(_, units)| units).sum::<i128>() == booked
 }
 
 fn short(text: &str) -> String {

@@ -44,7 +44,7 @@ impl Place {
         self.text.trim()
     }
 
-    /// The attribute `Ccy` of the last element that had one.
+    /// The attribute `Ccy` of the element that began last, if it has one.
     pub(crate) fn currency(&self) -> Option<&str> {
         self.currency.as_deref()
     }

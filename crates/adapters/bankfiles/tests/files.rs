@@ -204,6 +204,43 @@ fn what_the_bank_gives_no_reference_is_told_apart_by_its_place_its_day_and_its_t
 }
 
 #[test]
+fn details_that_are_not_what_was_booked_are_one_movement() {
+    let file = STATEMENT.replace("<Amt Ccy=\"MXN\">30.00</Amt>", "<Amt Ccy=\"MXN\">15.00</Amt>");
+    let entries = read(&file).expect("a statement");
+    assert_eq!(entries.iter().map(|entry| entry.amount.get()).collect::<Vec<_>>(), [100_000, 1_500, 2_000]);
+    assert!(["first", "second"].iter().all(|text| entries[1].texts.iter().any(|told| told == text)));
+}
+
+#[test]
+fn a_word_that_stands_for_no_reference_is_none() {
+    let without = |from: &str| {
+        let plain = STATEMENT.replace("<AcctSvcrRef>R3</AcctSvcrRef>", from);
+        read(&plain).expect("a statement").pop().expect("an entry").reference
+    };
+    let stand_in = without("");
+    assert!(stand_in.starts_with("S1#4/0/"), "{stand_in}");
+    for word in ["NONREF", "NotProvided", "noref"] {
+        assert_eq!(without(&format!("<AcctSvcrRef>{word}</AcctSvcrRef>")), stand_in);
+    }
+    assert_eq!(without("<AcctSvcrRef>NONREF1</AcctSvcrRef>"), "NONREF1");
+}
+
+#[test]
+fn a_statement_gives_its_movements_the_same_references_alone_and_behind_another() {
+    let plain =
+        STATEMENT.replace("<AcctSvcrRef>R1</AcctSvcrRef>", "").replace("<AcctSvcrRef>R2</AcctSvcrRef>", "");
+    let (head, statement) = plain.split_once("<Stmt>").expect("a statement");
+    let second = statement.replace("<Id>S1</Id>", "<Id>S2</Id>");
+    let first = statement.replace("</BkToCstmrStmt></Document>", "");
+    let references = |file: &str| {
+        let entries = read(file).expect("a file").into_iter().rev().take(4);
+        entries.map(|entry| entry.reference).collect::<Vec<_>>()
+    };
+    let both = references(&format!("{head}<Stmt>{first}<Stmt>{second}"));
+    assert_eq!(both, references(&format!("{head}<Stmt>{second}")));
+}
+
+#[test]
 fn a_text_of_the_entry_counts_for_its_only_detail() {
     let file = STATEMENT.replace("<RmtInf>", "<AddtlTxInf>none</AddtlTxInf><RmtInf>").replace(
         "</NtryDtls></Ntry>\n<Ntry><Amt Ccy=\"MXN\">5.00",

@@ -34,6 +34,17 @@ impl Currency {
     pub const IN_BALANCE_QUERIES: [Self; 6] =
         [Self::ARS, Self::AUD, Self::LKR, Self::MXN, Self::TRY, Self::UYU];
 
+    /// How many digits follow the decimal point (ISO 4217): two, but for some.
+    pub fn decimals(&self) -> usize {
+        match &self.0 {
+            b"BIF" | b"CLP" | b"DJF" | b"GNF" | b"ISK" | b"JPY" | b"KMF" | b"KRW" | b"PYG" | b"RWF"
+            | b"UGX" | b"UYI" | b"VND" | b"VUV" | b"XAF" | b"XOF" | b"XPF" => 0,
+            b"BHD" | b"IQD" | b"JOD" | b"KWD" | b"LYD" | b"OMR" | b"TND" => 3,
+            b"CLF" | b"UYW" => 4,
+            _ => 2,
+        }
+    }
+
     /// The code as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()

@@ -8,10 +8,12 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
-use crate::web_url::is_web_url;
+use crate::{money::Amount, web_url::is_web_url};
 
 /// How many problems are told. Nobody makes more by mistake, and an answer must not outgrow its request.
 const MOST: usize = 100;
+/// The first number that is too large for every integer here.
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 /// The longest URL, in characters.
 const MAX_URL: usize = 2048;
 
@@ -33,10 +35,11 @@ impl Problems {
         problems
     }
 
-    /// Notes that `field` (a dotted path such as `payout.bsb`) is wrong, and how.
+    /// Notes that `field` (a dotted path such as `payout.bsb`) is wrong, and how. The same is noted once.
     pub fn add(&mut self, field: &str, what: impl Display) {
-        if self.0.len() < MOST {
-            self.0.push(format!("{field} {what}"));
+        let problem = format!("{field} {what}");
+        if self.0.len() < MOST && !self.0.contains(&problem) {
+            self.0.push(problem);
         }
     }
 
@@ -216,11 +219,23 @@ impl<'a> Fields<'a> {
     pub fn integer(&self, name: &str, problems: &mut Problems) -> Option<i64> {
         let problem = match self.value(name)? {
             Value::Number(number) if number.is_i64() => return number.as_i64(),
-            Value::Number(number) if number.is_u64() => "is too large",
+            // What no integer can hold is read as a float.
+            Value::Number(number) if number.as_f64().is_some_and(|value| value >= TWO_TO_63) => {
+                "is too large"
+            }
             _ => "must be an integer",
         };
         problems.add(&self.path(name), problem);
         None
+    }
+
+    /// An amount, in minor units.
+    pub fn amount(&self, name: &str, problems: &mut Problems) -> Option<Amount> {
+        let amount = Amount::new(self.integer(name, problems)?).ok();
+        if amount.is_none() {
+            problems.add(&self.path(name), "must be from 1 to 2^53 - 1");
+        }
+        amount
     }
 
     /// `true` or `false`.

@@ -17,11 +17,24 @@ pub(crate) struct Clock {
     /// The sentence around the moment.
     pub(crate) by_before: String,
     pub(crate) by_after: String,
+    /// What to read when it has run down, until the page shows what became of the payment.
+    pub(crate) over: String,
 }
 
 impl Clock {
+    /// Until when a payer has to pay.
+    pub(crate) fn of_payer(until: Timestamp, now: Timestamp, words: Words) -> Self {
+        let over = format!("{} · {}", words.say("time-over"), words.say("time-over-text"));
+        Self::new((until, now), "pay-by", over, words)
+    }
+
+    /// Until when a recipient has to name an account.
+    pub(crate) fn of_recipient(until: Timestamp, now: Timestamp, words: Words) -> Self {
+        Self::new((until, now), "answer-by", words.say("withdrawal-expired"), words)
+    }
+
     /// A clock whose sentence is the message `key`.
-    pub(crate) fn new(until: Timestamp, now: Timestamp, key: &str, words: Words) -> Self {
+    fn new((until, now): (Timestamp, Timestamp), key: &str, over: String, words: Words) -> Self {
         const PLACE: char = '\u{1}';
         let sentence = words.tell(key, &[("moment", &PLACE.to_string())]);
         let (before, after) = sentence.split_once(PLACE).unwrap_or((&sentence, ""));
@@ -32,6 +45,7 @@ impl Clock {
             text: moment(until),
             by_before: before.to_owned(),
             by_after: after.to_owned(),
+            over,
         }
     }
 }
@@ -72,7 +86,7 @@ mod tests {
     #[test]
     fn the_moment_stands_inside_its_sentence() {
         let at = Timestamp::from_millis(1_763_683_200_000);
-        let clock = Clock::new(at, at, "pay-by", Words::of(Language::Sinhala));
+        let clock = Clock::of_payer(at, at, Words::of(Language::Sinhala));
         assert_eq!((clock.text.as_str(), clock.by_before.as_str()), ("2025-11-21 00:00 UTC", ""));
         assert!(!clock.by_after.is_empty());
     }

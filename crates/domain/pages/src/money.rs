@@ -53,18 +53,8 @@ fn form(currency: Currency) -> Form {
     Form { before, after, thousands, point }
 }
 
-/// How many decimals a currency has (ISO 4217): two, but for these.
-fn decimals(currency: Currency) -> usize {
-    match currency.as_str() {
-        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "VND"
-        | "VUV" | "XAF" | "XOF" | "XPF" => 0,
-        "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMN" | "TND" => 3,
-        _ => 2,
-    }
-}
-
 fn digits(minor: i64, currency: Currency, thousands: &str, point: &str) -> String {
-    let decimals = decimals(currency);
+    let decimals = currency.decimals();
     let digits = format!("{:0>width$}", minor.unsigned_abs(), width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);
     let mut text = String::with_capacity(digits.len() + 8);
@@ -101,6 +91,8 @@ mod tests {
             ("USD".parse().expect("a code"), "1,234,567.89"),
             ("CLP".parse().expect("a code"), "123,456,789"),
             ("KWD".parse().expect("a code"), "123,456.789"),
+            ("OMR".parse().expect("a code"), "123,456.789"),
+            ("CLF".parse().expect("a code"), "12,345.6789"),
         ];
         for (currency, expected) in table {
             assert_eq!(shown(123_456_789, currency).text, expected);

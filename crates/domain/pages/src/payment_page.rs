@@ -138,7 +138,8 @@ impl View<'_> {
         let counts =
             is_live(self.payment.status()) && (is_form || terms.kind.direction() == Direction::Deposit);
         let until = terms.expires_at.filter(|_| counts)?;
-        Some(Clock::new(until, self.now, if is_form { "answer-by" } else { "pay-by" }, self.words))
+        let clock = if is_form { Clock::of_recipient } else { Clock::of_payer };
+        Some(clock(until, self.now, self.words))
     }
 
     /// Where to go next: on to the merchant when it went well, back to it when it did not, out while it is open.
