@@ -40,6 +40,12 @@ pub trait Rail: Send + Sync {
         true
     }
 
+    /// Promises the caller, who is about to submit a withdrawal, that [`Rail::submit`] will send it, or not. What could not be
+    /// sent must not be told to be on its way.
+    fn promise(&self) -> bool {
+        self.is_available()
+    }
+
     /// The gaps between questions about a payment whose outcome is open; the last one repeats. None where the rail is never
     /// asked.
     fn questions(&self) -> &[Duration] {

@@ -88,7 +88,7 @@ impl SettlePayment {
         if payment.status() == Status::Processing {
             return self.hand_over(rail, claimed, payment).await;
         }
-        if !rail.is_available() {
+        if !rail.promise() {
             let due = Due { at: now.plus(BUSY_FOR), action: DueAction::Submit };
             return self.put_off(claimed, due).await;
         }
@@ -189,8 +189,8 @@ impl SettlePayment {
         }
     }
 
-    /// Applies the rail's answer to a call, or to a question. One that contradicts what the gateway knows, such as another amount, or a rejection
-    /// of what the rail reported as paid meanwhile, is parked; the rail is asked on, because it may correct itself.
+    /// Applies the rail's answer to a call or a question. An answer that contradicts what the gateway knows (another amount, or a
+    /// rejection of what was reported as paid) is parked, and the rail is asked again, because it may correct itself.
     async fn answered(
         &self,
         rail: &Arc<dyn Rail>,

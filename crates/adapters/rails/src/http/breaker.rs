@@ -11,6 +11,8 @@ use quipu_kernel::Timestamp;
 const FAILURES: u32 = 5;
 /// How long an open circuit stays open before one call may try.
 const OPEN_FOR: Duration = Duration::from_secs(15);
+/// How long a probe is kept for whoever was promised it.
+pub(super) const PROMISED_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy)]
 enum Circuit {
@@ -18,6 +20,8 @@ enum Circuit {
     Closed(u32),
     /// No call goes through before this instant. The first after it is a probe, whose outcome decides.
     Open(Timestamp),
+    /// The probe is promised to a caller who is about to call, until this instant. Nobody else gets through.
+    Promised(Timestamp),
 }
 
 /// What a circuit has just become.
@@ -42,17 +46,31 @@ impl Default for Breaker {
 impl Breaker {
     /// Whether a call that began now would be let through. Asking changes nothing.
     pub(super) fn is_open(&self, now: Timestamp) -> bool {
-        matches!(*self.lock(), Circuit::Open(until) if now < until)
+        matches!(*self.lock(), Circuit::Open(until) | Circuit::Promised(until) if now < until)
     }
 
-    /// Lets a call through, or not. Where the circuit has been open long enough, one caller gets through as a probe and the
-    /// others wait for its outcome.
-    pub(super) fn admit(&self, now: Timestamp) -> bool {
+    /// Promises a caller who is about to call that it will be let through, or not. A probe is promised to one.
+    pub(super) fn promise(&self, now: Timestamp) -> bool {
         let mut circuit = self.lock();
         match *circuit {
             Circuit::Closed(_) => true,
+            Circuit::Open(until) | Circuit::Promised(until) if now < until => false,
+            Circuit::Open(_) | Circuit::Promised(_) => {
+                *circuit = Circuit::Promised(now.plus(PROMISED_FOR));
+                true
+            }
+        }
+    }
+
+    /// Lets a call through, or not. Where the circuit has been open long enough, one caller gets through as a probe, the one
+    /// who was promised it if there is one, and the others wait for its outcome.
+    pub(super) fn admit(&self, now: Timestamp, was_promised: bool) -> bool {
+        let mut circuit = self.lock();
+        match *circuit {
+            Circuit::Closed(_) => true,
+            Circuit::Promised(until) if now < until && !was_promised => false,
             Circuit::Open(until) if now < until => false,
-            Circuit::Open(_) => {
+            Circuit::Open(_) | Circuit::Promised(_) => {
                 *circuit = Circuit::Open(now.plus(OPEN_FOR));
                 true
             }
@@ -74,10 +92,10 @@ impl Breaker {
         let mut circuit = self.lock();
         let (next, turned) = match *circuit {
             Circuit::Closed(_) if answered => (Circuit::Closed(0), None),
-            Circuit::Open(_) if answered => (Circuit::Closed(0), Some(Turned::Closed)),
+            Circuit::Open(_) | Circuit::Promised(_) if answered => (Circuit::Closed(0), Some(Turned::Closed)),
             Circuit::Closed(failures) if failures + 1 < FAILURES => (Circuit::Closed(failures + 1), None),
             Circuit::Closed(_) => (Circuit::Open(now.plus(OPEN_FOR)), Some(Turned::Open)),
-            Circuit::Open(_) => (Circuit::Open(now.plus(OPEN_FOR)), None),
+            Circuit::Open(_) | Circuit::Promised(_) => (Circuit::Open(now.plus(OPEN_FOR)), None),
         };
         *circuit = next;
         turned
@@ -102,17 +120,34 @@ mod tests {
         }
         assert_eq!(breaker.note(true, NOON), None);
         for failure in 1..=FAILURES {
-            assert!(breaker.admit(NOON));
+            assert!(breaker.admit(NOON, false));
             let turned = (failure == FAILURES).then_some(Turned::Open);
             assert_eq!(breaker.note(false, NOON), turned);
         }
-        assert!(breaker.is_open(NOON) && !breaker.admit(NOON));
+        assert!(breaker.is_open(NOON) && !breaker.promise(NOON) && !breaker.admit(NOON, true));
         let later = NOON.plus(OPEN_FOR);
         assert!(!breaker.is_open(later));
-        assert!(breaker.admit(later), "one probe");
-        assert!(!breaker.admit(later), "and only one");
+        assert!(breaker.admit(later, false), "one probe");
+        assert!(!breaker.admit(later, false) && !breaker.promise(later), "and only one");
         assert_eq!(breaker.note(true, later), Some(Turned::Closed));
-        assert!(breaker.admit(later) && breaker.admit(later));
+        assert!(breaker.promise(later) && breaker.admit(later, false) && breaker.admit(later, false));
+    }
+
+    #[test]
+    fn a_probe_is_kept_for_whoever_was_promised_it() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            breaker.note(false, NOON);
+        }
+        let later = NOON.plus(OPEN_FOR);
+        assert!(breaker.promise(later));
+        assert!(!breaker.promise(later) && !breaker.admit(later, false), "nobody else");
+        assert!(breaker.admit(later, true));
+        assert!(!breaker.admit(later, true), "once");
+        // A promise that nobody redeems holds up nobody for long.
+        let again = later.plus(OPEN_FOR);
+        assert!(breaker.promise(again) && !breaker.promise(again));
+        assert!(breaker.admit(again.plus(PROMISED_FOR), false));
     }
 
     #[test]
@@ -122,8 +157,8 @@ mod tests {
             breaker.note(false, NOON);
         }
         let later = NOON.plus(OPEN_FOR);
-        assert!(breaker.admit(later));
+        assert!(breaker.admit(later, false));
         assert_eq!(breaker.note(false, later), None);
-        assert!(breaker.is_open(later) && !breaker.is_open(later.plus(OPEN_FOR)));
+        assert!(!breaker.promise(later) && breaker.promise(later.plus(OPEN_FOR)));
     }
 }

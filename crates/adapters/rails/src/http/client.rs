@@ -1,6 +1,10 @@
 //! One signed exchange with a provider, bounded in time, in bytes and in number.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -14,7 +18,7 @@ use quipu_kernel::{Clock, Timestamp};
 use quipu_signing::WebhookSecret;
 use tokio::sync::Semaphore;
 
-use super::breaker::{Breaker, Turned};
+use super::breaker::{Breaker, PROMISED_FOR, Turned};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -64,6 +68,8 @@ pub(super) struct ProviderClient {
     clock: Arc<dyn Clock>,
     breaker: Breaker,
     room: Semaphore,
+    /// Until when places are kept for those who were promised one.
+    promised: Mutex<VecDeque<Timestamp>>,
 }
 
 impl ProviderClient {
@@ -86,6 +92,7 @@ impl ProviderClient {
             clock,
             breaker: Breaker::default(),
             room: Semaphore::new(OPEN_CALLS),
+            promised: Mutex::default(),
         }
     }
 
@@ -94,18 +101,39 @@ impl ProviderClient {
         !self.breaker.is_open(self.clock.now()) && self.room.available_permits() > 0
     }
 
+    /// Promises a caller who is about to call that the call will be sent, or not.
+    pub(super) fn promise(&self) -> bool {
+        let now = self.clock.now();
+        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        promised.retain(|until| now < *until);
+        let is_promised = self.room.available_permits() > promised.len() && self.breaker.promise(now);
+        if is_promised {
+            promised.push_back(now.plus(PROMISED_FOR));
+        }
+        is_promised
+    }
+
+    /// Whether somebody was promised a place and has not come yet; who comes now is taken for them.
+    fn redeem(&self) -> bool {
+        let now = self.clock.now();
+        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        promised.retain(|until| now < *until);
+        promised.pop_front().is_some()
+    }
+
     /// Asks until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
     /// identifier and the same rail reference, so a provider that heard the first takes them for what they are. A place for
-    /// the call is waited for as long as `patience`.
+    /// the call is waited for as long as `patience`. Whoever calls may have been [promised](Self::promise) it.
     pub(super) async fn ask<T>(
         &self,
         question: &Question,
-        patience: Duration,
+        (patience, may_be_promised): (Duration, bool),
         understood: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, NoReply> {
         let place = tokio::time::timeout(patience, self.room.acquire()).await;
+        let was_promised = may_be_promised && self.redeem();
         let Ok(Ok(_place)) = place else { return Err(NoReply::NotSent) };
-        if !self.breaker.admit(self.clock.now()) {
+        if !self.breaker.admit(self.clock.now(), was_promised) {
             return Err(NoReply::NotSent);
         }
         // The guard gives a probe's place back where this call is dropped half-way.

@@ -81,6 +81,10 @@ impl Rail for HttpRail {
         self.client.is_available()
     }
 
+    fn promise(&self) -> bool {
+        self.client.promise()
+    }
+
     fn questions(&self) -> &[Duration] {
         &self.questions
     }
@@ -89,12 +93,12 @@ impl Rail for HttpRail {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
         let (amount, currency) = (payment.terms().amount, payment.terms().currency);
         let understood = |reply: &Reply| wire::instructed(reply, amount, currency);
-        self.client.ask(&question, Duration::ZERO, understood).await.unwrap_or(Instructed::Unknown)
+        self.client.ask(&question, (Duration::ZERO, false), understood).await.unwrap_or(Instructed::Unknown)
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {
         let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
-        match self.client.ask(&question, FOR_A_PLACE, wire::submitted).await {
+        match self.client.ask(&question, (FOR_A_PLACE, true), wire::submitted).await {
             Ok(submission) => submission,
             Err(NoReply::NotSent) => Submission::NotSent,
             Err(NoReply::Silence) => Submission::Unknown,
@@ -109,7 +113,7 @@ impl Rail for HttpRail {
             id: format!("status_{reference}_{}", self.clock.now().millis()),
             body: Vec::new(),
         };
-        match self.client.ask(&question, FOR_A_PLACE, wire::standing).await {
+        match self.client.ask(&question, (FOR_A_PLACE, false), wire::standing).await {
             Ok(status) => status,
             Err(NoReply::NotSent | NoReply::Silence) => RailStatus::Silent,
         }

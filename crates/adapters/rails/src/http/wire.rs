@@ -87,8 +87,8 @@ struct StatusAnswer {
     message: Option<String>,
 }
 
-/// Reads the answer to an instructions order; `None` is none that could be understood. How much is to be paid in which currency
-/// the payment says, whatever the provider writes.
+/// Reads the answer to an instructions order; `None` if it could not be understood. Amount and currency are taken from the
+/// payment, never from the provider.
 pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> Option<Instructed> {
     let answer: InstructionsAnswer = definite(reply)?;
     if answer.status.as_deref() == Some("rejected") {
