@@ -166,6 +166,7 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
     let gateway = Gateway::start(database).await;
     let id = printed(&gateway, &["merchant", "create", "--name", "Tienda"])["merchant_id"].to_string();
     let (nobody, file) = ("999999", gateway.data_folder().join("wrong.json"));
+    let payment = "pay_1763683200000_abcdefghjkmn";
     std::fs::write(&file, r#"{"routes": [{"environment": "moon"}]}"#).expect("written");
     let file = file.to_str().expect("UTF-8");
     for (arguments, said) in [
@@ -186,7 +187,15 @@ async fn what_the_shell_refuses_it_explains(database: Database) {
         (&["audit", "--from", "yesterday"], "ISO 8601"),
         (&["merchant", "routes", &id, "--replace-by", file], "routes[0].environment must be"),
         (&["merchant", "routes", &id, "--replace-by", "nowhere"], "nowhere cannot be read"),
-        (&["merchant", "create", "--name", ""], "1 to 255 characters"),
+        (&["merchant", "create", "--name", ""], "must not be empty"),
+        (&["merchant", "create", "--name", "a\nb"], "control characters"),
+        (&["page", "set", &id, "--name", "  "], "must not be blank"),
+        (&["payment", "complete", payment, "--rail-reference", "a\nb"], "control characters"),
+        (&["payment", "fail", payment, "--reason", &"x".repeat(501)], "at most 500 characters"),
+        (
+            &["payment", "refund", payment, "--amount", "1", "--ticket", &"x".repeat(65)],
+            "at most 64 characters",
+        ),
         (&["merchant", "switch", &id, "--to", "v1"], "on this version already"),
         (&["key", "list", nobody], "no such merchant"),
         (&["key", "revoke", &id, "nothing"], "no such key"),

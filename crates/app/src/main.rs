@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod attention;
 mod cli;
 mod config;
 mod data_folder;

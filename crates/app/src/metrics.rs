@@ -28,11 +28,12 @@ const UPKEEP: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// What counters count.
-const COUNTERS: [(&str, &str); 9] = [
+const COUNTERS: [(&str, &str); 10] = [
     ("quipu_webhook_attempts_total", "Attempts to deliver an event, by whether it was delivered"),
     ("quipu_requests_total", "Calls by method, route and class of status"),
     ("quipu_rate_limited_total", "Calls refused because their rate was too high"),
     ("quipu_callbacks_total", "Callbacks that verified, by what became of them"),
+    (PARKED, "Receipts that were parked for a person, whoever told of the money"),
     ("quipu_commit_too_late_total", "Changes dropped because their time was over before their turn came"),
     ("quipu_commit_unanswered_total", "Commits whose answer was lost"),
     (SEALED_ROWS, "Entries and lines of the audit log that this node added to their chains"),
@@ -64,6 +65,8 @@ const HISTOGRAMS: [(&str, &str); 6] = [
 ];
 /// How many alerts were raised.
 pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
+/// What was parked for a person.
+pub(crate) const PARKED: &str = "quipu_receipts_parked_total";
 /// How many rows of the books were sealed.
 pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
@@ -98,7 +101,8 @@ pub(crate) fn collect(logging: &Logging) -> Result<Collected> {
 
 /// Shows what has not happened yet, so that a first time is seen as a change.
 fn begin_at_zero() {
-    for name in ["quipu_commit_too_late_total", "quipu_commit_unanswered_total", ALERTS, SEALED_ROWS] {
+    for name in ["quipu_commit_too_late_total", "quipu_commit_unanswered_total", ALERTS, PARKED, SEALED_ROWS]
+    {
         metrics::counter!(name).absolute(0);
     }
     for result in ["delivered", "failed"] {

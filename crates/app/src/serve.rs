@@ -25,6 +25,8 @@ use crate::{
 
 /// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
 const DRAIN: Duration = Duration::from_secs(29);
+/// How much longer than `deadlines.call` a call may take that was begun in time, with something to spare.
+const LATEST_COMMIT: Duration = Duration::from_secs(5);
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
@@ -56,6 +58,11 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let foundation = Foundation::lay(settings, keyring, store.handle().clone()).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
         wire::verify_master_key(&foundation).await?;
+        if settings.seal_after < settings.call_deadline + LATEST_COMMIT {
+            tracing::warn!(
+                "chain.seal_after is shorter than a call may take: rows that come late count as slipped in"
+            );
+        }
         if embedded.is_some() {
             // Nobody else serves this database, so what was claimed was claimed by a process that is no more.
             foundation.queue().release_all().await.context("claimed work cannot be given back")?;

@@ -26,7 +26,10 @@ use quipu_tickets::{FileStore, TicketOffice, TicketPeriods, TicketPorts};
 use quipu_webhooks::{Courier, CreateEndpoint, DeliveryQueue, Handover, Signer};
 use tokio::runtime::Handle;
 
-use crate::config::{FilesAt, Provider, Settings, WebhookSettings};
+use crate::{
+    attention::LoudAttention,
+    config::{FilesAt, Provider, Settings, WebhookSettings},
+};
 
 /// What every command needs: the database, the keys, the time of day and randomness.
 #[derive(Clone)]
@@ -100,7 +103,8 @@ impl Foundation {
     }
 
     pub(crate) fn hear(&self) -> HearRail {
-        HearRail::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+        let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        HearRail::new(self.commit(), self.money(), clock, entropy).telling(Arc::new(LoudAttention))
     }
 
     pub(crate) fn decide(&self) -> DecidePayment {
@@ -201,6 +205,8 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
 
 /// Refuses a master key that the secrets of this database were not made with: under it no merchant would be recognised,
 /// and what is sealed meanwhile would be lost under the right one. The first and the last merchant stand for all.
+///
+/// The key of hosted pages stands for a database without merchants: it is sealed by the first command.
 pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
     let page = |offset| Page::new(1, offset).unwrap_or_default();
     let all = MerchantFilter::default();
@@ -212,14 +218,14 @@ pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
         let context = Merchant::seal_context(merchant.id, Environment::Test);
         let sealed = merchant.sealed_webhook_secret(Environment::Test);
         if foundation.keyring.open_secret(&context, sealed).is_err() {
-            bail!(
-                "master_key is not the key that the secrets in the database were sealed with; after a change of keys \
-                 the former one belongs into retired_master_keys"
-            );
+            bail!(ANOTHER_MASTER_KEY);
         }
     }
-    Ok(())
+    page_key(foundation).await.map(drop)
 }
+
+const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with; after a \
+    change of keys the former one belongs into retired_master_keys";
 
 /// The configured rails; links for payers begin with `public_url`.
 pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Rails> {
@@ -236,15 +242,18 @@ pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &s
 /// What the sealed page key is bound to.
 const PAGE_KEY: &str = "page-key";
 
-/// Makes the addresses of hosted pages, which begin with `public_url`. The key they follow from is made by the first node
-/// that starts, and sealed in the database for all.
+/// Makes the addresses of hosted pages, which begin with `public_url`. The key they follow from is made by the first process
+/// that needs one, and sealed in the database for all.
 pub(crate) async fn page_links(foundation: &Foundation, public_url: &str) -> Result<Arc<PageLinks>> {
+    Ok(Arc::new(PageLinks::new(page_key(foundation).await?, public_url)))
+}
+
+async fn page_key(foundation: &Foundation) -> Result<PageKey> {
     let (keyring, entropy) = (&foundation.keyring, &*foundation.entropy);
     let offered = keyring.seal_secret(entropy, PAGE_KEY, PageKey::generate(entropy).secret());
     let kept = foundation.store.page_key(&offered).await.context("the page key cannot be read")?;
-    let secret = keyring.open_secret(PAGE_KEY, &kept).context("the page key does not open")?;
-    let key = PageKey::parse(&secret).context("the page key is broken")?;
-    Ok(Arc::new(PageLinks::new(key, public_url)))
+    let secret = keyring.open_secret(PAGE_KEY, &kept).ok().context(ANOTHER_MASTER_KEY)?;
+    PageKey::parse(&secret).context("the page key is broken")
 }
 
 /// The use cases that move payments.

@@ -2,7 +2,7 @@
 
 use quipu_kernel::{Amount, Environment, MAX_MINOR, Problems};
 use quipu_merchants::parse_routes;
-use quipu_payments::{Draft, RailEvent};
+use quipu_payments::{Draft, InvalidDraft, RailEvent};
 use quipu_tickets::{
     CommentDraft, MoveDraft, ReplyDraft, TicketDraft, UploadDraft, parse_assignment, parse_closing_comment,
 };
@@ -24,7 +24,7 @@ fn json(bytes: &[u8]) -> Option<Value> {
 /// A request to create a payment.
 pub(crate) fn creation(bytes: &[u8]) -> bool {
     let Some(body) = json(bytes) else { return false };
-    judged(Draft::parse(&body))
+    judged(Draft::parse(&body).map_err(InvalidDraft::into_problems))
 }
 
 /// What merchants and support write about tickets.

@@ -25,10 +25,19 @@ async fn another_merchants_ids_are_unknown_ids(database: Database) {
     let bearer = gateway.anonymous().with_bearer(&token);
     let signing = SigningMerchant::onboard(&gateway).await;
     let id = pending_withdrawal(&owner).await;
+    let webhook = owner.api.post("/api/v1/webhooks", &json!({ "url": "https://shop.example/hook" })).await;
+    let ticket =
+        owner.api.post("/api/v1/tickets", &json!({ "title": "Where is it?", "category": "other" })).await;
+    let (webhook, ticket) = (text(&webhook.data(), "id"), text(&ticket.json()["data"], "ticket_id"));
     let mut walked = 0;
     for route in routes::all().iter().filter(|route| route.names_an_id()) {
+        let named = match route.path {
+            path if path.contains("/webhooks/") => &webhook,
+            path if path.contains("/tickets/") => &ticket,
+            _ => &id,
+        };
         let (foreign, unknown) =
-            (route.path_with(owner.id, &id), route.path_with(9_007_199_254_740_991, UNKNOWN));
+            (route.path_with(owner.id, named), route.path_with(9_007_199_254_740_991, UNKNOWN));
         match route.needs {
             Needs::Scope(_) => {
                 for caller in [&other.api, &bearer] {

@@ -9,6 +9,7 @@ use super::{path_of, send_form, unfilled};
 on_both_databases!(
     a_recipient_is_taken_once_and_judged_as_in_a_request,
     of_two_recipients_at_once_one_is_taken,
+    whoever_comes_too_late_reads_how_the_payout_ended,
     an_unfilled_withdrawal_expires_after_72_hours,
 );
 
@@ -44,6 +45,7 @@ async fn a_recipient_is_taken_once_and_judged_as_in_a_request(database: Database
         record["payout"],
         json!({ "recipient_name": "Ana", "bsb": "062000", "bank_account": "123456789" })
     );
+    assert_eq!(record["expires_at"], Value::Null, "it no longer waits for anybody");
     let page = visitor.get(&path).await;
     assert!(page.text.contains("6789") && !page.text.contains("123456789"), "the account is masked");
     gateway.check();
@@ -61,6 +63,34 @@ async fn of_two_recipients_at_once_one_is_taken(database: Database) {
     );
     let taken = [&one, &other].iter().filter(|answer| answer.status < 400).count();
     assert_eq!(taken, 1, "{one}\n{other}");
+}
+
+async fn whoever_comes_too_late_reads_how_the_payout_ended(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, visitor) = (gateway.merchant().await, gateway.anonymous());
+    merchant.fund("MXN", 4_000).await;
+    let as_browser = [("content-type", "application/x-www-form-urlencoded"), ("accept", "text/html")];
+    let send = async |created: &Value| {
+        let form = format!("{}/recipient", path_of(created));
+        let account = b"bank_account=032180000118359719".to_vec();
+        visitor.send(Method::POST, &form, Some(account), &as_browser).await
+    };
+    let cancelled = merchant.api.create(&unfilled("MXN", "spei")).await.ok();
+    let id = cancelled["transaction_id"].as_str().expect("an id");
+    merchant.api.post(&format!("/api/v1/payments/{id}/cancel"), &json!({})).await.ok();
+    let told = send(&cancelled).await;
+    assert_eq!(told.status, 400, "{told}");
+    assert!(told.text.contains("The payout was cancelled"), "{told}");
+    assert!(!told.text.contains("already entered"), "{told}");
+    let taken = merchant.api.create(&steered(unfilled("MXN", "spei"), "hold")).await.ok();
+    assert!(send(&taken).await.status < 400);
+    let told = send(&taken).await;
+    assert!(told.status == 400 && told.text.contains("already entered"), "{told}");
+    let waiting = merchant.api.create(&steered(unfilled("MXN", "spei"), "hold")).await.ok();
+    merchant.edit_routes(|route| route["enabled"] = json!(false)).await;
+    let told = send(&waiting).await;
+    assert!(told.status == 400 && told.text.contains("<html"), "a person reads a page: {told}");
+    gateway.check();
 }
 
 async fn an_unfilled_withdrawal_expires_after_72_hours(database: Database) {

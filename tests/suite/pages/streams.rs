@@ -7,6 +7,7 @@ use super::{hosted, path_of, scheme::approve};
 
 on_both_databases!(
     watchers_hear_of_every_change_and_the_stream_ends_with_the_payment,
+    watchers_hear_of_what_is_decided_in_a_shell,
     the_stream_ends_when_the_process_stops,
 );
 
@@ -66,6 +67,17 @@ async fn watchers_hear_of_every_change_and_the_stream_ends_with_the_payment(data
     let mut late = Stream::open(&visitor, &path).await;
     assert_eq!(late.next().await.expect("how it stands").1["status"], "completed");
     assert!(late.next().await.is_none());
+}
+
+async fn watchers_hear_of_what_is_decided_in_a_shell(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let created = merchant.api.create(&hosted("MXN", "spei")).await.ok();
+    let mut stream = Stream::open(&gateway.anonymous(), &path_of(&created)).await;
+    assert_eq!(stream.next().await.expect("how it stands").1["status"], "processing");
+    // Another process, and nothing of this one follows that could wake the stream.
+    gateway.run(&["payment", "complete", created["transaction_id"].as_str().expect("an id")]).ok();
+    assert_eq!(stream.next().await.expect("the change").1["status"], "completed");
 }
 
 async fn the_stream_ends_when_the_process_stops(database: Database) {

@@ -57,16 +57,20 @@ impl S3Files {
     pub fn connect(settings: &S3Settings, entropy: Arc<dyn Entropy>) -> Result<Self, FileRefused> {
         // Whoever was first has chosen; there is one provider in this program.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = AmazonS3Builder::from_env()
+        // A token of the environment belongs to the environment's credentials, and to no others.
+        let builder = match &settings.credentials {
+            Some((id, secret)) => {
+                AmazonS3Builder::new().with_access_key_id(id).with_secret_access_key(secret.expose())
+            }
+            None => AmazonS3Builder::from_env(),
+        };
+        let mut builder = builder
             .with_bucket_name(&settings.bucket)
             .with_region(&settings.region)
             .with_client_options(ClientOptions::new().with_timeout(REQUEST).with_connect_timeout(CONNECT))
             .with_retry(RetryConfig { max_retries: 2, retry_timeout: REQUEST, ..RetryConfig::default() });
         if let Some(endpoint) = &settings.endpoint {
             builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
-        }
-        if let Some((id, secret)) = &settings.credentials {
-            builder = builder.with_access_key_id(id).with_secret_access_key(secret.expose());
         }
         let store = builder.build().map_err(|error| failed(&error))?;
         Ok(Self { store, prefix: Path::from(settings.prefix.as_str()), entropy })

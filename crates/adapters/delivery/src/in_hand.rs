@@ -15,6 +15,7 @@ use crate::{
 
 /// Outcomes that wait for their commit. When there are more, attempts end later and so begin later.
 const OUTCOMES_WAITING: usize = 4_096;
+
 /// What the dispatcher works with.
 #[derive(Clone)]
 pub struct Parts {

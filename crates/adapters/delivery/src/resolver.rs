@@ -50,11 +50,11 @@ fn look_up(name: &str, _place: OwnedSemaphorePermit, _share: Share) -> io::Resul
     Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
 }
 
-/// The last two labels of a name, by which look-ups are counted.
+/// The part of a name that somebody has registered, by which look-ups are counted: one label below a public suffix, which many
+/// share (`com.mx`).
 fn domain_of(name: &str) -> String {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    let labels: Vec<_> = name.rsplit('.').take(2).collect();
-    labels.join(".")
+    psl::domain_str(&name).map_or(name.clone(), str::to_owned)
 }
 
 /// One of the look-ups of a domain.
@@ -105,6 +105,19 @@ mod tests {
         assert!(Share::of(&domains, domain_of("c.dead.example")).is_some());
         drop(shares);
         assert!(domains.lock().expect("whole").is_empty());
+    }
+
+    #[test]
+    fn who_shares_a_public_suffix_shares_nothing_else() {
+        for (name, domain) in [
+            ("a.b.shop.com.mx", "shop.com.mx"),
+            ("other.com.mx.", "other.com.mx"),
+            ("Hooks.Shop.example", "shop.example"),
+            ("com.mx", "com.mx"),
+            ("localhost", "localhost"),
+        ] {
+            assert_eq!(domain_of(name), domain, "{name}");
+        }
     }
 
     #[tokio::test]

@@ -153,7 +153,10 @@ impl Sender {
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
         *begun = Some(Begun { status, retry_after });
         // None was asked for, and nothing here unpacks one.
-        let packed = response.headers().get(header::CONTENT_ENCODING).is_some_and(|by| by != "identity");
+        let packed = response
+            .headers()
+            .get(header::CONTENT_ENCODING)
+            .is_some_and(|by| !by.as_bytes().eq_ignore_ascii_case(b"identity"));
         let size_told = response.body().size_hint().lower();
         if packed || usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
             return Err(SendProblem::TooMuch);

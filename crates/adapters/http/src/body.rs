@@ -175,7 +175,7 @@ pub(crate) struct Upload {
     at_most: u64,
     taken: u64,
     patience: Duration,
-    /// Since when is counted what comes, and what had come by then.
+    /// When the present period began, and how many bytes had come by then.
     since: (Instant, u64),
 }
 

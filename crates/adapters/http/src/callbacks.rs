@@ -1,6 +1,6 @@
 //! `POST /api/v1/providers/{rail}/callbacks`: events of payment providers.
 
-use quipu_payments::{CallbackHeaders, Heard, NotVerified, RailEvent};
+use quipu_payments::{CallbackHeaders, NotVerified, RailEvent};
 use serde_json::json;
 
 use crate::{
@@ -56,14 +56,6 @@ fn unknown() -> ApiError {
 pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
     let event = RailEvent::parse(&call.json().await?)?;
     let heard = call.state.services.hear.run(provider.rail(), &event).await?;
-    if let Heard::Parked(reason) = heard {
-        tracing::warn!(
-            rail = provider.rail(),
-            payment = event.rail_reference,
-            reason = reason.as_str(),
-            "what a rail told was parked"
-        );
-    }
     metrics::counter!("quipu_callbacks_total", "outcome" => heard.as_str()).increment(1);
     envelope::one(json!({ "id": event.id, "outcome": heard.as_str() }))
 }

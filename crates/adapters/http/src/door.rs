@@ -32,7 +32,7 @@ pub(crate) enum Door {
     Public(fn(Call) -> Running),
     /// Anybody, counted by address: hosted pages and transfers of files.
     Visitor(fn(Call) -> Running),
-    /// A payment provider. What is not believed is counted by address, and what is by rail, so that nobody uses up a
+    /// A payment provider. Callbacks that do not verify are counted by address, those that do by rail, so that nobody uses up a
     /// provider's budget.
     Callback(Judge, fn(Call, Provider) -> Running),
     /// A merchant by its API key.

@@ -9,12 +9,13 @@ use quipu_kernel::{Environment, Problems, Tenant, Timestamp};
 use quipu_merchants::{BudgetKind, RateVerdict, Role};
 
 use crate::{
+    body::Intake,
     call::{Call, Outcome, merchant_in_path},
     caller::{self, AuthenticatedOperator, Caller, Provider, Signed},
     content::Content,
     door::{Door, Judge, Needs},
     error::ApiError,
-    pages::show::instead,
+    pages::show::{instead, wants_page},
     query::Query,
     row::RouteRow,
     shape::Family,
@@ -57,7 +58,7 @@ impl Entrance {
                 let call = self.call_of_stranger()?;
                 match visit {
                     Ok(()) => run(call).await,
-                    Err(error) if self.row.family() == Family::Page => instead(&call, error),
+                    Err(error) if self.is_read_by_a_person() => instead(&call, error),
                     Err(error) => Err(error),
                 }
             }
@@ -96,6 +97,11 @@ impl Entrance {
                 run(self.call()?, staff).await
             }
         }
+    }
+
+    /// Whether the answer is a page: to whoever asks for one, and to a browser that sends a form.
+    fn is_read_by_a_person(&self) -> bool {
+        self.row.family() == Family::Page || self.row.intake == Intake::Form && wants_page(&self.request)
     }
 
     /// What is still to come of a body that nobody wanted; nothing if it was short and here, so that the connection can

@@ -268,7 +268,9 @@ impl From<TicketError> for ApiError {
             TicketError::Invalid(problems) => return problems.into(),
             TicketError::NotFound => return Self::ticket_not_found(),
             TicketError::Overtaken => return Self::Overloaded,
-            TicketError::Files(cause) => return Self::internal("keeping a file", &cause),
+            TicketError::Files(cause) => {
+                return Self::Unavailable { cause: format!("keeping a file: {cause}") };
+            }
             TicketError::Store(error) => return error.into(),
             TicketError::NoSuchStep(_) => ErrorCode::InvalidStatusTransition,
             TicketError::ExistsForPayment => ErrorCode::TicketExistsForPayment,
@@ -286,7 +288,7 @@ impl From<UploadError> for ApiError {
             }
             UploadError::Store(error) => return error.into(),
             UploadError::Refused(FileRefused::Failed(cause)) => {
-                return Self::internal("keeping a file", &cause);
+                return Self::Unavailable { cause: format!("keeping a file: {cause}") };
             }
             UploadError::Used => ErrorCode::UploadUrlUsed,
             UploadError::Refused(FileRefused::TooLarge) => ErrorCode::BodyTooLarge,

@@ -30,8 +30,11 @@ impl RefusalForm for WrittenRefusal {
 pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, Problems> {
     let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
     let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
-    let key = value.to_str().ok().filter(|_| second.is_none()).and_then(|text| text.parse().ok());
-    key.map(Some).ok_or_else(|| Problems::of(IDEMPOTENCY_KEY, "must be 1 to 255 printable characters"))
+    if second.is_some() {
+        return Err(Problems::of(IDEMPOTENCY_KEY, "must be sent only once"));
+    }
+    let key = value.to_str().ok().and_then(|text| text.parse().ok());
+    key.map(Some).ok_or_else(|| Problems::of(IDEMPOTENCY_KEY, "must be 1 to 255 printable ASCII characters"))
 }
 
 /// Sends an answer, and says if it is not the first.

@@ -64,10 +64,12 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
     if !is_trusted(peer, trusted) {
         return Some(peer);
     }
-    let lines = request.headers().get_all("x-forwarded-for").filter_map(|line| line.to_str().ok());
-    let named: Vec<_> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
+    let lines = request.headers().get_all("x-forwarded-for");
+    // What a client invented on the left may be no text at all, and hides nothing of what proxies added to it.
+    let named: Vec<_> = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
     let mut nearest = peer;
-    for text in named.into_iter().rev() {
+    for bytes in named.into_iter().rev() {
+        let text = std::str::from_utf8(bytes).unwrap_or_default().trim();
         let Some(address) = named_address(text) else { break };
         nearest = address.to_canonical();
         if !is_trusted(nearest, trusted) {
@@ -129,6 +131,18 @@ mod tests {
             let found = client(&request.to_http_request(), &trusted).expect("an address");
             assert_eq!(found.to_string(), expected, "{peer} {forwarded}");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_hide_nothing_of_what_stands_to_their_right() {
+        let header =
+            actix_web::http::header::HeaderValue::from_bytes(b"\xc3\xa9\xff, 198.51.100.7").expect("a value");
+        let request = TestRequest::default()
+            .peer_addr("10.1.2.3:7".parse().expect("an address"))
+            .insert_header(("X-Forwarded-For", header));
+        let trusted = ["10.0.0.0/8".parse().expect("a network")];
+        let found = client(&request.to_http_request(), &trusted).expect("an address");
+        assert_eq!(found.to_string(), "198.51.100.7");
     }
 
     #[test]

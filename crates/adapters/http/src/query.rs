@@ -11,7 +11,11 @@ use crate::error::ApiError;
 const REST_OF_DAY: Duration = Duration::from_millis(24 * 60 * 60 * 1000 - 1);
 
 /// The parameters of a query string, decoded. Parameters nobody asks for are ignored.
-pub(crate) struct Query(Vec<(String, String)>);
+pub(crate) struct Query {
+    parameters: Vec<(String, String)>,
+    /// Whether all of it is UTF-8. What is not is decoded as U+FFFD.
+    is_utf8: bool,
+}
 
 /// Reads a query string as lists do, with parameters of every kind; answers whether it is good for all of them. For tests that
 /// throw anything at it.
@@ -30,20 +34,28 @@ pub fn judge_query(text: &str) -> bool {
     problems.is_empty()
 }
 
+/// How often U+FFFD stands in a text.
+fn replaced(text: &str) -> usize {
+    text.matches('\u{fffd}').count()
+}
+
 impl Query {
     pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
         let pairs = actix_web::web::Query::<Vec<(String, String)>>::from_query(text);
         let pairs = pairs.map_err(|_| ApiError::validation("query", "must be name=value pairs"))?;
-        Ok(Self(pairs.into_inner()))
+        let parameters = pairs.into_inner();
+        let decoded = parameters.iter().map(|(name, value)| replaced(name) + replaced(value)).sum::<usize>();
+        let is_utf8 = decoded == replaced(text) + text.to_ascii_lowercase().matches("%ef%bf%bd").count();
+        Ok(Self { parameters, is_utf8 })
     }
 
     /// All of them by name, and what is wrong with how they were sent: of a member that is sent twice nobody can say
     /// which one was meant.
     pub(crate) fn into_members(self) -> (BTreeMap<String, String>, Problems) {
         let (mut members, mut problems) = (BTreeMap::new(), Problems::new());
-        for (name, value) in self.0 {
+        for (name, value) in self.parameters {
             let field = || format!("payout.{name}");
-            if value.contains('\u{fffd}') {
+            if !self.is_utf8 && replaced(&value) > 0 {
                 problems.add(&field(), "must be UTF-8");
             }
             if members.contains_key(&name) {
@@ -54,14 +66,14 @@ impl Query {
         (members, problems)
     }
 
-    /// The text of a parameter that is given at most once. Bytes that are no UTF-8 arrive as U+FFFD, which no parameter
-    /// has a use for.
+    /// The text of a parameter that is given at most once.
     pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
-        let mut values = self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
+        let given = self.parameters.iter().filter(|(given, _)| given == name);
+        let mut values = given.map(|(_, value)| value.as_str());
         let value = values.next()?;
         if values.next().is_some() {
             problems.add(name, "must be given only once");
-        } else if has_control_characters(value) || value.contains('\u{fffd}') {
+        } else if has_control_characters(value) || (!self.is_utf8 && replaced(value) > 0) {
             problems.add(name, "must be UTF-8 without control characters");
         } else {
             return Some(value);
@@ -77,7 +89,7 @@ impl Query {
 
     /// A parameter that may be given several times, each value parsed by its type's own rule.
     pub(crate) fn parsed_all<T: FromStr<Err: Display>>(&self, name: &str, problems: &mut Problems) -> Vec<T> {
-        let values = self.0.iter().filter(|(given, _)| given == name);
+        let values = self.parameters.iter().filter(|(given, _)| given == name);
         let parsed = values
             .filter_map(|(_, value)| value.parse().map_err(|error: T::Err| problems.add(name, error)).ok());
         parsed.collect()
@@ -199,6 +211,17 @@ mod tests {
         assert_eq!(query.parsed_all::<u8>("at", &mut problems), [1, 2]);
         assert_eq!(problems.messages().len(), 1);
         assert!(query.parsed_all::<u8>("none", &mut problems).is_empty());
+    }
+
+    #[test]
+    fn a_replacement_character_that_was_sent_is_a_character_like_others() {
+        let text = |text: &str| {
+            let (query, mut problems) = (Query::parse(text).map_err(|_| ()).expect("pairs"), Problems::new());
+            query.text("a", &mut problems).map(str::to_owned)
+        };
+        assert_eq!(text("a=%EF%bf%BDx&b=1").as_deref(), Some("\u{fffd}x"));
+        assert_eq!(text("a=%EF%BF%BDx%FF"), None);
+        assert_eq!(text("a=x&b=%FF").as_deref(), Some("x"));
     }
 
     #[test]

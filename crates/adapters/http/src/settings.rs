@@ -69,7 +69,7 @@ impl Limits {
         Budget::single(BudgetKind::Callbacks, Window::per_minute(self.callbacks_per_minute))
     }
 
-    /// The budget of a client address: its pages and transfers, or what it could not show to be somebody's.
+    /// The budget of a client address: its pages and transfers, or its calls that did not authenticate.
     pub(crate) const fn of_address(&self, kind: BudgetKind) -> Budget {
         if matches!(kind, BudgetKind::Lookups) {
             return Budget::single(kind, Window::new(LOOKUPS_PER_SECOND, 1));

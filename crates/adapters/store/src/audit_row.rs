@@ -23,11 +23,11 @@ pub(crate) struct AuditRow {
 }
 
 impl AuditRow {
-    /// The row of a record.
-    pub(crate) fn of(record: &AuditRecord) -> Self {
+    /// The row of a record, which tells of no time before `not_before`.
+    pub(crate) fn of(record: &AuditRecord, not_before: i64) -> Self {
         Self {
             id: record.id.clone(),
-            at: record.at.millis(),
+            at: record.at.millis().max(not_before),
             actor_id: record.actor.id.clone(),
             actor_name: record.actor.name.clone(),
             action: record.action.clone(),

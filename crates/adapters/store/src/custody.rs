@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use diesel::connection::SimpleConnection as _;
 use tokio::time::{error::Elapsed, timeout};
 
 use crate::{
@@ -139,6 +140,22 @@ impl Custody {
             return self.done();
         }
         self.discard(fault);
+    }
+
+    /// Makes room on a full disk: the write-ahead log of an embedded database may be many times as long as what it says, and is
+    /// copied and cut off.
+    pub(crate) async fn make_room(&mut self, origin: &Origin) {
+        let Ok(Connection::Sqlite(conn)) = self.connection(origin).await else { return };
+        match conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
+            Ok(()) => {
+                tracing::info!("the disk is full; the write-ahead log was copied and cut off");
+                self.done();
+            }
+            Err(error) => {
+                tracing::error!(%error, "the disk is full, and the write-ahead log cannot be copied");
+                self.undo(&Fault::Overtaken).await;
+            }
+        }
     }
 
     /// Closes the connection, whatever state it is in.

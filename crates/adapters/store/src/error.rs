@@ -85,6 +85,9 @@ pub(crate) enum Fault {
 /// it in the language of its messages, which is English unless somebody chose another.
 const LOCKED: [&str; 2] = ["lock timeout", "database is locked"];
 
+/// What SQLite says when there is no room.
+const FULL: &str = "database or disk is full";
+
 impl Fault {
     /// Whether the database named a rule of its own that the work breaks, or another's work it collided with. The
     /// connection has nothing to do with it.
@@ -116,6 +119,15 @@ impl Fault {
             Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, said)) => {
                 LOCKED.iter().any(|words| said.message().contains(words))
             }
+            _ => false,
+        }
+    }
+
+    /// Whether there was no room for what was to be written, as SQLite says it, also of a commit.
+    pub(crate) fn is_for_want_of_room(&self) -> bool {
+        match self {
+            Self::Database(Error::DatabaseError(_, said)) => said.message().contains(FULL),
+            Self::Undone(text) | Self::OutcomeUnknown(text) => text.contains(FULL),
             _ => false,
         }
     }

@@ -9,7 +9,7 @@ use std::{
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -17,7 +17,7 @@ use std::{
 
 use diesel::{QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
 
-use crate::{connection::Connection, error::Fault, file_trouble::FileTrouble};
+use crate::{connection::Connection, error::Fault, file_trouble::FileTrouble, lock::locked};
 
 /// What tells a file from every other one.
 type Identity = (u64, u64);
@@ -162,7 +162,7 @@ impl DatabaseFile {
 
     /// Whether the log is too short for what SQLite knows to be in it.
     fn lacks_frames(&self) -> bool {
-        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keeper = locked(&self.keeper);
         let Connection::Sqlite(conn) = &mut *keeper else { return false };
         let Ok(known) = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result::<Log>(conn) else {
             return false;

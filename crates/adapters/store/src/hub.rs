@@ -24,7 +24,7 @@ use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_webhooks::{Handover, Owed};
 use tokio::{
     runtime::Handle,
-    sync::{broadcast, mpsc},
+    sync::{broadcast, mpsc, oneshot},
     time::timeout,
 };
 
@@ -62,13 +62,20 @@ statement! { SendHint on Pg => Untyped {
     "SELECT pg_notify ('quipu', " => payload: &'a str as Text ; ")"
 } }
 
+/// What waits for whoever sends hints.
+enum Hint {
+    News(Arc<News>),
+    /// Somebody wants to know when everything before was sent.
+    Sent(oneshot::Sender<()>),
+}
+
 /// The hub of one store.
 pub(crate) struct Hub {
     node: String,
     batches: broadcast::Sender<Arc<News>>,
     bells: Vec<Bell>,
-    hints: mpsc::Sender<Arc<News>>,
-    unsent: std::sync::Mutex<Option<mpsc::Receiver<Arc<News>>>>,
+    hints: mpsc::Sender<Hint>,
+    unsent: std::sync::Mutex<Option<mpsc::Receiver<Hint>>>,
     deliverer: OnceLock<Arc<dyn Handover>>,
     unlearnt: Unlearnt,
     made: Instant,
@@ -144,8 +151,30 @@ impl Hub {
         self.spread(&news);
         if self.has_others() {
             // Full, or nobody to send them: it is only a hint.
-            let _dropped = self.hints.try_send(news);
+            let _dropped = self.hints.try_send(Hint::News(news));
         }
+    }
+
+    /// Waits until the other nodes on a server were told of everything, or cannot be reached in time. A process that ends would
+    /// take its last hints with it.
+    pub(crate) async fn hints_sent(&self) {
+        let (reply, sent) = oneshot::channel();
+        let wait = async {
+            if self.hints.send(Hint::Sent(reply)).await.is_ok() {
+                let _gone = sent.await;
+            }
+        };
+        let _late = timeout(PATIENCE, wait).await;
+    }
+
+    /// Tells everybody who listens here that they may have missed commits.
+    pub(crate) fn tell_missed(&self) {
+        self.spread(&Arc::new(News { incomplete: true, ..News::default() }));
+    }
+
+    /// Whether anybody listens here.
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.batches.receiver_count() > 0
     }
 
     /// Wakes every worker of this node: there is work that was put long ago.
@@ -204,13 +233,23 @@ impl Hub {
 }
 
 /// What waited is sent together: at most one notification for each batch, and fewer where batches follow closely.
-async fn send_hints(node: String, mut unsent: mpsc::Receiver<Arc<News>>, origin: Origin) {
+async fn send_hints(node: String, mut unsent: mpsc::Receiver<Hint>, origin: Origin) {
     let (mut waiting, mut custody) = (Vec::new(), Custody::none());
     while unsent.recv_many(&mut waiting, HINTS).await > 0 {
-        let payload = payload_of(&node, &waiting);
-        waiting.clear();
-        if let Err(fault) = send(&mut custody, &origin, &payload).await {
+        let (mut all, mut asked) = (Vec::new(), Vec::new());
+        for hint in waiting.drain(..) {
+            match hint {
+                Hint::News(news) => all.push(news),
+                Hint::Sent(reply) => asked.push(reply),
+            }
+        }
+        if !all.is_empty()
+            && let Err(fault) = send(&mut custody, &origin, &payload_of(&node, &all)).await
+        {
             tracing::debug!(%fault, "other nodes were not told of a commit");
+        }
+        for reply in asked {
+            let _gone = reply.send(());
         }
     }
 }
@@ -286,7 +325,7 @@ async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fau
         // Tells the other nodes that this node exists, and tells the listeners here that they may have missed commits.
         let payload = payload_of(&hub.node, &[]);
         bounded(async { Ok(SendHint { payload: &payload }.execute(&mut *session).await?) }).await?;
-        hub.spread(&Arc::new(News { incomplete: true, ..News::default() }));
+        hub.tell_missed();
     }
     loop {
         let next = {

@@ -21,6 +21,7 @@ mod hub;
 mod keys;
 mod lock;
 mod migrate;
+mod neighbours;
 mod payment_row;
 mod points;
 mod pool;

@@ -1,6 +1,8 @@
 //! How far a round of pruning has come.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::lock::locked;
 
 /// The identifier up to which endpoints were looked at; empty at the beginning of a round.
 #[derive(Default)]
@@ -8,10 +10,10 @@ pub(crate) struct Pruned(Mutex<String>);
 
 impl Pruned {
     pub(crate) fn upto(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.0).clone()
     }
 
     pub(crate) fn move_to(&self, id: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = id;
+        *locked(&self.0) = id;
     }
 }

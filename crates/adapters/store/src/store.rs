@@ -24,7 +24,7 @@ use crate::{
     engine::Engine,
     error::{Fault, OpenError},
     hub::Hub,
-    migrate,
+    migrate, neighbours,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
     read::{flights::PaymentLists, ticket_tally::Tallies},
@@ -41,7 +41,7 @@ pub struct Store {
 pub(crate) struct Inner {
     settings: StoreSettings,
     runtime: Handle,
-    pub(crate) engine: Engine,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,
     pub(crate) balances: Points<(Tenant, Currency), Balance>,
@@ -77,7 +77,7 @@ impl Store {
         let inner = Inner {
             settings,
             runtime,
-            engine,
+            engine: Arc::new(engine),
             hub,
             payments: Points::new(payments::look_up),
             balances: Points::new(balances::look_up),
@@ -89,6 +89,11 @@ impl Store {
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;
+        store.learn_what_is_sealed().await;
+        if !store.inner.settings.is_postgres() {
+            let (engine, hub) = (Arc::downgrade(&store.inner.engine), Arc::clone(&store.inner.hub));
+            store.inner.runtime.spawn(neighbours::hear(engine, hub));
+        }
         Ok(store)
     }
 
@@ -134,6 +139,9 @@ impl Store {
     /// Commits what was accepted and stops. Whatever comes afterwards is refused.
     pub async fn close(self) {
         self.inner.engine.close().await;
+        if self.inner.settings.is_postgres() {
+            self.inner.hub.hints_sent().await;
+        }
     }
 }
 

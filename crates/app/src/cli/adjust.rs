@@ -1,6 +1,6 @@
 //! `quipu merchant adjust`: once, however often it is run under one key.
 
-use std::{str::FromStr, time::Duration};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -14,9 +14,6 @@ use serde_json::{Value, json};
 
 use super::{session, values};
 use crate::wire::Foundation;
-
-/// How long a repeat is recognised.
-const KEPT_FOR: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Args)]
 pub(super) struct Adjustment {
@@ -106,7 +103,7 @@ impl KeyedAdjustment {
             body_hash: self.asked(),
             payment_id: None,
             answer: KeptAnswer::Given(Answer { status: 200, body: self.answer().to_string() }),
-            expires_at: foundation.clock.now().plus(KEPT_FOR),
+            expires_at: foundation.clock.now().plus(IdempotencyRecord::KEPT_FOR),
         }
     }
 

@@ -1,8 +1,7 @@
 //! `quipu bank`: files for a bank and from it.
 
 use std::{
-    fs::File,
-    io::{BufWriter, Write as _},
+    io::BufWriter,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -12,8 +11,9 @@ use clap::{Args, Subcommand};
 use quipu_bankfiles::{BankAccount, Debtor, Transfer, Transfers, write_transfers};
 use quipu_kernel::{Currency, Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Direction, Method, Route, RouteBook, RouteKey};
-use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment};
+use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Status};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::{bank_import, session, values};
 use crate::{config::Settings, wire::Foundation};
@@ -103,7 +103,19 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     let (tenant, export, payments) = found.context("there is no such file")?;
     let BankExport { currency, method, partner, .. } = export;
     let debtor = debtor(foundation, &ExportRoute { tenant, currency, method, partner }).await?;
-    write((&export, &payments, &[]), &debtor, out)
+    // What has ended meanwhile is paid already, or its money is free again.
+    let (open, ended): (Vec<_>, Vec<_>) =
+        payments.into_iter().partition(|payment| payment.status() == Status::Processing);
+    if open.is_empty() {
+        bail!("all withdrawals of {id} have ended, and none is to be paid any more");
+    }
+    write((&export, &open, &ended.iter().map(over).collect::<Vec<_>>()), &debtor, out)
+}
+
+/// A withdrawal that is not to be paid any more, and why.
+fn over(payment: &Payment) -> Value {
+    let reason = format!("the withdrawal is {}", payment.status().as_str());
+    json!({ "transaction_id": payment.id(), "reason": reason })
 }
 
 /// A withdrawal that no file can name, and why.
@@ -162,13 +174,14 @@ fn write(
     }))
 }
 
-/// The file is whole under its name or not there: it is written beside it first.
+/// The file is whole under its name or not there: it is written beside it first. Only its owner may read it, since it names
+/// customers and their accounts.
 fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Debtor) -> Result<()> {
     let transfers: Vec<_> = payments.iter().map(transfer).collect();
-    let partial = path.with_extension("partial");
-    let mut file = BufWriter::new(
-        File::create(&partial).with_context(|| format!("{} cannot be written", partial.display()))?,
-    );
+    let unwritable = || format!("{} cannot be written", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).with_context(unwritable)?;
+    let mut file = BufWriter::new(file);
     let contents = Transfers {
         message_id: &export.export_id,
         created_at: export.created_at,
@@ -177,9 +190,9 @@ fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Deb
         transfers: &transfers,
     };
     write_transfers(&mut file, &contents)?;
-    file.flush()?;
-    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
-    std::fs::rename(&partial, path).with_context(|| format!("{} cannot be written", path.display()))
+    let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).with_context(unwritable)
 }
 
 fn transfer(payment: &Payment) -> Transfer {

@@ -8,8 +8,10 @@ use std::{fs::File, io::BufReader, path::Path};
 
 use anyhow::{Context, Result};
 use quipu_bankfiles::{Entry, read_statement};
-use quipu_payments::{BankEntry, Heard, MoneyReads, MovementNames};
-use serde_json::json;
+use quipu_commit::{Changes, Commit as _};
+use quipu_merchants::{Actor, AuditRecord};
+use quipu_payments::{BankEntry, Heard, MoneyReads, MovementNames, UNKNOWN_TENANT};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::session;
@@ -43,13 +45,29 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
         }
     }
     reading.await?.context("the file has changed while it was read")?;
-    session::print(&json!({
+    let result = json!({
         "file": file.display().to_string(),
         "entries": entries,
         "applied": applied,
         "known": known,
         "parked": parked,
-    }))
+    });
+    note(foundation, file, &result).await?;
+    if parked > 0 {
+        eprintln!("{parked} of them wait for a person: quipu receipt list");
+    }
+    session::print(&result)
+}
+
+/// Writes into the audit log that a file was read, and what came of it. It names no merchant: a file may tell of several.
+async fn note(foundation: &Foundation, file: &Path, result: &Value) -> Result<()> {
+    let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
+    let mut line = AuditRecord::new(entropy, at, Actor::shell(), "bank.import", UNKNOWN_TENANT.merchant());
+    line.merchant_id = None;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let mut changes = Changes::new(UNKNOWN_TENANT, at);
+    changes.add(line.about(format!("bank_statement/{name}")).changing(Value::Null, result.clone()));
+    foundation.store.commit(changes).await.map(drop).context("the audit log does not tell of the import")
 }
 
 fn opened(file: &Path) -> Result<BufReader<File>> {

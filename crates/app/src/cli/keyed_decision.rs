@@ -1,8 +1,6 @@
 //! Doing once what is decided in the shell. Every decision has a key, made up unless it is given; a repeat under the same key
 //! shows what was answered first.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
@@ -14,9 +12,6 @@ use serde_json::Value;
 
 use super::session;
 use crate::wire::Foundation;
-
-/// How long an answer is kept.
-const KEPT_FOR: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Args)]
 pub(super) struct Key {
@@ -39,7 +34,7 @@ impl<'a> KeyedDecision<'a> {
     pub(super) fn begin(foundation: &'a Foundation, tenant: Tenant, key: &Key, asked: &str) -> Result<Self> {
         let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22));
         let key = key.key.clone().unwrap_or_else(made_up);
-        let key = key.parse().ok().context("--key must be 1 to 255 printable characters")?;
+        let key = key.parse().ok().context("--key must be 1 to 255 printable ASCII characters")?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
         let doing = Doing { entropy, at, actor: Actor::shell() };
         Ok(Self { foundation, tenant, key, asked: sha256_hex(asked.as_bytes()), doing })
@@ -67,7 +62,7 @@ impl<'a> KeyedDecision<'a> {
             body_hash: self.asked.clone(),
             payment_id: None,
             answer: KeptAnswer::Given(Answer { status: 200, body: data.to_string() }),
-            expires_at: self.doing.at.plus(KEPT_FOR),
+            expires_at: self.doing.at.plus(IdempotencyRecord::KEPT_FOR),
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
-use quipu_kernel::{Environment, MerchantId, Page, Problems, Secret, Tenant};
+use quipu_kernel::{Environment, MerchantId, Problems, Secret, Tenant};
 use quipu_ledger::{Balance, LedgerReads};
 use quipu_merchants::{
     Actor, ApiVersion, Beneficiary, Merchant, MerchantFilter, MerchantPatch, MerchantStatus, Merchants as _,
@@ -119,6 +119,8 @@ pub(super) enum Command {
         /// A file with the body of `POST …/beneficiaries`
         #[arg(long, value_name = "FILE")]
         add: Option<PathBuf>,
+        #[command(flatten)]
+        part: Part,
     },
     /// Print what a merchant has, in every currency in which anything happened
     Balances {
@@ -180,7 +182,9 @@ impl Command {
             Self::RotateWebhookSecret { id, environment } => {
                 rotate_webhook_secret(foundation, Tenant::new(id, environment)).await
             }
-            Self::Beneficiaries { id, add } => beneficiaries(foundation, id, add.as_deref()).await,
+            Self::Beneficiaries { id, add, part } => {
+                beneficiaries(foundation, id, add.as_deref(), &part).await
+            }
             Self::Balances { id, environment } => {
                 session::existing(foundation, id).await?;
                 let balances = foundation.store.balances(Tenant::new(id, environment)).await?;
@@ -244,13 +248,16 @@ async fn replace_routes(foundation: &Foundation, id: MerchantId, file: &Path, ra
     session::print(&json!({ "routes": routes }))
 }
 
-async fn beneficiaries(foundation: &Foundation, id: MerchantId, add: Option<&Path>) -> Result<()> {
+async fn beneficiaries(
+    foundation: &Foundation,
+    id: MerchantId,
+    add: Option<&Path>,
+    part: &Part,
+) -> Result<()> {
     session::existing(foundation, id).await?;
     let Some(file) = add else {
-        let page = Page::new(Page::MAX_LIMIT, 0).unwrap_or_default();
-        let (saved, total) = foundation.store.beneficiaries(id, Period::default(), page).await?;
-        let rows: Vec<_> = saved.iter().map(Beneficiary::shown).collect();
-        return session::print(&json!({ "data": rows, "total": total }));
+        let (saved, total) = foundation.store.beneficiaries(id, Period::default(), part.page()?).await?;
+        return part::print(&saved.iter().map(Beneficiary::shown).collect::<Vec<_>>(), total);
     };
     let mut beneficiary = read(file, |body| Beneficiary::parse(id, body, foundation.clock.now()))?;
     beneficiary.id = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await?;

@@ -43,7 +43,7 @@ pub(super) enum Command {
 #[derive(Debug, Args)]
 pub(super) struct Look {
     /// The name that payers know, instead of the merchant's own
-    #[arg(long, value_parser = values::name)]
+    #[arg(long, value_parser = values::payers_name)]
     name: Option<String>,
     /// Its colour, #rrggbb
     #[arg(long)]

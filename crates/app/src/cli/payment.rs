@@ -52,7 +52,7 @@ pub(super) enum Command {
         #[arg(long, value_parser = values::reason)]
         reason: Option<String>,
         /// The ticket that asked for it
-        #[arg(long)]
+        #[arg(long, value_parser = values::refunds_ticket)]
         ticket: Option<String>,
         #[command(flatten)]
         key: Key,
@@ -102,7 +102,7 @@ pub(super) struct DecisionArgs {
     #[arg(long, value_parser = values::reason)]
     reason: Option<String>,
     /// The bank's or provider's own reference
-    #[arg(long)]
+    #[arg(long, value_parser = values::rail_reference)]
     rail_reference: Option<String>,
     #[command(flatten)]
     key: Key,

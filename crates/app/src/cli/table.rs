@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in their order. A list shows those of them that its rows have.
-const COLUMNS: [&str; 42] = [
+const COLUMNS: [&str; 58] = [
+    "at",
+    "actor",
     "merchant_id",
     "operator_id",
     "key_id",
@@ -24,6 +26,10 @@ const COLUMNS: [&str; 42] = [
     "role",
     "api_version",
     "environment",
+    "book",
+    "path",
+    "scope",
+    "credential",
     "kind",
     "currency",
     "method",
@@ -33,12 +39,19 @@ const COLUMNS: [&str; 42] = [
     "rail",
     "enabled",
     "amount",
+    "available",
+    "frozen",
+    "deposit",
+    "withdrawal",
+    "commission",
+    "adjustment",
     "min_amount",
     "max_amount",
     "status",
     "priority",
     "assignee",
     "author_type",
+    "internal",
     "body",
     "action",
     "invariant",
@@ -47,6 +60,9 @@ const COLUMNS: [&str; 42] = [
     "reason",
     "merchant_reference",
     "iban",
+    "rows",
+    "hash",
+    "last_used_at",
     "expires_at",
     "revoked_at",
     "created_at",
@@ -126,6 +142,8 @@ fn shown(value: &Value) -> String {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        // Who did something is named, and everything else is shown whole.
+        Value::Object(members) => members.get("name").map_or_else(|| value.to_string(), shown),
         other => other.to_string(),
     };
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()

@@ -4,10 +4,45 @@ use quipu_kernel::{Clock, CustomerId, Fields, MerchantId, Minor, Problems, Syste
 use quipu_merchants::Scopes;
 use serde_json::json;
 
+/// What a member of a request would have to be, read by the same rule.
+fn as_a_member(text: &str, read: impl FnOnce(&Fields<'_>, &mut Problems) -> bool) -> Result<&str, String> {
+    let (body, mut problems) = (json!({ MEMBER: text }), Problems::new());
+    let is_good = Fields::of_body(&body).is_ok_and(|fields| read(&fields, &mut problems));
+    if is_good && problems.is_empty() {
+        return Ok(text);
+    }
+    let of_member = format!("{MEMBER} ");
+    let told = problems.messages().iter().map(|told| told.strip_prefix(&of_member).unwrap_or(told));
+    Err(told.collect::<Vec<_>>().join("; "))
+}
+
+const MEMBER: &str = "value";
+
+/// A text of 1 to `max` characters, none of them a control character.
+fn plain(text: &str, max: usize) -> Result<String, String> {
+    let read =
+        |fields: &Fields<'_>, problems: &mut Problems| fields.required_text(MEMBER, max, problems).is_some();
+    as_a_member(text, read).map(str::to_owned)
+}
+
 /// A name for people: 1 to 255 characters, none of them a control character.
 pub(super) fn name(text: &str) -> Result<String, String> {
-    let fits = (1..=255).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err("must be 1 to 255 characters".to_owned()) }
+    plain(text, 255)
+}
+
+/// The name that payers read, which is more than blanks.
+pub(super) fn payers_name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { name(text) }
+}
+
+/// A bank's or provider's reference: 1 to 255 characters.
+pub(super) fn rail_reference(text: &str) -> Result<String, String> {
+    plain(text, 255)
+}
+
+/// A ticket that a refund names: 1 to 64 characters.
+pub(super) fn refunds_ticket(text: &str) -> Result<String, String> {
+    plain(text, 64)
 }
 
 /// A merchant's number.
@@ -18,9 +53,8 @@ pub(super) fn merchant(text: &str) -> Result<MerchantId, String> {
 
 /// An address in the web.
 pub(super) fn web_url(text: &str) -> Result<String, String> {
-    let (body, mut problems) = (json!({ "url": text }), Problems::new());
-    let url = Fields::of_body(&body).ok().and_then(|fields| fields.web_url("url", &mut problems));
-    url.map(str::to_owned).ok_or_else(|| problems.messages().join("; "))
+    let read = |fields: &Fields<'_>, problems: &mut Problems| fields.web_url(MEMBER, problems).is_some();
+    as_a_member(text, read).map(str::to_owned)
 }
 
 /// A customer's number.
@@ -50,8 +84,7 @@ pub(super) fn signed_amount(text: &str) -> Result<Minor, String> {
 
 /// Why something is done: 1 to 500 characters, none of them a control character.
 pub(super) fn reason(text: &str) -> Result<String, String> {
-    let fits = (1..=500).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err("must be 1 to 500 characters".to_owned()) }
+    plain(text, 500)
 }
 
 /// Scopes, separated by commas.

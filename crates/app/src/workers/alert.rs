@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Queue, WorkQueue};
+use futures_util::future::join_all;
+use quipu_commit::{Claimed, Queue, WorkQueue};
 use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::RaiseAlert;
@@ -12,6 +13,8 @@ use crate::{metrics::ALERTS, stop_signal::StopSignal};
 
 /// How long a claimed look belongs to this node.
 const LEASE: Duration = Duration::from_mins(1);
+/// How long one look may take: less than it belongs to this node.
+const PATIENCE: Duration = Duration::from_secs(25);
 /// Looks claimed at once.
 const AT_ONCE: u32 = 64;
 /// How long to sleep if nothing wakes the worker.
@@ -59,15 +62,24 @@ impl Alert {
         if claimed.is_empty() {
             return Ok(CLAIMED_ELSEWHERE);
         }
-        for work in claimed {
-            if let Some(alert) = self.use_case.attend(&work).await? {
+        join_all(claimed.iter().map(|work| self.attend(work))).await;
+        Ok(Duration::ZERO)
+    }
+
+    /// One that fails is due again when its lease ends, and keeps no other waiting.
+    async fn attend(&self, work: &Claimed) {
+        let subject = &work.subject;
+        match tokio::time::timeout(PATIENCE, self.use_case.attend(work)).await {
+            Ok(Ok(Some(alert))) => {
                 metrics::counter!(ALERTS).increment(1);
                 tracing::warn!(
                     payment = %alert.payment_id,
                     "a payment by redirectpay is still unresolved; it will be cancelled if it stays so"
                 );
             }
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => tracing::warn!(subject, %error, "an alert was not raised"),
+            Err(_) => tracing::warn!(subject, "an alert took too long"),
         }
-        Ok(Duration::ZERO)
     }
 }

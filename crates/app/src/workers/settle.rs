@@ -34,8 +34,8 @@ const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 ///
 /// Where other nodes may be at work it claims what is due. A node that is alone is shown it without a claim, which spares the
 /// database a write for each payment: should another node come meanwhile, both may decide the same, and the payment's revision
-/// lets one of them. Only a payout that may have been handed over already is claimed in any case, since its rail is called
-/// without a commit first.
+/// lets one of them. Submissions are claimed in any case, since a repeated one calls its rail without a commit first. A status
+/// question is not, though its answer may lead to another submission: the rail knows that one by its identifier.
 pub(crate) struct Settle {
     pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) use_case: Arc<SettlePayment>,

@@ -1,6 +1,6 @@
 //! Answers that are given once and repeated, by the name that the caller gave to the attempt.
 
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
 
 use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 
@@ -26,7 +26,7 @@ impl FromStr for IdempotencyKey {
         if (1..=255).contains(&text.len()) && printable {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Unrecognised { expected: "1 to 255 printable characters" })
+            Err(Unrecognised { expected: "1 to 255 printable ASCII characters" })
         }
     }
 }
@@ -95,4 +95,9 @@ pub struct IdempotencyRecord {
     pub answer: KeptAnswer,
     /// Until when it is kept.
     pub expires_at: Timestamp,
+}
+
+impl IdempotencyRecord {
+    /// How long an answer is kept.
+    pub const KEPT_FOR: Duration = Duration::from_hours(24);
 }

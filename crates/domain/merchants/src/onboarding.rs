@@ -113,8 +113,8 @@ impl Onboarding {
         Ok(minted.text)
     }
 
-    /// Changes a merchant as `decide` says, again if somebody else was faster: a change made beside another undoes
-    /// nothing of it. A change that leaves everything as it is is none, and has no line in the audit log.
+    /// Changes a merchant as `decide` says, and decides again if somebody else was faster, so that two changes at once both take
+    /// effect. A change that alters nothing is not written, and has no line in the audit log.
     async fn revise(
         &self,
         id: MerchantId,

@@ -48,6 +48,11 @@ impl Operator {
     pub fn is_active(&self, at: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| at < end)
     }
+
+    /// Whether the token is good for at least as long as the other's.
+    pub fn outlasts(&self, other: &Self) -> bool {
+        self.expires_at.is_none_or(|end| other.expires_at.is_some_and(|others| others <= end))
+    }
 }
 
 /// A member of staff to be added.

@@ -50,11 +50,6 @@ impl Scopes {
         self.0.contains(&scope)
     }
 
-    /// Whether every scope of `self` is in `other` too.
-    pub fn is_subset(&self, other: &Self) -> bool {
-        self.0.is_subset(&other.0)
-    }
-
     /// The scopes, in the order of the documents.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
         self.0.iter().copied()

@@ -46,6 +46,9 @@ pub enum NotMoved {
         /// What happened.
         trigger: Trigger,
     },
+    /// A withdrawal without a recipient can go nowhere.
+    #[error("the withdrawal cannot be submitted before its recipient has said on its page where it goes")]
+    NoRecipient,
     /// The refund is not what the trigger says: a part, or all that is left.
     #[error("the refund does not fit what is left of the payment")]
     RefundMismatch,
@@ -60,7 +63,10 @@ impl Payment {
         let from = self.status();
         let before = Standing::of(&self);
         let next = from.after(self.situation(), trigger);
-        let next = next.ok_or(NotMoved::NoSuchMove { status: from, trigger })?;
+        let next = next.ok_or_else(|| match trigger {
+            Trigger::Submit if self.waits_for_recipient() => NotMoved::NoRecipient,
+            _ => NotMoved::NoSuchMove { status: from, trigger },
+        })?;
         let Happening { at, entropy, failure, due, refund, received } = happening;
         let (terms, mut state) = self.into_parts();
 
@@ -74,7 +80,7 @@ impl Payment {
         state.version += 1;
         state.revision += 1;
         state.updated_at = at;
-        state.failure = failure_after(trigger, failure);
+        state.failure = failure_after(terms.kind.direction(), trigger, failure);
         if next == Status::Completed {
             state.completed_at = Some(at);
             state.late = trigger == Trigger::ArriveLate;
@@ -142,9 +148,12 @@ fn postings(
 }
 
 /// Why the payment did not succeed, where it did not. Money that arrives late takes an earlier failure back.
-fn failure_after(trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
+fn failure_after(direction: Direction, trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
     let named = |code: &str, message: &str| Failure { code: code.to_owned(), message: message.to_owned() };
     match trigger {
+        Trigger::Expire if direction == Direction::Withdrawal => {
+            Some(named("EXPIRED", "nobody said in time where the payout goes"))
+        }
         Trigger::Expire => Some(named("EXPIRED", "the payment was not paid in time")),
         Trigger::Return => {
             let message = given.map(|failure| failure.message);

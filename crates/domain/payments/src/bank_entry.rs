@@ -39,8 +39,8 @@ pub struct BankEntry {
 /// Gives the movements of a file their names, which are the same in every file that tells of them.
 ///
 /// The bank's reference alone is no name: banks give one to all transfers of a batch, to a transfer and its fee, and to a
-/// transfer and its return. So direction, amount and the payment that is named belong to a movement's name, and what is the
-/// same in all of that within one statement is told apart by its order.
+/// transfer and its return. So direction, amount and the payment that is named belong to a movement's name, and movements
+/// of one statement that agree in all of these are numbered in their order.
 #[derive(Debug, Default)]
 pub struct MovementNames {
     statement: usize,

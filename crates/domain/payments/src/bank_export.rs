@@ -8,21 +8,21 @@ use quipu_merchants::{AuditRecord, StoreUnavailable};
 
 use crate::{
     act::{Decided, act_unless_overtaken},
-    bank_file::{BankExport, ExportRoute, ExportedPayment},
+    bank_file::{BankExport, ExportRoute, ExportStretch, ExportedPayment},
     changes::as_it_stands,
     payment::Payment,
     ports::BankReads,
 };
 
 /// Payments in one file, at most. A second call writes the next.
-const MOST: u32 = 5_000;
+const MOST: usize = 5_000;
 
 /// What came of making up a file.
 #[derive(Debug, Default)]
 pub struct Exported {
     /// The file and its withdrawals; none if there was nothing to put into one.
     pub file: Option<(BankExport, Vec<Payment>)>,
-    /// Withdrawals that no file can name. They stay in none, and a person must see to them.
+    /// Older withdrawals that no file can name. They stay in none, and a person must see to them.
     pub left_out: Vec<Payment>,
 }
 
@@ -56,9 +56,8 @@ impl ExportPayouts {
     ) -> Result<Exported, StoreUnavailable> {
         // At the same time another file may take some of them, or a person may fail one, whose money is then free again.
         let is_overtaken = |refusal: &Refusal| matches!(refusal, Refusal::NameTaken { .. } | Refusal::Stale);
-        let read = || self.reads.exportable(route, MOST);
-        let decide = |payments: Vec<Payment>| {
-            let (payments, left_out): (Vec<_>, Vec<_>) = payments.into_iter().partition(fit);
+        let read = || self.gather(route, fit);
+        let decide = |(payments, left_out): (Vec<Payment>, Vec<Payment>)| {
             if payments.is_empty() {
                 return Ok(Decided::Stay(Exported { file: None, left_out }));
             }
@@ -83,5 +82,32 @@ impl ExportPayouts {
             Ok(Decided::change(changes, Exported { file: Some((export, payments)), left_out }))
         };
         act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
+    }
+
+    /// The oldest withdrawals that `fit`, as many as go into one file, and the older ones that do not.
+    async fn gather(
+        &self,
+        route: &ExportRoute,
+        fit: &(dyn Fn(&Payment) -> bool + Sync),
+    ) -> Result<(Vec<Payment>, Vec<Payment>), StoreUnavailable> {
+        let (mut fitting, mut left_out) = (Vec::new(), Vec::new());
+        let mut after = None;
+        loop {
+            let ExportStretch { payments, last } = self.reads.exportable(route, after.as_ref()).await?;
+            for payment in payments {
+                if !fit(&payment) {
+                    left_out.push(payment);
+                    continue;
+                }
+                fitting.push(payment);
+                if fitting.len() == MOST {
+                    return Ok((fitting, left_out));
+                }
+            }
+            match last {
+                Some(last) => after = Some(last),
+                None => return Ok((fitting, left_out)),
+            }
+        }
     }
 }

@@ -4,6 +4,8 @@ use quipu_commit::Record;
 use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
 use quipu_merchants::Method;
 
+use crate::payment::Payment;
+
 /// Which withdrawals a file is of: those of one route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportRoute {
@@ -15,6 +17,15 @@ pub struct ExportRoute {
     pub method: Method,
     /// Whether they go to partner destinations.
     pub partner: bool,
+}
+
+/// What was found by looking at a limited number of payments.
+#[derive(Debug, Default)]
+pub struct ExportStretch {
+    /// The withdrawals among them that may be handed to a bank, oldest first.
+    pub payments: Vec<Payment>,
+    /// The last payment that was looked at; none if there is none behind it.
+    pub last: Option<PaymentId>,
 }
 
 /// A file for the bank.

@@ -90,7 +90,7 @@ impl CreatePayment {
         self
     }
 
-    /// Whether a creation had better be refused at once ([`Commit::is_pressed`]), before its request is read.
+    /// Whether a creation should be refused at once ([`Commit::is_pressed`]), before its request is read.
     pub fn is_pressed(&self, tenant: Tenant) -> bool {
         self.commit.is_pressed(tenant)
     }
@@ -158,18 +158,16 @@ impl CreatePayment {
         earlier: Option<PaymentId>,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
-        if let Some(id) = &earlier {
-            match self.reads.payment(tenant, id).await {
-                Ok(None) => {}
-                Ok(Some(_)) => {
-                    return Attempt::Refused(CreateError::DuplicateReference { holder: id.clone() }, nonce);
-                }
-                Err(error) => return Attempt::Refused(error.into(), nonce),
-            }
-        }
+        let earlier = match self.not_made(tenant, earlier).await {
+            Ok(earlier) => earlier,
+            Err(error) => return Attempt::Refused(error, nonce),
+        };
         let decided = match draft {
             Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier.clone()).await,
-            Err(problems) => Err(CreateError::Invalid(problems)),
+            Err(invalid) => match self.decider.explain(tenant, invalid).await {
+                Ok(problems) => Err(CreateError::Invalid(problems)),
+                Err(error) => Err(error.into()),
+            },
         };
         let DecidedCreation { mut changes, bounds, remote } = match decided {
             Ok(decision) => decision,
@@ -204,6 +202,23 @@ impl CreatePayment {
                 (refusal, _) => Attempt::Refused(bounds.explain(refusal), None),
             },
             Err(CommitError::Store(error)) => Attempt::Refused(unlearnt(error, id), None),
+        }
+    }
+}
+
+impl CreatePayment {
+    /// The identifier of an earlier try that made no payment, under which this one is to make it. If it did make one, that holds
+    /// the reference, unless it has given it up since.
+    async fn not_made(
+        &self,
+        tenant: Tenant,
+        earlier: Option<PaymentId>,
+    ) -> Result<Option<PaymentId>, CreateError> {
+        let Some(id) = earlier else { return Ok(None) };
+        match self.reads.payment(tenant, &id).await? {
+            None => Ok(Some(id)),
+            Some(made) if made.holds_reference() => Err(CreateError::DuplicateReference { holder: id }),
+            Some(_) => Ok(None),
         }
     }
 }

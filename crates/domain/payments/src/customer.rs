@@ -41,9 +41,8 @@ pub(crate) struct NamedCustomer {
 }
 
 impl NamedCustomer {
-    /// Reads `customer` and `customer_id`. Unknown members are ignored, and an empty text counts as absent.
-    pub(crate) fn read(body: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
-        let id = read_id(body, problems);
+    /// Reads `customer` beside its `customer_id`. Unknown members are ignored, and an empty text counts as absent.
+    pub(crate) fn read(body: &Fields<'_>, id: Option<CustomerId>, problems: &mut Problems) -> Option<Self> {
         if !body.has("customer") {
             problems.add("customer", "is required");
             return None;
@@ -73,7 +72,7 @@ impl NamedCustomer {
     }
 }
 
-fn read_id(body: &Fields<'_>, problems: &mut Problems) -> Option<CustomerId> {
+pub(crate) fn read_id(body: &Fields<'_>, problems: &mut Problems) -> Option<CustomerId> {
     let id = body.integer("customer_id", problems)?;
     if !(1..=quipu_kernel::MAX_MINOR).contains(&id) {
         problems.add("customer_id", "must be an integer from 1 to 9007199254740991");

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::Changes;
 use quipu_kernel::{
     Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource,
-    Problems, Tenant, Timestamp, is_https,
+    Problems, Tenant, Timestamp,
 };
 use quipu_ledger::Transaction;
 use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey, StoreUnavailable};
@@ -17,6 +17,7 @@ use crate::{
     destination::refuse_unknown_beneficiary,
     draft::Draft,
     error::CreateError,
+    invalid::{judge_webhook, refuse_unknown_customer},
     kind::PaymentType,
     page_links::PageLinks,
     payload,
@@ -81,7 +82,7 @@ impl Decider {
         earlier: Option<PaymentId>,
     ) -> Result<DecidedCreation, CreateError> {
         let mut problems = Problems::new();
-        judge_webhook(&draft, tenant.environment(), &mut problems);
+        judge_webhook(draft.webhook.as_ref(), tenant.environment(), &mut problems);
         let known_customer = self.fill_customer(tenant, &mut draft.customer, &mut problems).await?;
         let routes = self.route_book.routes(tenant.merchant()).await?;
         let route = match choose_route(&routes, route_key(&draft, tenant.environment())) {
@@ -179,7 +180,7 @@ impl Decider {
                 named.phone = named.phone.take().or(known.phone);
                 named.name = named.name.take().or(known.name);
             }
-            None => problems.add("customer_id", "names no customer"),
+            None => refuse_unknown_customer(problems),
         }
         Ok(Some(id))
     }
@@ -262,14 +263,6 @@ impl Payment {
         let has_nowhere_to_go = terms.kind == PaymentType::WithdrawalPp && state.payout.is_none();
         let due = if has_nowhere_to_go { expiry } else { Due::earlier(issued.due, expiry) };
         (Self::restore(terms, state), due)
-    }
-}
-
-/// In `live`, a payment's events travel only by https.
-fn judge_webhook(draft: &Draft, environment: Environment, problems: &mut Problems) {
-    let plain = draft.webhook.as_ref().is_some_and(|webhook| !is_https(&webhook.url));
-    if plain && environment == Environment::Live {
-        problems.add("webhook_url", "must be an https URL in the live environment");
     }
 }
 

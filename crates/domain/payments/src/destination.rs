@@ -112,6 +112,16 @@ impl Destination {
     }
 }
 
+/// The members of all forms together.
+const MEMBERS: [&str; 5] = ["kind", "scheme", "value", "ibanAccountId", "bank"];
+
+/// Notes every member that this form does not have. A member of another form that is `null` is left out.
+fn refuse_others(fields: &Fields<'_>, form: &[&str], problems: &mut Problems) {
+    let left_out = MEMBERS.into_iter().filter(|name| !fields.has(name));
+    let known: Vec<&str> = form.iter().copied().chain(left_out).collect();
+    fields.refuse_unknown(&known, problems);
+}
+
 const BOTH_FORMS: &str = "must not be sent together with ibanAccountId";
 
 impl Destination {
@@ -129,7 +139,7 @@ impl Destination {
     }
 
     fn read_wallet(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
-        fields.refuse_unknown(&["kind", "scheme", "value"], problems);
+        refuse_others(fields, &["kind", "scheme", "value"], problems);
         let scheme: Option<WalletScheme> = fields.required_parsed("scheme", problems);
         let value = fields.required_text("value", 254, problems);
         let (scheme, value) = scheme.zip(value)?;
@@ -140,7 +150,7 @@ impl Destination {
     }
 
     fn read_bank(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
-        fields.refuse_unknown(&["kind", "ibanAccountId", "bank"], problems);
+        refuse_others(fields, &["kind", "ibanAccountId", "bank"], problems);
         match (fields.has("ibanAccountId"), fields.has("bank")) {
             (true, inline) => {
                 if inline {
@@ -161,7 +171,7 @@ impl Destination {
     }
 
     fn read_sepa(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
-        fields.refuse_unknown(&["kind", "ibanAccountId", "bank"], problems);
+        refuse_others(fields, &["kind", "ibanAccountId", "bank"], problems);
         if fields.has("bank") {
             problems.add(&fields.path("bank"), "must not be sent: a SEPA beneficiary has to be a saved one");
         }
@@ -202,7 +212,7 @@ impl Destination {
     }
 }
 
-/// Notes that the `ibanAccountId` of a destination is nobody's.
+/// Notes that the `ibanAccountId` of a destination names no saved beneficiary.
 pub(crate) fn refuse_unknown_beneficiary(problems: &mut Problems) {
     problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary");
 }

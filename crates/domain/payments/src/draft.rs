@@ -9,7 +9,8 @@ use quipu_webhooks::EventName;
 use serde_json::Value;
 
 use crate::{
-    customer::NamedCustomer,
+    customer::{NamedCustomer, read_id},
+    invalid::InvalidDraft,
     kind::{PaymentType, RedirectScheme, TrafficType},
     payment::InRequestWebhook,
     payout::Payout,
@@ -39,7 +40,7 @@ pub struct Draft {
 impl Draft {
     /// Reads a request's body, or says everything that is wrong with it. Unknown members at the top level, in `customer`
     /// and in `return_urls` are ignored; `null` is the same as leaving a member out.
-    pub fn parse(body: &Value) -> Result<Self, Problems> {
+    pub fn parse(body: &Value) -> Result<Self, InvalidDraft> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
         let p = &mut problems;
@@ -48,7 +49,8 @@ impl Draft {
         let method = fields.required_parsed("method", p);
         let kind = fields.required_parsed("type", p);
         let merchant_reference = fields.required_text("merchant_reference", 255, p);
-        let customer = NamedCustomer::read(&fields, p);
+        let customer_id = read_id(&fields, p);
+        let customer = NamedCustomer::read(&fields, customer_id, p);
         let pairing = RequestedPairing { kind, method, currency, partner: names_partner(&fields) };
         pairing.judge(p);
         let payout = Payout::of_request(&fields, pairing, p);
@@ -60,6 +62,10 @@ impl Draft {
         let note = fields.long_text("note", 500, p);
         let external_id = fields.text("external_id", 255, p);
 
+        if !problems.is_empty() {
+            let payout = payout.map(Box::new);
+            return Err(InvalidDraft { problems, customer_id, pairing, payout, webhook });
+        }
         let whole = || {
             Some(Self {
                 amount: amount?,
@@ -78,7 +84,7 @@ impl Draft {
                 external_id: external_id.map(str::to_owned),
             })
         };
-        if problems.is_empty() { whole().ok_or(problems) } else { Err(problems) }
+        whole().ok_or_else(InvalidDraft::default)
     }
 
     /// Whether it goes to a partner destination.

@@ -115,12 +115,19 @@ impl From<HearError> for Unheard {
     }
 }
 
+/// Whoever calls a person when something is parked.
+pub trait Attention: Send + Sync {
+    /// What a rail told waits for a person now, for this reason.
+    fn parked(&self, rail: &str, event: &RailEvent, reason: ParkReason);
+}
+
 /// Hears what rails tell.
 pub struct HearRail {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    attention: Option<Arc<dyn Attention>>,
 }
 
 impl HearRail {
@@ -131,7 +138,13 @@ impl HearRail {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { commit, reads, clock, entropy }
+        Self { commit, reads, clock, entropy, attention: None }
+    }
+
+    /// The same, telling `attention` of everything that is parked.
+    #[must_use]
+    pub fn telling(self, attention: Arc<dyn Attention>) -> Self {
+        Self { attention: Some(attention), ..self }
     }
 
     /// Stores and applies an event of the rail that routes name `rail`. It must have been verified. However often and in
@@ -185,7 +198,12 @@ impl HearRail {
             heard => heard,
         };
         match heard {
-            Ok(heard) => Ok(heard),
+            Ok(heard) => {
+                if let (Heard::Parked(reason), Some(attention)) = (heard, &self.attention) {
+                    attention.parked(telling.rail, telling.event, reason);
+                }
+                Ok(heard)
+            }
             Err(Unheard::Refused(CommitError::Refused(Refusal::NameTaken { .. }))) => Ok(Heard::Known),
             Err(Unheard::Refused(error)) => Err(error.into()),
             Err(Unheard::Undecided(error)) => Err(error),

@@ -15,6 +15,7 @@ use crate::{
     error::CreateError,
     instructions::Instructions,
     payment::{Due, DueAction, Failure, Payment},
+    rail::Rail,
     rail_answer::Instructed,
     status::{Status, Trigger},
     view,
@@ -57,9 +58,11 @@ impl Payment {
     }
 }
 
-/// The end of its time.
-fn expiry_of(payment: &Payment) -> Option<Due> {
-    payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire })
+/// What there is to do next with a payment that its provider has heard of: ask how it stands, or let it expire.
+fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> {
+    let asked = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+    let expires = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
+    Due::earlier(asked, expires)
 }
 
 impl CreatePayment {
@@ -73,9 +76,7 @@ impl CreatePayment {
         let answer = rail.instruct(&payment).await;
         if answer == Instructed::Unknown {
             let now = self.clock.now();
-            let gap = rail.questions().first();
-            let asked = gap.map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
-            let due = Due::earlier(asked, expiry_of(&payment));
+            let due = due_after(&payment, &*rail, now);
             // If this fails, the question is due all the same, a little later.
             let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
             return Attempt::Refused(CreateError::OutcomeUnknown { id }, None);
@@ -86,9 +87,7 @@ impl CreatePayment {
             let decided = match &answer {
                 _ if !payment.awaits_instructions() => return self.known(payment, record, tenant).await,
                 Instructed::Given(instructions) => {
-                    let gap = rail.questions().first();
-                    let asked = gap.map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
-                    let due = Due::earlier(asked, expiry_of(&payment));
+                    let due = due_after(&payment, &*rail, now);
                     Ok((*payment).clone().with_instructions((**instructions).clone(), now, due))
                 }
                 Instructed::Rejected(failure) => self.rejected(&payment, failure, now),
@@ -135,9 +134,10 @@ impl CreatePayment {
             let mut changes = Changes::new(tenant, self.clock.now());
             changes.idempotency =
                 Some(IdempotencyRecord { answer: KeptAnswer::Brought(answer.clone()), ..record });
-            // Another repeat may have been first; it brought what was so then.
-            if let Err(CommitError::Store(error)) = self.commit.commit(changes).await {
-                return Attempt::Refused(error.into(), None);
+            // Another repeat may have been first; it brought what was so then. The payment stands whatever became of its answer,
+            // so nobody is told that nothing happened.
+            if let Err(CommitError::Store(_)) = self.commit.commit(changes).await {
+                return Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None);
             }
         }
         Attempt::Created(payment, Some(answer))

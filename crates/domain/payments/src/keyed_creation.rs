@@ -4,7 +4,7 @@
 //! became of a key whose request has ended; the commit refuses a key that another node has used in the meantime, so that two
 //! nodes never create two payments under one key.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use quipu_commit::{
     Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
@@ -44,9 +44,6 @@ pub struct Answered {
     /// Whether it had been given before.
     pub replayed: bool,
 }
-
-/// How long an answer is kept.
-const KEPT_FOR: Duration = Duration::from_hours(24);
 
 impl CreatePayment {
     /// Creates a payment once: a repeat under the same key gets the first answer again, refusals for business reasons
@@ -165,7 +162,7 @@ impl CreatePayment {
             body_hash: asked.body_hash.clone(),
             payment_id: None,
             answer,
-            expires_at: self.clock.now().plus(KEPT_FOR),
+            expires_at: self.clock.now().plus(IdempotencyRecord::KEPT_FOR),
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{
     decide::{Bounds, bear_fee, choose_route},
     destination::{Destination, refuse_unknown_beneficiary},
+    error::CreateError,
     kind::PaymentType,
     payout::{Payout, always_needed},
     requested_pairing::{RequestedPairing, names_partner},
@@ -178,6 +179,35 @@ impl Asked {
     }
 }
 
+/// Who is to be paid, as far as the question says.
+enum Recipient {
+    /// It says so, right or wrong.
+    Given { partner: bool, payout: Option<Box<Payout>> },
+    /// It does not say.
+    Open { means_partner: bool },
+}
+
+impl Recipient {
+    /// The route for it. As long as it is open, one to partners will do as well.
+    fn choose_route<'r>(
+        &self,
+        routes: &'r [Route],
+        asked: Asked,
+        environment: Environment,
+    ) -> Result<&'r Route, CreateError> {
+        let Asked { method, currency, kind } = asked;
+        let direction = kind.direction();
+        let route =
+            |partner| choose_route(routes, RouteKey { environment, currency, method, direction, partner });
+        match self {
+            Self::Given { partner, .. } => route(*partner),
+            Self::Open { means_partner } => {
+                route(*means_partner).or_else(|error| route(true).map_err(|_| error))
+            }
+        }
+    }
+}
+
 impl MethodQuestion {
     async fn judge(
         &self,
@@ -187,25 +217,22 @@ impl MethodQuestion {
         findings: &mut Vec<MethodFinding>,
     ) -> Result<(), StoreUnavailable> {
         let mut problems = Problems::new();
-        let (partner, payout) = self.read_recipient(asked, &mut problems);
-        let routes = route_book.routes(tenant.merchant()).await?;
-        let key = RouteKey {
-            environment: tenant.environment(),
-            currency: asked.currency,
-            method: asked.method,
-            direction: asked.kind.direction(),
-            partner,
+        let recipient = self.read_recipient(asked, &mut problems);
+        let payout = match &recipient {
+            Recipient::Given { payout, .. } => payout.as_deref(),
+            Recipient::Open { .. } => None,
         };
+        let routes = route_book.routes(tenant.merchant()).await?;
         let invalid = !problems.is_empty();
-        match choose_route(&routes, key) {
+        match recipient.choose_route(&routes, asked, tenant.environment()) {
             Ok(route) => {
-                let destination = payout.as_ref().and_then(|payout| payout.partner_destination.as_ref());
+                let destination = payout.and_then(|payout| payout.partner_destination.as_ref());
                 if let Some((kind, id)) = destination.and_then(Destination::saved)
                     && route_book.beneficiary(tenant, kind, id).await?.is_none()
                 {
                     refuse_unknown_beneficiary(&mut problems);
                 }
-                self.judge_terms(route, payout.as_ref(), &mut problems, findings);
+                self.judge_terms(route, payout, &mut problems, findings);
             }
             // What is wrong whatever the routes are needs no second reason.
             Err(_) if invalid => {}
@@ -216,16 +243,20 @@ impl MethodQuestion {
         Ok(())
     }
 
-    /// Whether it is about a payout to a partner, and the recipient if one is given.
-    fn read_recipient(&self, asked: Asked, problems: &mut Problems) -> (bool, Option<Payout>) {
-        let Ok(body) = Fields::of_body(&self.body) else { return (false, None) };
-        let given = body.has("payout");
-        let partner = if given { names_partner(&body) } else { asked.means_partner() };
+    fn read_recipient(&self, asked: Asked, problems: &mut Problems) -> Recipient {
+        let body = Fields::of_body(&self.body).ok().filter(|body| body.has("payout"));
+        let partner = body.as_ref().map_or_else(|| asked.means_partner(), names_partner);
         let Asked { method, currency, kind } = asked;
         let pairing =
             RequestedPairing { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
         pairing.judge(problems);
-        (partner, given.then(|| Payout::of_request(&body, pairing, problems)).flatten())
+        match body {
+            Some(body) => Recipient::Given {
+                partner,
+                payout: Payout::of_request(&body, pairing, problems).map(Box::new),
+            },
+            None => Recipient::Open { means_partner: partner },
+        }
     }
 
     fn judge_terms(

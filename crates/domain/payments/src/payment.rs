@@ -87,7 +87,7 @@ pub struct Terms {
     pub rail: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it stops waiting.
+    /// When it stops waiting. A hosted withdrawal waits for nobody once its recipient is named.
     pub expires_at: Option<Timestamp>,
     /// The merchant's text about the payment.
     pub description: Option<String>,

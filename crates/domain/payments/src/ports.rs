@@ -6,7 +6,7 @@ use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Page, PaymentI
 use quipu_merchants::{Method, StoreUnavailable};
 
 use crate::{
-    bank_file::{BankExport, ExportRoute},
+    bank_file::{BankExport, ExportRoute, ExportStretch},
     customer::Customer,
     kind::PaymentType,
     payment::Payment,
@@ -139,9 +139,13 @@ pub trait MoneyReads: Send + Sync {
 /// Reading for bank files.
 #[async_trait]
 pub trait BankReads: Send + Sync {
-    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, oldest first, at most
-    /// `limit`.
-    async fn exportable(&self, route: &ExportRoute, limit: u32) -> Result<Vec<Payment>, StoreUnavailable>;
+    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, oldest first: those of the next
+    /// stretch behind `after`, from the beginning if there is none.
+    async fn exportable(
+        &self,
+        route: &ExportRoute,
+        after: Option<&PaymentId>,
+    ) -> Result<ExportStretch, StoreUnavailable>;
 
     /// A file with its tenant and its withdrawals, oldest first.
     async fn bank_export(

@@ -61,13 +61,7 @@ impl RailEvent {
                 p.add(name, "is required");
             }
         }
-        let amount = fields.integer("amount", p).and_then(|units| {
-            let amount = Amount::new(units).ok();
-            if amount.is_none() {
-                p.add("amount", "must be from 1 to 2^53 - 1");
-            }
-            amount
-        });
+        let amount = fields.amount("amount", p);
         let currency = fields.parsed::<Currency>("currency", p);
         let occurred_at = fields.text("occurred_at", 64, p).and_then(|text| {
             let at = Timestamp::parse(text);

@@ -140,7 +140,9 @@ impl FillRecipient {
     ) -> Result<Changes, FillError> {
         let before = Standing::of(&payment);
         let rail = self.rails.get(&payment.terms().rail).ok_or(FillError::MethodNotAvailable)?;
-        let (terms, mut state) = payment.into_parts();
+        let (mut terms, mut state) = payment.into_parts();
+        // It no longer waits for anybody, as one that was created with its recipient.
+        terms.expires_at = None;
         state.payout = Some(payout);
         state.revision += 1;
         state.updated_at = now;

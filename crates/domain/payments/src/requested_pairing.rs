@@ -6,7 +6,7 @@ use quipu_merchants::{Method, Unpaired, unpaired};
 use crate::kind::PaymentType;
 
 /// Which way the money is to go, as far as the request could be read: the members whose pairings have rules.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RequestedPairing {
     pub(crate) kind: Option<PaymentType>,
     pub(crate) method: Option<Method>,

@@ -92,9 +92,9 @@ fn told(payment: &Payment, event: &ToldEvent) -> Result<Status, String> {
     if !is_last && payment.state().received_amount.is_some() {
         free.push("commission");
     }
-    // The recipient of a hosted withdrawal may have been named afterwards.
+    // The recipient of a hosted withdrawal may have been named afterwards, and then it stopped waiting.
     if event.version == 1 && payment.terms().kind == PaymentType::WithdrawalPp {
-        free.push("payout");
+        free.extend(["payout", "expires_at"]);
     }
     if let Some(member) = difference(expected, found, &free) {
         return Err(not_so(&format!("customer_data.{member}")));

@@ -119,10 +119,10 @@ impl UnknownOutcomes {
     fn forget(&self, subject: &Subject) {
         let mut remembered = self.remembered();
         for name in &subject.names {
-            remembered.ids.remove(&(subject.tenant, name.clone()));
-        }
-        if remembered.ids.is_empty() {
-            remembered.order.clear();
+            let name = (subject.tenant, name.clone());
+            if remembered.ids.remove(&name).is_some() {
+                remembered.order.retain(|known| *known != name);
+            }
         }
     }
 }

@@ -124,7 +124,7 @@ pub struct TicketSort {
 /// before resolved, closed and canceled ones, urgent before normal ones, and then the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueueFilter {
-    /// Of this merchant, and in this environment.
+    /// Of this merchant.
     pub merchant: Option<quipu_kernel::MerchantId>,
     /// In this environment.
     pub environment: Option<quipu_kernel::Environment>,

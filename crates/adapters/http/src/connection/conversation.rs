@@ -47,7 +47,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// The state of a new connection; of a proxy's, with the crowd that whom it speaks for is counted in.
+    /// The state of a new connection; for a proxy's, with the crowd in which the proxy's clients are counted.
     pub(super) fn new(clients: Option<Crowd>) -> Self {
         Self {
             phase: Cell::new(Phase::Head),
@@ -136,7 +136,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Counts the exchange for whom the peer speaks for, if it is a proxy. Whether there is a place for it.
+    /// Counts the exchange for the client that a proxy forwards. Whether there is a place for it.
     pub(crate) fn take_place(&mut self, client: impl FnOnce() -> Option<IpAddr>) -> bool {
         let Some((crowd, client)) = self.conversation.clients.as_ref().zip(client()) else { return true };
         self.share = crowd.share(client);

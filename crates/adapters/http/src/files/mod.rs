@@ -10,6 +10,10 @@ use quipu_tickets::{AttachmentId, StoredAttachment, TicketId, Upload};
 
 use crate::{call::Call, code::ErrorCode, error::ApiError, query::Query, state::AppState};
 
+/// The types that a file may have.
+pub(crate) const FILE_TYPES: &[&str] =
+    &["image/jpeg", "image/png", "image/webp", "image/gif", "application/pdf", "video/mp4", "video/webm"];
+
 /// Where one file is, in the segments of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {

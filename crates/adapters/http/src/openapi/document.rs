@@ -7,7 +7,7 @@ use super::{
     operation::{Operation, Tells, op},
     responses,
 };
-use crate::{body::Intake, door::Credentials, routes::route_table, row::RouteRow};
+use crate::{body::Intake, door::Credentials, files::FILE_TYPES, routes::route_table, row::RouteRow};
 
 /// Whose document it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,11 +214,11 @@ fn parameters(row: &RouteRow, operation: &Operation) -> Vec<Value> {
 }
 
 fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
-    let kind = match row.intake {
+    let kinds: &[&str] = match row.intake {
         Intake::Nothing => return None,
-        Intake::Form => "application/x-www-form-urlencoded",
-        Intake::Json => "application/json",
-        Intake::Whole(_) | Intake::Stream(_) => "application/octet-stream",
+        Intake::Form => &["application/x-www-form-urlencoded"],
+        Intake::Json | Intake::Whole(_) => &["application/json"],
+        Intake::Stream(_) => FILE_TYPES,
     };
     let schema = match operation.body {
         None if row.intake == Intake::Json => return None,
@@ -226,7 +226,10 @@ fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
         Some("") => json!({ "type": "object" }),
         Some(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
     };
-    Some(json!({ "required": operation.body_is_required, "content": { kind: { "schema": schema } } }))
+    let content: Map<String, Value> =
+        kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema }))).collect();
+    let is_required = operation.body_is_required || matches!(row.intake, Intake::Stream(_));
+    Some(json!({ "required": is_required, "content": content }))
 }
 
 /// The events that go to the address which the body names.

@@ -1,6 +1,6 @@
 //! Doing once what staff ask for under an `Idempotency-Key`. Their keys are apart from the merchant's.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use quipu_commit::{
     Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Refusal,
@@ -10,9 +10,6 @@ use quipu_payments::{Answered, CreateError};
 use quipu_signing::sha256_hex;
 
 use crate::{call::Call, error::ApiError, state::AppState};
-
-/// How long an answer is kept.
-const KEPT_FOR: Duration = Duration::from_hours(24);
 
 /// One attempt of a member of staff, by its key.
 pub(super) struct KeyedCall {
@@ -53,7 +50,7 @@ impl KeyedCall {
             body_hash: self.body_hash.clone(),
             payment_id: None,
             answer: KeptAnswer::Given(answer.clone()),
-            expires_at: self.now.plus(KEPT_FOR),
+            expires_at: self.now.plus(IdempotencyRecord::KEPT_FOR),
         }
     }
 

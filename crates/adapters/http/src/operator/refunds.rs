@@ -1,6 +1,6 @@
 //! Refunds.
 
-use quipu_kernel::{Amount, Fields, Page, Problems};
+use quipu_kernel::{Fields, Page, Problems};
 use quipu_payments::{Payment, Refund, RefundOrder, operator_record};
 use serde_json::{Value, json};
 
@@ -62,13 +62,7 @@ fn parse(body: &Value) -> Result<RefundOrder, ApiError> {
     if !fields.has("amount") {
         problems.add("amount", "is required");
     }
-    let amount = fields.integer("amount", &mut problems).and_then(|units| {
-        let amount = Amount::new(units).ok();
-        if amount.is_none() {
-            problems.add("amount", "must be from 1 to 2^53 - 1");
-        }
-        amount
-    });
+    let amount = fields.amount("amount", &mut problems);
     let reason = fields.text("reason", MAX_REASON, &mut problems).map(str::to_owned);
     let ticket_id = fields.text("ticket_id", MAX_TICKET, &mut problems).map(str::to_owned);
     checked(amount.map(|amount| RefundOrder { amount, reason, ticket_id }), problems)

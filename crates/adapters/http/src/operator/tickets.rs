@@ -132,7 +132,7 @@ async fn existing_ticket(call: &Call) -> Result<TicketId, ApiError> {
     Ok(id)
 }
 
-/// The ticket that the path names; what is no identifier names none.
+/// The ticket that the path names; a malformed identifier counts as one that does not exist.
 fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {
     call.segment("id").parse().map_err(|_| ApiError::ticket_not_found())
 }

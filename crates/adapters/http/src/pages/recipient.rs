@@ -1,11 +1,11 @@
 //! The recipient's form.
 
-use actix_web::http::{StatusCode, header};
+use actix_web::http::StatusCode;
 use quipu_pages::{Filled, Notice, PaymentPage, policy};
 use quipu_payments::FillError;
 
 use super::{
-    show::{instead, notice_page, see_page},
+    show::{instead, notice_page, see_page, wants_page},
     visit::Visit,
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) async fn handle(call: Call) -> Outcome {
     let outcome = fill(&call).await;
     match outcome {
-        Err(error) if wants_page(&call) => instead(&call, error),
+        Err(error) if wants_page(&call.request) => instead(&call, error),
         other => other,
     }
 }
@@ -36,22 +36,24 @@ async fn fill(call: &Call) -> Outcome {
     };
     match filled {
         Ok(()) => Ok(see_page(&visit.place())),
-        Err(FillError::Invalid(problems)) if wants_page(call) => {
+        Err(FillError::Invalid(problems)) if wants_page(&call.request) => {
             let filled = Filled { values, problems: problems.into_messages() };
             let page = PaymentPage::new(visit.view(call.now, Some(&filled)));
             Ok(reply::page(StatusCode::BAD_REQUEST, policy(), page.html()))
         }
-        Err(FillError::NotAwaited) if wants_page(call) => {
-            Ok(notice_page(call, ErrorCode::PaymentAlreadyProcessed, Notice::AlreadyGiven))
-        }
+        Err(FillError::NotAwaited) if wants_page(&call.request) => not_awaited(call).await,
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether it is a browser that asks.
-fn wants_page(call: &Call) -> bool {
-    let accepted = call.request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accepted.is_some_and(|accepted| accepted.contains("text/html"))
+/// What a person sees who comes too late: that there is an account, or how the payment has ended without one.
+async fn not_awaited(call: &Call) -> Outcome {
+    let visit = Visit::of(call).await?;
+    if visit.payment.state().payout.is_some() {
+        return Ok(notice_page(call, ErrorCode::PaymentAlreadyProcessed, Notice::AlreadyGiven));
+    }
+    let page = PaymentPage::new(visit.view(call.now, None));
+    Ok(reply::page(ErrorCode::PaymentAlreadyProcessed.http_status(), policy(), page.html()))
 }
 
 impl From<FillError> for ApiError {

@@ -1,7 +1,7 @@
 //! The page itself, and what a person sees instead of it.
 
 use actix_web::{
-    HttpResponse,
+    HttpRequest, HttpResponse,
     http::{StatusCode, header},
 };
 use quipu_pages::{Notice, PaymentPage, Place, policy};
@@ -32,7 +32,7 @@ pub(crate) fn instead(call: &Call, error: ApiError) -> Outcome {
     let notice = match code {
         ErrorCode::PageNotFound => Notice::NoPage,
         ErrorCode::RateLimited => Notice::TooMany,
-        ErrorCode::Overloaded => Notice::Unavailable,
+        ErrorCode::Overloaded | ErrorCode::MethodNotAvailable => Notice::Unavailable,
         _ => return Err(error),
     };
     let mut page = notice_page(call, code, notice);
@@ -41,6 +41,12 @@ pub(crate) fn instead(call: &Call, error: ApiError) -> Outcome {
         page.headers_mut().insert(header::RETRY_AFTER, after.clone());
     }
     Ok(page)
+}
+
+/// Whether it is a browser that asks.
+pub(crate) fn wants_page(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
 pub(super) fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpResponse {

@@ -6,6 +6,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use actix_web::web::Bytes;
@@ -33,6 +34,8 @@ impl Default for ViewerLimits {
     }
 }
 
+/// After which time a payment that could not be read is read again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How many payments are read at once when something was missed.
 const READS_AT_ONCE: usize = 16;
 
@@ -128,40 +131,50 @@ impl Viewers {
             self.arrived.notified().await;
             let mut listener = desk.listen();
             // What was committed between a visitor's look at the payment and this moment.
-            self.renew(self.watched(), reads).await;
+            let mut unread = self.renew(self.watched(), reads).await;
             while self.count() > 0 {
-                if !self.hear(&mut *listener, reads).await {
-                    return;
-                }
+                let changed = tokio::select! {
+                    changed = self.hear(&mut *listener) => changed,
+                    () = tokio::time::sleep(AGAIN), if !unread.is_empty() => Some(Vec::new()),
+                };
+                let Some(mut changed) = changed else { return };
+                changed.append(&mut unread);
+                unread = self.renew(changed, reads).await;
             }
         }
     }
 
-    /// Hands on what is heard next; whether there will be more.
-    async fn hear(&self, listener: &mut dyn Listener, reads: &dyn PaymentReads) -> bool {
+    /// The watched payments that changed by what is heard next; `None` if nothing will be heard any more.
+    async fn hear(&self, listener: &mut dyn Listener) -> Option<Vec<Key>> {
         match listener.next().await {
             Heard::News(news) if !news.incomplete => {
                 let payments = news.saved.iter().filter(|(kind, ..)| *kind == Aggregate::PAYMENT);
                 let named = payments.filter_map(|(_, tenant, id)| Some((*tenant, id.parse().ok()?)));
-                self.renew(named.filter(|key| self.is_watched(key)).collect(), reads).await;
+                Some(named.filter(|key| self.is_watched(key)).collect())
             }
-            Heard::News(_) | Heard::Missed => self.renew(self.watched(), reads).await,
-            Heard::Ended => return false,
+            Heard::News(_) | Heard::Missed => Some(self.watched()),
+            Heard::Ended => None,
         }
-        true
     }
 
-    /// Reads these payments and hands each to its room. One that cannot be read now is read with the next news, or by
-    /// whoever comes back.
-    async fn renew(&self, keys: Vec<Key>, reads: &dyn PaymentReads) {
-        let read = |key: Key| async move { (reads.payment(key.0, &key.1).await.ok().flatten(), key) };
-        let mut all = futures_util::stream::iter(keys).map(read).buffer_unordered(READS_AT_ONCE);
+    /// Reads those of these payments that are watched still, and hands each to its room; answers those that could not be read.
+    async fn renew(&self, keys: Vec<Key>, reads: &dyn PaymentReads) -> Vec<Key> {
+        let read = |key: Key| async move { (reads.payment(key.0, &key.1).await, key) };
+        let watched = keys.into_iter().filter(|key| self.is_watched(key));
+        let mut all = futures_util::stream::iter(watched).map(read).buffer_unordered(READS_AT_ONCE);
+        let mut unread = Vec::new();
         while let Some((payment, key)) = all.next().await {
-            let Some(payment) = payment else { continue };
-            if let Some(room) = self.rooms().of.get(&key) {
-                room.latest.send_replace(Some(Arc::new(Snapshot::new(payment))));
+            match payment {
+                Ok(payment) => {
+                    let snapshot = payment.map(|payment| Arc::new(Snapshot::new(payment)));
+                    if let Some((room, snapshot)) = self.rooms().of.get(&key).zip(snapshot) {
+                        room.latest.send_replace(Some(snapshot));
+                    }
+                }
+                Err(_) => unread.push(key),
             }
         }
+        unread
     }
 
     fn is_watched(&self, key: &Key) -> bool {

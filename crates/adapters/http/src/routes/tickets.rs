@@ -8,7 +8,7 @@ use crate::{
     body::Intake,
     code::ErrorCode,
     door::{Door, Needs},
-    files,
+    files::{self, FILE_TYPES},
     openapi::operation::{
         Shows::{Data, List, Media},
         op,
@@ -36,8 +36,8 @@ const LIST: &[&str] = &[
 ];
 const NO_TICKET: &[ErrorCode] = &[ErrorCode::TicketNotFound];
 const NO_MOVE: &[ErrorCode] = &[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition];
-const KINDS: &[&str] =
-    &["image/jpeg", "image/png", "image/webp", "image/gif", "application/pdf", "video/mp4", "video/webm"];
+/// What a signed URL has behind its path.
+const SIGNED: &[&str] = &["UrlExpires", "UrlSignature"];
 const NO_FILE: &[ErrorCode] = &[ErrorCode::UrlInvalid, ErrorCode::UrlExpired, ErrorCode::AttachmentNotFound];
 
 #[rustfmt::skip]
@@ -63,9 +63,9 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/api/v1/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}", Door::KeyOrToken(READ, run!(tickets::attachments::of_comment, call, caller))).also_at("/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}").family_of(Family::Ticket)
         .doc(op("getCommentAttachment", "Where a file of a comment may be fetched").shows(Data("AttachmentLinks")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::CommentNotFound, ErrorCode::AttachmentNotFound])),
     row("PUT", "/uploads/{environment}/{merchant}/{ticket}/{attachment}", Door::Visitor(run!(files::send::put, call))).reads(Intake::Stream(MAX_FILE_BYTES)).family_of(Family::Ticket)
-        .doc(op("sendFile", "Send the bytes of a file, by a signed URL").shows(Data("Uploaded")).refuses(&[ErrorCode::UrlInvalid, ErrorCode::UrlExpired, ErrorCode::AttachmentNotFound, ErrorCode::UploadUrlUsed])),
+        .doc(op("sendFile", "Send the bytes of a file, by a signed URL").says("The body is of the type that was announced.").asks(SIGNED).shows(Data("Uploaded")).refuses(&[ErrorCode::UrlInvalid, ErrorCode::UrlExpired, ErrorCode::AttachmentNotFound, ErrorCode::UploadUrlUsed])),
     row("GET", "/files/{environment}/{merchant}/{ticket}/{attachment}", Door::Visitor(run!(files::fetch::file, call))).family_of(Family::Ticket)
-        .doc(op("fetchFile", "A file, by a signed URL").shows(Media(KINDS)).refuses(NO_FILE)),
+        .doc(op("fetchFile", "A file, by a signed URL").asks(SIGNED).shows(Media(FILE_TYPES)).refuses(NO_FILE)),
     row("GET", "/files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail", Door::Visitor(run!(files::fetch::thumbnail, call))).family_of(Family::Ticket)
-        .doc(op("fetchThumbnail", "A small picture, by a signed URL").shows(Media(&["image/jpeg", "image/webp"])).refuses(NO_FILE)),
+        .doc(op("fetchThumbnail", "A small picture, by a signed URL").asks(SIGNED).shows(Media(&["image/jpeg", "image/webp"])).refuses(NO_FILE)),
 ];

@@ -8,6 +8,7 @@
 pub(crate) mod behind;
 pub(crate) mod place;
 pub(crate) mod rows;
+pub(crate) mod upto;
 
 use std::sync::atomic::Ordering;
 
@@ -20,6 +21,7 @@ use self::{
     behind::Behind,
     place::Place,
     rows::{environment_key, merchant_key},
+    upto::sealed_until,
 };
 use crate::{
     connection::{Connection, execute, first, load},
@@ -110,9 +112,24 @@ impl Chains for Store {
     }
 }
 
+impl Store {
+    /// Learns up to when is sealed already.
+    pub(crate) async fn learn_what_is_sealed(&self) {
+        let found: Result<i64, Fault> =
+            self.inner.engine.read(|conn: &mut Connection| Box::pin(sealed_until(conn))).await;
+        match found {
+            Ok(until) => {
+                self.inner.sealed_until.fetch_max(until, Ordering::Relaxed);
+            }
+            // Before the first migration there is nothing to know.
+            Err(fault) => tracing::debug!(%fault, "it is not known up to when is sealed"),
+        }
+    }
+}
+
 /// Takes the lease, unless another node has it that still beats. Whether this one has it now, and up to when anybody has sealed.
 async fn take(conn: &mut Connection, node: &str, now: i64, until: i64) -> Result<(bool, i64), Fault> {
-    let former = first!(conn, i64, sealing::table.find(1).select(sealing::sealed_until))?.unwrap_or(0);
+    let former = sealed_until(conn).await?;
     let sealed_until = former.max(until);
     let is_unknown = diesel::dsl::sql::<Bool>("node NOT IN (SELECT node FROM nodes)");
     let free = sealing::node.eq(node).or(sealing::lease_until.lt(now)).or(is_unknown);

@@ -117,7 +117,8 @@ async fn compared(conn: &mut Connection, report: &mut CheckReport) -> Result<(),
     Ok(())
 }
 
-/// A statement in the words of its database. What is no JSON, or no number, is none here and an error nowhere.
+/// A statement in the words of its database. Text that is not JSON, or not a number, reads as
+/// `NULL` on both databases instead of failing the statement.
 fn dialect(conn: &Connection, statement: &str) -> String {
     let words: &[(&str, &str)] = match conn {
         Connection::Sqlite(_) => &[

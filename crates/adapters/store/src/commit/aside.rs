@@ -8,7 +8,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     custody::{Custody, Origin},
     hub::Hub,
+    lock::locked,
 };
 
 /// How many changes of one merchant may wait aside.
@@ -52,7 +53,7 @@ struct Queue {
 
 impl Aside {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.queue)
     }
 
     /// Puts a job behind the others; gives it back if nobody comes any more.

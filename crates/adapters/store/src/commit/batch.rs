@@ -100,6 +100,9 @@ pub(crate) async fn settle(
         }
         (tries, failures) = (tries + 1, failures + 1);
         tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
+        if fault.is_for_want_of_room() {
+            custody.make_room(origin).await;
+        }
         if matches!(fault, Fault::Unconnected(_) | Fault::Lost(_)) || failures >= FAILURES {
             // Each of the others would wait as long for a connection, and everybody behind them.
             fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);

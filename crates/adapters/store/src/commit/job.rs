@@ -1,10 +1,10 @@
 //! A change on its way to a lane.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use quipu_commit::{Changes, CommitError, Committed};
 use quipu_kernel::Timestamp;
-use quipu_merchants::StoreUnavailable;
+use quipu_merchants::{AuditRecord, StoreUnavailable};
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
@@ -42,9 +42,18 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Prepares `changes`, whose transactions get identifiers of their time, though of none before `not_before`; none if a
-    /// record of them has no table.
-    pub(crate) fn new(changes: Changes, not_before: i64, reply: oneshot::Sender<Outcome>) -> Option<Self> {
+    /// Prepares `changes`. The identifiers of transactions and the lines of the audit log, which have their places in chains by
+    /// their time, carry the time of the change, or `not_before` if that is later. `None` if a record has no table.
+    pub(crate) fn new(
+        mut changes: Changes,
+        not_before: i64,
+        reply: oneshot::Sender<Outcome>,
+    ) -> Option<Self> {
+        for record in &mut changes.rows {
+            if let Some(line) = (&mut **record as &mut dyn Any).downcast_mut::<AuditRecord>() {
+                line.at = line.at.max(Timestamp::from_millis(not_before));
+            }
+        }
         let prepare = |record: &dyn quipu_commit::Record| {
             let table = table_of(record)?;
             Some(Prepared { table, text: TABLES[table].prepare(record) })
@@ -56,7 +65,10 @@ impl Job {
         let seconds = u64::try_from(at.seconds()).unwrap_or(0);
         let nanos = u32::try_from(at.millis().rem_euclid(1000)).unwrap_or(0) * 1_000_000;
         let at = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
-        let transaction_ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string()).collect();
+        let ids = changes.transactions.iter().map(|_| Uuid::new_v7(at).to_string());
+        let mut transaction_ids: Vec<_> = ids.collect();
+        // In the order of the transactions, which share their time.
+        transaction_ids.sort_unstable();
         Some(Self { changes, saves, joins, rows, transaction_ids, standing: Arc::default(), reply })
     }
 

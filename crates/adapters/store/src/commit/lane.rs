@@ -41,7 +41,7 @@ const QUEUE: usize = 4096;
 /// are answered sooner than somebody else is woken.
 const MANY: usize = 64;
 
-/// How long a change may have to wait for its turn before newcomers had better be refused.
+/// How long a change may have to wait for its turn before newcomers should be refused.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a lane is asked to do.

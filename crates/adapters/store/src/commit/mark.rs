@@ -113,7 +113,7 @@ async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fa
                 }
                 is_final = status.is_some();
             }
-            // Whatever ran on another line of history has ended there.
+            // The server was restarted or replaced, so the transaction runs no longer.
             (Some(_), Some(_)) => is_final = true,
             _ => {}
         }

@@ -49,6 +49,9 @@ pub(crate) async fn settle(custody: &mut Custody, origin: &Origin, writes: Vec<S
             Err(fault)
         }
     };
+    if outcome.as_ref().is_err_and(Fault::is_for_want_of_room) {
+        custody.make_room(origin).await;
+    }
     let shared = Shared::of(outcome);
     for tell in done {
         tell(shared.outcome());

@@ -25,7 +25,7 @@ pub(crate) struct Standing {
     pub(crate) deadline: Instant,
 }
 
-/// Work that nobody waits for has the time of a day.
+/// Work without a waiting caller may begin within a day.
 impl Default for Standing {
     fn default() -> Self {
         Self { state: AtomicU8::new(WAITING), deadline: Instant::now() + Duration::from_hours(24) }

@@ -73,8 +73,8 @@ struct Plan<'a> {
     put: Vec<WorkLine<'a>>,
     gone: Vec<Gone<'a>>,
     later: Vec<Later<'a>>,
-    /// The earliest time at which any of these was decided. What had not expired by then may be in use still; whether it is
-    /// for the one change concerned shows when that is tried alone.
+    /// The earliest time at which any of these was decided. A nonce or key that had not expired by then counts as in use, which
+    /// fails the batch. If it had expired for the one change that needs it, that change succeeds when it is tried alone.
     earliest: i64,
 }
 

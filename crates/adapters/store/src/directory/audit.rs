@@ -7,14 +7,15 @@ use quipu_merchants::{AuditFilter, AuditRecord};
 use super::in_period;
 use crate::{
     audit_row::AuditRow,
+    chain::upto::sealed_until,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::audit_log,
 };
 
-/// Writes one line, inside the transaction of the change it tells of.
+/// Writes one line, inside the transaction of the change it tells of. A time up to which lines are sealed is not used again.
 pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result<(), Fault> {
-    let row = AuditRow::of(record);
+    let row = AuditRow::of(record, sealed_until(conn).await?);
     execute!(conn, diesel::insert_into(audit_log::table).values(&row))?;
     Ok(())
 }

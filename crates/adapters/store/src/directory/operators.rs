@@ -89,6 +89,8 @@ pub(super) async fn revoke(
     }
     let is_admin = |it: &&Operator| it.role == Role::Admin && it.is_active(at);
     let others = staff.iter().filter(is_admin).filter(|it| it.operator_id != operator_id);
+    // One who leaves before would leave nobody behind.
+    let others = others.filter(|it| it.outlasts(operator));
     if is_admin(&operator) && others.count() == 0 {
         return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
     }

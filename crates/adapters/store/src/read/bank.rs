@@ -1,11 +1,14 @@
 //! The port for bank files.
 
-use async_trait::async_trait;
-use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::not};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
-use quipu_payments::{BankExport, BankReads, ExportRoute, Payment};
+use std::collections::HashSet;
 
+use async_trait::async_trait;
+use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_kernel::{MerchantId, PaymentId, Tenant, Timestamp};
+use quipu_merchants::{Direction, MANUAL_RAIL, StoreUnavailable};
+use quipu_payments::{BankExport, BankReads, ExportRoute, ExportStretch, Payment, PaymentFilter, Status};
+
+use super::{classes, narrow::Range, slice::Slice};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
@@ -14,6 +17,9 @@ use crate::{
     store::Store,
     stored::parsed,
 };
+
+/// Payments that one read looks at.
+const LOOKED_AT: u64 = 500;
 
 type ExportColumns = (i64, String, String, String, String, bool, i64);
 
@@ -29,41 +35,49 @@ fn is_partner(payment: &Payment) -> bool {
     payment.state().payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
 }
 
+/// Looks at the next open payments of a route's method and currency.
+async fn next_stretch(
+    conn: &mut Connection,
+    route: &ExportRoute,
+    after: Option<&PaymentId>,
+) -> Result<ExportStretch, Fault> {
+    let open = PaymentFilter {
+        status: Some(Status::Processing),
+        method: Some(route.method),
+        currency: Some(route.currency),
+        ..PaymentFilter::default()
+    };
+    let range = after.map_or_else(|| Range::of(None, None), Range::behind);
+    let slice = Slice { oldest_first: true, offset: 0, limit: LOOKED_AT };
+    let rows = classes::rows(conn, route.tenant, &open, &range, &slice).await?;
+    let is_last = (rows.len() as u64) < LOOKED_AT;
+    let seen = rows.into_iter().map(|(_, row)| row.into_payment()).collect::<Result<Vec<_>, _>>()?;
+    let last = seen.last().filter(|_| !is_last).map(|payment| payment.id().clone());
+    let in_files = bank_export_payments::table
+        .filter(bank_export_payments::merchant_id.eq(route.tenant.merchant().0))
+        .filter(bank_export_payments::environment.eq(route.tenant.environment().as_str()))
+        .filter(bank_export_payments::payment_id.eq_any(seen.iter().map(|payment| payment.id().as_str())))
+        .select(bank_export_payments::payment_id);
+    let in_files: HashSet<String> = load!(conn, String, in_files)?.into_iter().collect();
+    let may_go = |payment: &Payment| {
+        payment.terms().rail == MANUAL_RAIL
+            && payment.terms().kind.direction() == Direction::Withdrawal
+            && is_partner(payment) == route.partner
+            && !in_files.contains(payment.id().as_str())
+    };
+    Ok(ExportStretch { payments: seen.into_iter().filter(may_go).collect(), last })
+}
+
 #[async_trait]
 impl BankReads for Store {
-    async fn exportable(&self, route: &ExportRoute, limit: u32) -> Result<Vec<Payment>, StoreUnavailable> {
-        let route = route.clone();
+    async fn exportable(
+        &self,
+        route: &ExportRoute,
+        after: Option<&PaymentId>,
+    ) -> Result<ExportStretch, StoreUnavailable> {
+        let (route, after) = (route.clone(), after.cloned());
         let found = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move {
-                let (merchant, environment) =
-                    (route.tenant.merchant().0, route.tenant.environment().as_str());
-                let exported = bank_export_payments::table
-                    .filter(bank_export_payments::merchant_id.eq(merchant))
-                    .filter(bank_export_payments::environment.eq(environment))
-                    .select(bank_export_payments::payment_id);
-                let query = payments::table
-                    .filter(payments::merchant_id.eq(merchant))
-                    .filter(payments::environment.eq(environment))
-                    .filter(payments::status.eq("processing"))
-                    .filter(payments::rail.eq("manual"))
-                    .filter(payments::kind.eq_any(["withdrawal", "withdrawal_pp"]))
-                    .filter(payments::currency.eq(route.currency.as_str()))
-                    .filter(payments::method.eq(route.method.as_str()))
-                    .filter(not(payments::id.eq_any(exported)))
-                    .order(payments::id.asc());
-                let rows = load!(conn, PaymentRow, query)?;
-                let mut found = Vec::new();
-                for row in rows {
-                    let payment = row.into_payment()?;
-                    if is_partner(&payment) == route.partner {
-                        found.push(payment);
-                    }
-                    if found.len() == limit as usize {
-                        break;
-                    }
-                }
-                Ok::<_, Fault>(found)
-            })
+            Box::pin(async move { next_stretch(conn, &route, after.as_ref()).await })
         });
         Ok(found.await?)
     }

@@ -24,6 +24,11 @@ impl Range {
         let from = from.map_or_else(String::new, PaymentId::lower_bound);
         Self { from, to: to.map_or_else(|| Self::LAST.to_owned(), after) }
     }
+
+    /// Everything behind an identifier.
+    pub(super) fn behind(id: &PaymentId) -> Self {
+        Self { from: format!("{id}{}", Self::LAST), to: Self::LAST.to_owned() }
+    }
 }
 
 /// Narrows a boxed query over `payments` to a tenant and a filter. A range of time is a range of the key, because

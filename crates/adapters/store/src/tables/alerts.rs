@@ -1,4 +1,4 @@
-//! Alerts about payments. A second one about the same payment is none.
+//! Alerts about payments. A second alert about the same payment is ignored.
 
 use diesel::sql_types::{BigInt, Text};
 use quipu_payments::Alert;

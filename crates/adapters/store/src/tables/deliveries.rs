@@ -98,8 +98,7 @@ impl<'a> Row<'a> {
         i32::try_from(self.outcome.step).unwrap_or(i32::MAX)
     }
 
-    /// How the delivery stands if it has failed meanwhile because its endpoint was disabled: as before, unless the receiver
-    /// has it.
+    /// The status of a delivery whose endpoint was disabled during the attempt: still `failed`, unless the attempt delivered it.
     fn late_status(&self) -> i32 {
         match self.outcome.status() {
             DeliveryStatus::Delivered => code(DeliveryStatus::Delivered),

@@ -300,6 +300,10 @@ async fn disabling_fails_nothing_that_happens_once_it_is_enabled_again(fixture: 
     store.commit(changes).await.expect("committed");
     let disable = store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11));
     let enable_and_tell = async {
+        let stands = async || store.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");
+        while stands().await.is_enabled() {
+            tokio::task::yield_now().await;
+        }
         store.change(tenant(1), &hears.id, EndpointChange::Enable, after(12)).await.expect("enabled");
         tell(&store, HEARD, 13).await
     };

@@ -101,10 +101,11 @@ impl Staff for MemoryDirectory {
     ) -> Result<(), DirectoryError> {
         let mut rows = self.rows();
         let is_admin = |it: &Operator| it.role == Role::Admin && it.is_active(at);
-        let others = rows.operators.iter().filter(|it| is_admin(it) && it.operator_id != operator_id);
-        let others = others.count();
-        let found = rows.operators.iter_mut().find(|it| it.operator_id == operator_id);
-        let found = found.ok_or(DirectoryError::NotFound)?;
+        let place = rows.operators.iter().position(|it| it.operator_id == operator_id);
+        let place = place.ok_or(DirectoryError::NotFound)?;
+        let staying = |it: &&Operator| is_admin(it) && it.outlasts(&rows.operators[place]);
+        let others = rows.operators.iter().filter(staying).filter(|it| it.operator_id != operator_id).count();
+        let found = &mut rows.operators[place];
         if is_admin(found) && others == 0 {
             return Err(DirectoryError::Conflict("the last admin cannot be revoked"));
         }

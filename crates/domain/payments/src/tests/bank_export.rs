@@ -1,21 +1,32 @@
 //! Files for a bank.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
 
 use async_trait::async_trait;
-use quipu_kernel::{Clock, Currency, Tenant};
+use quipu_kernel::{Clock, Currency, PaymentId, Tenant};
 use quipu_merchants::{Actor, AuditRecord, Method, StoreUnavailable};
 
 use super::world::{TENANT, World, ready, withdrawal};
-use crate::{BankExport, BankReads, ExportPayouts, ExportRoute, Exported, Payment, Trigger};
+use crate::{BankExport, BankReads, ExportPayouts, ExportRoute, ExportStretch, Exported, Payment, Trigger};
 
-/// Reads a list once as it was, and nothing afterwards.
-struct ReadBefore(Mutex<Vec<Payment>>);
+/// Reads a list once as it was, one withdrawal a stretch, and nothing afterwards.
+struct ReadBefore(Mutex<VecDeque<Payment>>);
 
 #[async_trait]
 impl BankReads for ReadBefore {
-    async fn exportable(&self, _: &ExportRoute, _: u32) -> Result<Vec<Payment>, StoreUnavailable> {
-        Ok(std::mem::take(&mut *self.0.lock().expect("nobody panicked")))
+    async fn exportable(
+        &self,
+        _: &ExportRoute,
+        after: Option<&PaymentId>,
+    ) -> Result<ExportStretch, StoreUnavailable> {
+        let mut left = self.0.lock().expect("nobody panicked");
+        let next = left.pop_front();
+        assert!(next.iter().all(|next| after.is_none_or(|after| next.id() > after)), "the next stretch");
+        let last = next.as_ref().map(|payment| payment.id().clone());
+        Ok(ExportStretch { payments: next.into_iter().collect(), last })
     }
 
     async fn bank_export(
@@ -35,7 +46,7 @@ fn exported(world: &World, read: Vec<Payment>) -> Option<(BankExport, Vec<Paymen
 }
 
 fn exported_if(world: &World, read: Vec<Payment>, fit: impl Fn(&Payment) -> bool + Sync) -> Exported {
-    let reads: Arc<dyn BankReads> = Arc::new(ReadBefore(Mutex::new(read)));
+    let reads: Arc<dyn BankReads> = Arc::new(ReadBefore(Mutex::new(read.into())));
     let export = ExportPayouts::new(world.store.clone(), reads, world.clock.clone(), world.entropy.clone());
     let route = ExportRoute { tenant: TENANT, currency: Currency::MXN, method: Method::Spei, partner: false };
     let audit = |_: &BankExport, _: &[Payment]| {

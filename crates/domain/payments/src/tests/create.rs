@@ -143,6 +143,28 @@ fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
 }
 
 #[test]
+fn what_the_request_shows_and_what_the_merchant_has_not_are_told_together() {
+    let world = World::new();
+    let mut spei = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    spei.required_payout_fields = vec!["bank_account".to_owned(), "recipient_name".to_owned()];
+    world.store.set_routes(vec![spei]);
+    let members = json!({"amount": 0, "customer_id": 5, "customer": {}, "payout": {"bank_code": "7"}});
+    let CreateError::Invalid(problems) = refused(&world, &with(withdrawal(), &members)) else {
+        panic!("another refusal")
+    };
+    assert_eq!(
+        problems.into_messages(),
+        [
+            "amount must be at least 1",
+            "customer must have a name, an email or a phone",
+            "payout.bank_account is required",
+            "customer_id names no customer",
+            "payout.recipient_name is required",
+        ]
+    );
+}
+
+#[test]
 fn each_method_has_its_expiry_and_the_route_another() {
     let world = World::new();
     let deposit_of = |method, currency| route(method, currency, Direction::Deposit, false);

@@ -11,7 +11,7 @@ use crate::{Draft, RedirectScheme, TrafficType};
 fn problems_with(members: &Value) -> Vec<String> {
     match Draft::parse(&with(deposit(), members)) {
         Ok(_) => Vec::new(),
-        Err(problems) => problems.into_messages(),
+        Err(invalid) => invalid.into_problems().into_messages(),
     }
 }
 
@@ -160,7 +160,8 @@ fn pairings_that_no_merchant_has_are_named() {
         assert!(problems_with(&json!({"method": method, "currency": currency})).is_empty(), "{method}");
     }
     let out = with(withdrawal(), &json!({"method": "redirectpay", "currency": "LKR"}));
-    let messages = Draft::parse(&out).expect_err("redirectpay takes money in only").into_messages();
+    let messages =
+        Draft::parse(&out).expect_err("redirectpay takes money in only").into_problems().into_messages();
     assert_eq!(messages, ["type must be deposit or deposit_pp for method redirectpay"]);
 }
 
@@ -180,7 +181,7 @@ fn a_scheme_restricts_redirectpay() {
         (json!({"brand": "VISA"}), "redirectpay.brand is not a known member"),
         (json!("VISA"), "redirectpay must be an object"),
     ] {
-        let messages = Draft::parse(&lkr(scheme)).expect_err("invalid").into_messages();
+        let messages = Draft::parse(&lkr(scheme)).expect_err("invalid").into_problems().into_messages();
         assert_eq!(messages, [problem]);
     }
 }
@@ -188,7 +189,7 @@ fn a_scheme_restricts_redirectpay() {
 #[test]
 fn everything_wrong_is_said_at_once() {
     let body = json!({"amount": 1.5, "currency": "x", "customer": {"email": "ana"}, "webhook_url": "x"});
-    let messages = Draft::parse(&body).expect_err("invalid").into_messages();
+    let messages = Draft::parse(&body).expect_err("invalid").into_problems().into_messages();
     let fields: Vec<_> = messages.iter().filter_map(|message| message.split(' ').next()).collect();
     let expected =
         ["amount", "currency", "method", "type", "merchant_reference", "customer.email", "webhook_url"];
@@ -206,7 +207,7 @@ fn lengths_are_counted_in_characters_and_null_is_absent() {
     );
     assert!(Draft::parse(&body).is_ok());
     assert_eq!(
-        Draft::parse(&json!([])).expect_err("invalid").into_messages(),
+        Draft::parse(&json!([])).expect_err("invalid").into_problems().into_messages(),
         ["body must be a JSON object"]
     );
 }
@@ -292,8 +293,8 @@ proptest! {
         let _ = Draft::parse(&body);
         if let Value::Object(members) = members {
             body.as_object_mut().expect("an object").extend(members);
-            if let Err(problems) = Draft::parse(&body) {
-                prop_assert!(!problems.is_empty());
+            if let Err(invalid) = Draft::parse(&body) {
+                prop_assert!(!invalid.into_problems().is_empty());
             }
         }
     }

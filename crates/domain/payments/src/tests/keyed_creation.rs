@@ -30,7 +30,12 @@ fn keyed(key: &str, body: &Value) -> KeyedRequest {
     KeyedRequest { key: key.parse().expect("a key"), body_hash: body.to_string(), form: Arc::new(PlainForm) }
 }
 
-fn ask(world: &World, key: &str, body: &Value, nonce: Option<&str>) -> Result<Answered, CreateError> {
+pub(super) fn ask(
+    world: &World,
+    key: &str,
+    body: &Value,
+    nonce: Option<&str>,
+) -> Result<Answered, CreateError> {
     ready(world.create.run_keyed(signed(body, nonce), keyed(key, body)))
 }
 

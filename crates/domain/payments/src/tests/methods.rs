@@ -98,6 +98,17 @@ fn a_question_is_answered_by_what_speaks_against_it() {
 }
 
 #[test]
+fn a_question_without_a_payout_finds_a_route_to_partners_too() {
+    let world = World::new();
+    world.store.set_routes(vec![route(Method::BankTransfer, Currency::AUD, Direction::Withdrawal, true)]);
+    let asked = ask("bank_transfer", "AUD", "withdrawal");
+    assert_eq!(codes(&asked, &world), [""; 0]);
+    let mut own = asked;
+    own["payout"] = json!({"bank_account": "12345678", "bsb": "062000", "recipient_name": "Ann Lee"});
+    assert_eq!(codes(&own, &world), ["METHOD_NOT_AVAILABLE"]);
+}
+
+#[test]
 fn an_amount_must_bear_its_fee_as_in_a_creation() {
     let world = World::new();
     let mut deposits = route(Method::Spei, Currency::MXN, Direction::Deposit, false);

@@ -10,7 +10,7 @@ fn problems_of(method: &str, currency: &str, payout: &Value) -> Vec<String> {
     let members = json!({"method": method, "currency": currency, "payout": payout});
     match Draft::parse(&with(withdrawal(), &members)) {
         Ok(_) => Vec::new(),
-        Err(problems) => problems.into_messages(),
+        Err(invalid) => invalid.into_problems().into_messages(),
     }
 }
 
@@ -123,7 +123,7 @@ fn a_hosted_withdrawal_may_leave_its_recipient_open() {
         assert_eq!(Draft::parse(&body).expect("valid").payout, None);
     }
     let half = with(withdrawal(), &json!({"type": "withdrawal_pp", "payout": {"recipient_name": "Ana"}}));
-    let messages = Draft::parse(&half).expect_err("half a recipient").into_messages();
+    let messages = Draft::parse(&half).expect_err("half a recipient").into_problems().into_messages();
     assert_eq!(messages, ["payout.bank_account is required"]);
 }
 

@@ -4,6 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, atomic::Ordering},
     task::{Context, Waker},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -12,12 +13,17 @@ use quipu_kernel::{Currency, PaymentId};
 use quipu_merchants::StoreUnavailable;
 use serde_json::json;
 
-use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
-use crate::{CreateError, Creation, Payment};
+use super::{
+    keyed_creation::ask,
+    world::{START, TENANT, World, bank_asked_after, creation, deposit, ready, with, withdrawal},
+};
+use crate::{CreateError, Creation, Instructed, IssuedInstructions, Payment, Trigger};
 
 /// What becomes of a commit.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
+    /// It happens, and is answered.
+    Done,
     /// It happens, and nobody hears of it.
     LostAfter,
     /// It does not happen, and nobody hears of that either.
@@ -38,7 +44,7 @@ impl Commit for Fated {
         let fate = self.fates.lock().expect("no test panics with the lock").pop_front();
         let unknown = || StoreUnavailable::Unknown("told to".to_owned());
         match fate {
-            None => self.store.commit(changes).await,
+            None | Some(Fate::Done) => self.store.commit(changes).await,
             Some(Fate::LostAfter) => {
                 self.store.commit(changes).await?;
                 Err(unknown().into())
@@ -50,7 +56,10 @@ impl Commit for Fated {
 }
 
 fn world(fates: &[Fate]) -> World {
-    let mut world = World::new();
+    fated(World::new(), fates)
+}
+
+fn fated(mut world: World, fates: &[Fate]) -> World {
     world.fund(Currency::MXN, 1_000_000);
     let fates = Mutex::new(fates.iter().copied().collect());
     world.create.commit = Arc::new(Fated { store: world.store.clone(), fates });
@@ -75,6 +84,17 @@ fn a_repeat_finds_the_payment_that_was_made() {
     let again = asked(&world, creation(&withdrawal()));
     assert!(matches!(again, Err(CreateError::DuplicateReference { holder }) if holder == id));
     assert_eq!(world.store.rows().payments.len(), 1);
+}
+
+#[test]
+fn a_repeat_is_another_payment_once_the_first_one_has_failed() {
+    let world = world(&[Fate::LostAfter]);
+    let id = unknown(asked(&world, creation(&deposit())));
+    world.moved(&id, Trigger::Fail);
+    let again = asked(&world, creation(&deposit())).expect("made");
+    assert_ne!(*again.id(), id, "the reference is free");
+    let third = asked(&world, creation(&deposit()));
+    assert!(matches!(third, Err(CreateError::DuplicateReference { holder }) if holder == *again.id()));
 }
 
 #[test]
@@ -124,6 +144,24 @@ fn a_store_that_was_away_all_the_time_leaves_nothing_unknown() {
     let away = asked(&world, creation(&deposit()));
     assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
     asked(&world, creation(&deposit())).expect("made");
+}
+
+#[test]
+fn a_payment_that_stands_is_never_told_not_to_because_its_answer_could_not_be_kept() {
+    const GAPS: &[Duration] = &[Duration::from_secs(2)];
+    let mut rail = bank_asked_after(GAPS);
+    rail.expect_issue()
+        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
+    rail.expect_instruct().returning(|_| Instructed::Unknown);
+    let world = fated(World::with_rail(rail), &[Fate::Done, Fate::Done, Fate::Away, Fate::LostBefore]);
+    let first = unknown(ask(&world, "k", &deposit(), None));
+    world.moved(&first, Trigger::Confirm);
+    for _ in 0..2 {
+        assert_eq!(unknown(ask(&world, "k", &deposit(), None)), first);
+    }
+    let found = ask(&world, "k", &deposit(), None).expect("an answer");
+    assert!(found.answer.body.contains("\"status\":\"completed\""), "{:?}", found.answer);
+    assert_eq!(ask(&world, "k", &deposit(), None).expect("the same").answer, found.answer);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use quipu_commit::{Answer, IdempotencyKey, Nonce};
-use quipu_kernel::{PaymentId, Problems};
-use quipu_payments::{Answered, Creation, Draft, KeyedRequest};
+use quipu_kernel::PaymentId;
+use quipu_payments::{Answered, Creation, Draft, InvalidDraft, KeyedRequest};
 use quipu_signing::sha256_hex;
 use serde::Deserialize;
+use tracing::Instrument as _;
 
 use crate::{
     body::{self, Intake},
@@ -36,14 +37,11 @@ pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -
 }
 
 /// The request and its name. What is wrong with either is wrong with the request, which then has no name.
-fn parse(call: &Call, body: &[u8]) -> (Result<Draft, Problems>, Option<IdempotencyKey>) {
-    let draft = body::parse(body).and_then(|body| Draft::parse(&body));
+fn parse(call: &Call, body: &[u8]) -> (Result<Draft, InvalidDraft>, Option<IdempotencyKey>) {
+    let draft = body::parse(body).map_err(InvalidDraft::from).and_then(|body| Draft::parse(&body));
     match kept_answer::idempotency_key(call) {
         Ok(key) => (draft, key),
-        Err(mut problems) => {
-            problems.append(draft.err().unwrap_or_default());
-            (Err(problems), None)
-        }
+        Err(problems) => (Err(draft.err().unwrap_or_default().behind(problems)), None),
     }
 }
 
@@ -52,22 +50,31 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
     let (draft, key) = parse(&call, body);
     let default_return_urls = caller.merchant().return_urls.clone();
     let creation = Creation { tenant, draft, default_return_urls, nonce };
-    let create = &call.state.services.create;
+    let create = Arc::clone(&call.state.services.create);
     let links = &call.state.services.pages.links;
     let Some(key) = key else {
-        let payment = create.run(creation).await?;
+        let payment = whoever_goes_away(async move { create.run(creation).await }).await??;
         call.made(payment.id().clone());
         let answer = quipu_payments::creation_answer(&payment);
         return kept_answer::send_first(with_page(answer, tenant.environment(), links));
     };
     let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
     let asked = KeyedRequest { key, body_hash: sha256_hex(body), form };
-    let Answered { answer, replayed } = create.run_keyed(creation, asked).await?;
+    let created = whoever_goes_away(async move { create.run_keyed(creation, asked).await });
+    let Answered { answer, replayed } = created.await??;
     if let Some(payment) = made(&answer) {
         call.made(payment);
     }
     let answer = with_page(answer, tenant.environment(), links);
     kept_answer::send(Answered { answer, replayed })
+}
+
+/// Does `work` on a task of its own: a caller that goes away takes neither a question to a provider nor its answer with it.
+async fn whoever_goes_away<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T, ApiError> {
+    let done = tokio::spawn(work.in_current_span()).await;
+    done.map_err(|error| ApiError::internal("creating a payment", &error))
 }
 
 /// The payment that an answer tells of.

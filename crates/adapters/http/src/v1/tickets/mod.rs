@@ -12,7 +12,7 @@ use quipu_tickets::TicketId;
 
 use crate::{call::Call, caller::Caller, error::ApiError};
 
-/// The ticket that the path names; what is no identifier names none.
+/// The ticket that the path names; a malformed identifier counts as one that does not exist.
 fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {
     call.segment("id").parse().map_err(|_| ApiError::ticket_not_found())
 }

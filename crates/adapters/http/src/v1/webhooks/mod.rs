@@ -13,7 +13,7 @@ pub(crate) fn not_found() -> ApiError {
     ApiError::refused(ErrorCode::WebhookNotFound, "there is no such webhook")
 }
 
-/// The identifier in the path; what is no identifier names nothing.
+/// The identifier in the path; a malformed identifier counts as one that does not exist.
 fn id_of(call: &Call) -> Result<EndpointId, ApiError> {
     call.segment("id").parse().map_err(|_| not_found())
 }

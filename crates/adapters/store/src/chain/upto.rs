@@ -1,0 +1,14 @@
+//! Up to when is sealed.
+
+use diesel::QueryDsl as _;
+
+use crate::{
+    connection::{Connection, first},
+    error::Fault,
+    schema::sealing,
+};
+
+/// Up to when any node has sealed, in milliseconds since 1970.
+pub(crate) async fn sealed_until(conn: &mut Connection) -> Result<i64, Fault> {
+    Ok(first!(conn, i64, sealing::table.find(1).select(sealing::sealed_until))?.unwrap_or(0))
+}

@@ -1,0 +1,45 @@
+//! Commits of other processes on an embedded file: of commands in a shell while a server runs.
+//!
+//! A file tells nobody that something was committed to it. But each of its connections can ask whether another one has committed,
+//! and all commits of this process go over one, so that what that one notices was somebody else's.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use diesel::{RunQueryDsl as _, sql_types::BigInt, sqlite::Sqlite};
+
+use crate::{connection::Connection, engine::Engine, error::Fault, hub::Hub, statement::statement};
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+statement! { DataVersion on Sqlite => BigInt { ; "PRAGMA data_version" } }
+
+/// Tells those who listen that they missed something whenever another process has committed. While nobody listens, it does not
+/// look.
+pub(crate) async fn hear(engine: Weak<Engine>, hub: Arc<Hub>) {
+    let mut seen = None;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(engine) = engine.upgrade() else { return };
+        if !hub.has_listeners() {
+            continue;
+        }
+        let found = engine.write(|conn: &mut Connection| Box::pin(async move { version_of(conn) }));
+        match found.await {
+            Ok(version) if seen.replace(version) != Some(version) => hub.tell_missed(),
+            Ok(_) => {}
+            Err(fault) => tracing::debug!(%fault, "other processes are not heard"),
+        }
+    }
+}
+
+/// The number that changes with every commit of another connection.
+fn version_of(conn: &mut Connection) -> Result<i64, Fault> {
+    match conn {
+        Connection::Sqlite(conn) => Ok(DataVersion.get_result(conn)?),
+        Connection::Postgres(_) => Err(Fault::Corrupt("a server tells of its commits by itself".to_owned())),
+    }
+}

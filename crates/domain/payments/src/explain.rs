@@ -1,0 +1,56 @@
+//! Everything that is wrong with a create request.
+//!
+//! Its caller is told all of it at once: beside what the request itself shows, what the merchant's customers, routes and
+//! beneficiaries show of those parts that could be read.
+
+use quipu_kernel::{Environment, Problems, Tenant};
+use quipu_merchants::{RouteKey, StoreUnavailable};
+
+use crate::{
+    decide::{Decider, choose_route},
+    destination::{Destination, refuse_unknown_beneficiary},
+    invalid::{InvalidDraft, judge_webhook, refuse_unknown_customer},
+    requested_pairing::RequestedPairing,
+};
+
+impl Decider {
+    /// Everything that is wrong.
+    pub(crate) async fn explain(
+        &self,
+        tenant: Tenant,
+        invalid: InvalidDraft,
+    ) -> Result<Problems, StoreUnavailable> {
+        let InvalidDraft { mut problems, customer_id, pairing, payout, webhook } = invalid;
+        judge_webhook(webhook.as_ref(), tenant.environment(), &mut problems);
+        if let Some(id) = customer_id
+            && self.reads.customer(tenant, id).await?.is_none()
+        {
+            refuse_unknown_customer(&mut problems);
+        }
+        // Whatever else is wrong with the way that the money is to go has been said.
+        let (Some(payout), Some(key)) = (payout, route_key(pairing, tenant.environment())) else {
+            return Ok(problems);
+        };
+        let routes = self.route_book.routes(tenant.merchant()).await?;
+        if let Ok(route) = choose_route(&routes, key) {
+            if let Some((kind, id)) = payout.partner_destination.as_ref().and_then(Destination::saved)
+                && self.route_book.beneficiary(tenant, kind, id).await?.is_none()
+            {
+                refuse_unknown_beneficiary(&mut problems);
+            }
+            payout.judge_by(route, &mut problems);
+        }
+        Ok(problems)
+    }
+}
+
+fn route_key(pairing: RequestedPairing, environment: Environment) -> Option<RouteKey> {
+    let RequestedPairing { kind, method, currency, partner } = pairing;
+    Some(RouteKey {
+        environment,
+        currency: currency?,
+        method: method?,
+        direction: kind?.direction(),
+        partner,
+    })
+}
