@@ -68,15 +68,19 @@ impl Origin {
 pub(crate) struct Custody {
     conn: Option<Connection>,
     in_use: bool,
+    /// Whether the disk was full at last.
+    lacks_room: bool,
 }
 
+/// How many pages of the write-ahead log are copied at once on a disk that was full: two MiB.
+const SHORT_LOG: i32 = 500;
 /// How long a rollback may take.
 const ROLLBACK: Duration = Duration::from_secs(1);
 
 impl Custody {
     /// No connection yet; the first use makes one.
     pub(crate) const fn none() -> Self {
-        Self { conn: None, in_use: false }
+        Self { conn: None, in_use: false, lacks_room: false }
     }
 
     /// The connection, a new one where there is none or the last one was left in disorder.
@@ -142,13 +146,28 @@ impl Custody {
         self.discard(fault);
     }
 
-    /// Makes room on a full disk: the write-ahead log of an embedded database may be many times as long as what it says, and is
-    /// copied and cut off.
+    /// Makes room if the disk is full: the write-ahead log of an embedded database may be many times as long as what it says, and
+    /// is copied and cut off.
+    pub(crate) async fn make_room_after(&mut self, fault: &Fault, origin: &Origin) {
+        if fault.is_for_want_of_room() {
+            self.lacks_room = true;
+            self.make_room(origin).await;
+        }
+    }
+
+    /// Makes room if the disk was full at last, before anything else is written: what room there is by now is needed for copying
+    /// the log.
     pub(crate) async fn make_room(&mut self, origin: &Origin) {
+        if !self.lacks_room {
+            return;
+        }
         let Ok(Connection::Sqlite(conn)) = self.connection(origin).await else { return };
-        match conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
+        // From now on the log stays short, which is slower, and leaves room for what it says.
+        let cut = format!("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = {SHORT_LOG}");
+        match conn.batch_execute(&cut) {
             Ok(()) => {
-                tracing::info!("the disk is full; the write-ahead log was copied and cut off");
+                tracing::warn!("the disk is full; the write-ahead log was copied and cut off");
+                self.lacks_room = false;
                 self.done();
             }
             Err(error) => {

@@ -71,6 +71,7 @@ pub(crate) async fn settle(
     others_wait: bool,
 ) -> Settled {
     let mut settled = Settled::default();
+    custody.make_room(origin).await;
     let (mut splits, mut failures) = (0, 0);
     let mut parts = vec![Part { jobs, tries: 0 }];
     while let Some(Part { jobs, mut tries }) = parts.pop() {
@@ -100,9 +101,7 @@ pub(crate) async fn settle(
         }
         (tries, failures) = (tries + 1, failures + 1);
         tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
-        if fault.is_for_want_of_room() {
-            custody.make_room(origin).await;
-        }
+        custody.make_room_after(&fault, origin).await;
         if matches!(fault, Fault::Unconnected(_) | Fault::Lost(_)) || failures >= FAILURES {
             // Each of the others would wait as long for a connection, and everybody behind them.
             fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);

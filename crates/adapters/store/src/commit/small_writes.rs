@@ -31,6 +31,7 @@ pub(crate) type SmallWrite =
 
 /// Does all of `writes` in one transaction, and tells whoever waits.
 pub(crate) async fn settle(custody: &mut Custody, origin: &Origin, writes: Vec<SmallWrite>) {
+    custody.make_room(origin).await;
     let mut writes = writes.into_iter();
     let mut done = Vec::new();
     let tried = match custody.connection(origin).await {
@@ -49,8 +50,8 @@ pub(crate) async fn settle(custody: &mut Custody, origin: &Origin, writes: Vec<S
             Err(fault)
         }
     };
-    if outcome.as_ref().is_err_and(Fault::is_for_want_of_room) {
-        custody.make_room(origin).await;
+    if let Err(fault) = &outcome {
+        custody.make_room_after(fault, origin).await;
     }
     let shared = Shared::of(outcome);
     for tell in done {
