@@ -41,7 +41,7 @@ const COUNTERS: [(&str, &str); 10] = [
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 11] = [
+const GAUGES: [(&str, &str); 12] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
     ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
@@ -52,6 +52,10 @@ const GAUGES: [(&str, &str); 11] = [
     (WORK_OLDEST, "Seconds that the longest waiting of this work has waited"),
     (PAYOUTS_WAITING, "Withdrawals whose time has come and that no worker has taken on"),
     (PAYOUTS_OLDEST, "Seconds that the longest waiting of these withdrawals has waited"),
+    (
+        "quipu_rails_left_alone",
+        "Rails of providers that do not answer, and that this process leaves alone for now",
+    ),
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
 ];
 /// What histograms show.
@@ -111,9 +115,12 @@ fn begin_at_zero() {
     for outcome in ["applied", "known", "parked"] {
         metrics::counter!("quipu_callbacks_total", "outcome" => outcome).absolute(0);
     }
-    for name in
-        ["quipu_commit_asides", "quipu_webhook_attempts_under_way", "quipu_webhook_deliveries_in_memory"]
-    {
+    for name in [
+        "quipu_commit_asides",
+        "quipu_rails_left_alone",
+        "quipu_webhook_attempts_under_way",
+        "quipu_webhook_deliveries_in_memory",
+    ] {
         metrics::gauge!(name).set(0.0);
     }
 }

@@ -182,7 +182,8 @@ fn a_long_text_does_not_fill_the_memory() {
 
 #[test]
 fn a_movement_of_nothing_is_passed_over() {
-    let entries = read(&STATEMENT.replace("<Amt Ccy=\"MXN\">10.00</Amt>", "<Amt Ccy=\"MXN\">0.00</Amt>"));
+    let file = STATEMENT.replace("<Amt Ccy=\"MXN\">10.00</Amt>", "<Amt Ccy=\"MXN\">0.00</Amt>");
+    let entries = read(&file.replace("<Amt Ccy=\"MXN\">30.00</Amt>", "<Amt Ccy=\"MXN\">20.00</Amt>"));
     let amounts: Vec<_> = entries.expect("a statement").iter().map(|entry| entry.amount.get()).collect();
     assert_eq!(amounts, [100_000, 2_000, 2_000]);
 }

@@ -6,6 +6,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use quipu_http::Network;
 use quipu_kernel::Secret;
 use quipu_signing::Keyring;
+use url::Url;
 
 use super::LogFormat;
 
@@ -23,8 +24,8 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Expected> {
 pub(crate) fn web_url(text: &str) -> Result<String, Expected> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host_and_path = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
-    let plain = host_and_path.filter(|rest| !rest.contains(['?', '#', ' ']));
-    match plain {
+    let plain = host_and_path.filter(|rest| !rest.contains(['?', '#', ' ', ',']));
+    match plain.and_then(|_| Url::parse(text).ok()) {
         Some(_) => Ok(text.trim_end_matches('/').to_owned()),
         None => Err("an http or https URL without a query, such as https://pay.example"),
     }
@@ -150,7 +151,18 @@ mod tests {
     fn a_public_url_has_a_host_and_no_trailing_slash() {
         assert_eq!(web_url("https://pay.example/").as_deref(), Ok("https://pay.example"));
         assert_eq!(web_url("http://127.0.0.1:8080").as_deref(), Ok("http://127.0.0.1:8080"));
-        for text in ["", "pay.example", "https://", "https:///x", "ftp://x", "https://x?y", "https://x y"] {
+        for text in [
+            "",
+            "pay.example",
+            "https://",
+            "https:///x",
+            "ftp://x",
+            "https://x?y",
+            "https://x y",
+            "http://[bad",
+            "http://x:99999",
+            "https://a,https://b",
+        ] {
             assert!(web_url(text).is_err(), "{text:?}");
         }
     }

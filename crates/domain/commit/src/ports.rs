@@ -67,7 +67,8 @@ pub trait Commit: Send + Sync {
     /// Dropping the returned future does not undo anything.
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
 
-    /// Whether so many changes wait before those of this tenant that a new one should be refused before anybody works for it. Only a store with a queue can say so.
+    /// Whether so many changes wait before those of this tenant that a new one should be refused before anybody works for it.
+    /// Only a store with a queue can say so.
     fn is_pressed(&self, _tenant: Tenant) -> bool {
         false
     }

@@ -203,9 +203,11 @@ impl Drop for Outcome<'_> {
         let Some(answered) = self.answered else { return self.client.breaker.abandon(now) };
         match self.client.breaker.note(answered, now) {
             Some(Turned::Open) => {
+                metrics::gauge!("quipu_rails_left_alone").increment(1.0);
                 tracing::warn!(rail, "the circuit is open: the provider is left alone for a while");
             }
             Some(Turned::Closed) => {
+                metrics::gauge!("quipu_rails_left_alone").decrement(1.0);
                 tracing::info!(rail, "the circuit is closed: the provider answers again");
             }
             None => {}

@@ -1,9 +1,11 @@
 //! Movements of money that a bank's statement tells of.
 
+use std::sync::{Arc, Mutex};
+
 use quipu_kernel::PaymentId;
 
 use super::world::{World, deposit, ready};
-use crate::{HearRail, Heard, ParkReason, RailEvent, RailEventKind, Status, Trigger};
+use crate::{Attention, HearRail, Heard, ParkReason, RailEvent, RailEventKind, Status, Trigger};
 
 fn hear(world: &World) -> HearRail {
     let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
@@ -44,6 +46,27 @@ fn money_that_comes_twice_is_parked_and_what_is_told_twice_is_not() {
     let rail = world.store.payment(&id).terms().rail.clone();
     let callback = event(&world, &id, Completed, "callback");
     assert_eq!(ready(hear(&world).run(&rail, &callback)).expect("heard"), Heard::Known, "word is no money");
+}
+
+#[test]
+fn a_person_is_called_once_for_what_is_parked() {
+    #[derive(Default)]
+    struct Called(Mutex<Vec<ParkReason>>);
+    impl Attention for Called {
+        fn parked(&self, _: &str, _: &RailEvent, reason: ParkReason) {
+            self.0.lock().expect("nobody panicked").push(reason);
+        }
+    }
+    let (world, called) = (World::new(), Arc::new(Called::default()));
+    let id = world.created(&deposit()).id().clone();
+    let rail = world.store.payment(&id).terms().rail.clone();
+    let hear = hear(&world).telling(called.clone());
+    let failure = event(&world, &id, RailEventKind::Failed, "failed");
+    assert_eq!(ready(hear.run(&rail, &failure)).expect("heard"), Heard::Applied);
+    for _ in 0..2 {
+        ready(hear.run(&rail, &event(&world, &id, RailEventKind::Completed, "money"))).expect("heard");
+    }
+    assert_eq!(*called.0.lock().expect("nobody panicked"), [ParkReason::Contradiction]);
 }
 
 #[test]
