@@ -28,8 +28,15 @@ async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database
     })
     .await;
     assert_eq!(alerted["status"], "processing", "an alert changes nothing");
-    let line = gateway.log();
-    assert!(line.lines().any(|line| line.contains("still unresolved") && line.contains(&id)), "{line}");
+    // The line is written once the alert is committed.
+    eventually("a line in the log", async || {
+        gateway
+            .log()
+            .lines()
+            .any(|line| line.contains("still unresolved") && line.contains(&id))
+            .then_some(())
+    })
+    .await;
     let record = merchant.wait_for(&id, "cancelled").await;
     assert_eq!(record["status_version"], 2);
     assert_eq!(events(&seen(&gateway, &id).await, "payment.cancelled"), 1);
