@@ -69,7 +69,7 @@ done
 
 bed_say "a generated Python client creates, reads and lists, and the Python library verifies a delivery"
 mkdir "$work/python"
-# Files are fetched by their URLs; the generator knows no pictures, and says so of three operations.
+# Files are sent and fetched by their URLs; the generator knows no pictures, and says so of four operations.
 openapi-python-client generate --path "$work/api.json" --output-path "$work/python/quipu_client" --meta none \
     >"$work/generated" 2>&1 || { cat "$work/generated" >&2; exit 1; }
 python3 - "$work/generated" <<'PYTHON'
@@ -80,6 +80,7 @@ expected = {
     "GET /files/{environment}/{merchant}/{ticket}/{attachment}",
     "GET /files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail",
     "GET /logos/{name}",
+    "PUT /uploads/{environment}/{merchant}/{ticket}/{attachment}",
 }
 sys.exit(f"{text}\nthe generator warns of other operations: {said ^ expected}" if said != expected else 0)
 PYTHON

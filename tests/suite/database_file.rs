@@ -199,3 +199,24 @@ async fn readiness_covers_writing(database: Database) {
     gateway.execute_sql(repair).expect("the owner of a database may do this");
     found_again(&gateway).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_master_key_is_refused_before_there_is_a_merchant() {
+    let gateway = Gateway::start(Database::Sqlite).await;
+    let folder = gateway.data_folder().join("elsewhere");
+    fs::create_dir(&folder).expect("a folder");
+    let url = format!("sqlite://{}", folder.join("quipu.db").display());
+    let run = |key: &str, arguments: &[&str]| {
+        gateway.run_under(&[("QUIPU__MASTER_KEY", key), ("QUIPU__DATABASE_URL", &url)], arguments)
+    };
+    let (key, slip) =
+        ("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "HxAREhMUFRYXGBkaGxwdHgABAgMEBQYHCAkKCwwNDg8=");
+    run(key, &["migrate"]).ok();
+    run(key, &["operator", "create", "--name", "Ana", "--role", "admin"]).ok();
+    for arguments in [&["serve"][..], &["operator", "list"], &["merchant", "create", "--name", "Tienda"]] {
+        let told = run(slip, arguments);
+        assert_eq!(told.status, Some(2), "{}", told.stderr);
+        assert!(told.stderr.contains("master_key is not the key"), "{}", told.stderr);
+    }
+    run(key, &["merchant", "create", "--name", "Tienda"]).ok();
+}
