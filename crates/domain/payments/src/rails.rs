@@ -24,6 +24,11 @@ impl Rails {
         self.0.values().find(|rail| rail.callback_name() == Some(name))
     }
 
+    /// Whether any of them is somebody else's, whom a creation may have to ask.
+    pub fn have_providers(&self) -> bool {
+        self.0.values().any(|rail| rail.callback_name().is_some())
+    }
+
     /// Whether there is a rail of this name.
     pub fn knows(&self, name: &str) -> bool {
         self.0.contains_key(name)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use quipu_commit::{Answer, IdempotencyKey, Nonce};
 use quipu_kernel::PaymentId;
 use quipu_payments::{Answered, Creation, Draft, InvalidDraft, KeyedRequest};
@@ -51,17 +52,19 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
     let default_return_urls = caller.merchant().return_urls.clone();
     let creation = Creation { tenant, draft, default_return_urls, nonce };
     let create = Arc::clone(&call.state.services.create);
+    let asks_providers = call.state.services.rails.have_providers();
     let links = &call.state.services.pages.links;
     let Some(key) = key else {
-        let payment = whoever_goes_away(async move { create.run(creation).await }).await??;
+        let created = Box::pin(async move { create.run(creation).await });
+        let payment = whoever_goes_away(created, asks_providers).await??;
         call.made(payment.id().clone());
         let answer = quipu_payments::creation_answer(&payment);
         return kept_answer::send_first(with_page(answer, tenant.environment(), links));
     };
     let form = Arc::new(WrittenRefusal(Arc::clone(&call.state)));
     let asked = KeyedRequest { key, body_hash: sha256_hex(body), form };
-    let created = whoever_goes_away(async move { create.run_keyed(creation, asked).await });
-    let Answered { answer, replayed } = created.await??;
+    let created = Box::pin(async move { create.run_keyed(creation, asked).await });
+    let Answered { answer, replayed } = whoever_goes_away(created, asks_providers).await??;
     if let Some(payment) = made(&answer) {
         call.made(payment);
     }
@@ -69,10 +72,15 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
     kept_answer::send(Answered { answer, replayed })
 }
 
-/// Does `work` on a task of its own: a caller that goes away takes neither a question to a provider nor its answer with it.
+/// Does `work` on a task of its own if it may ask a provider: a caller that goes away takes neither the question nor its answer
+/// with it. What only commits needs no such care, and is quicker without it.
 async fn whoever_goes_away<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
+    work: BoxFuture<'static, T>,
+    asks_providers: bool,
 ) -> Result<T, ApiError> {
+    if !asks_providers {
+        return Ok(work.await);
+    }
     let done = tokio::spawn(work.in_current_span()).await;
     done.map_err(|error| ApiError::internal("creating a payment", &error))
 }
