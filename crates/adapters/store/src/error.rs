@@ -64,6 +64,9 @@ pub(crate) enum Fault {
     /// Two nodes wrote the same thing at once, and this one came second; trying again finds the other's.
     #[error("overtaken by another node")]
     Overtaken,
+    /// A row is not at the revision that somebody decided by; looking at it first tells whose change is too late.
+    #[error("a row has moved on")]
+    Moved,
     /// A commit was not answered, and turned out not to have happened.
     #[error("a commit was undone: {0}")]
     Undone(String),
@@ -93,7 +96,7 @@ impl Fault {
     /// connection has nothing to do with it.
     pub(crate) fn spares_the_connection(&self) -> bool {
         match self {
-            Self::Overtaken | Self::Corrupt(_) => true,
+            Self::Overtaken | Self::Moved | Self::Corrupt(_) => true,
             Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(*kind) || self.is_blocked(),
             _ => false,
         }
@@ -141,7 +144,7 @@ impl Fault {
     /// broken, or the server was busy with something of its own. A broken constraint stays broken.
     pub(crate) const fn is_race(&self) -> bool {
         match self {
-            Self::Overtaken => true,
+            Self::Overtaken | Self::Moved => true,
             Self::Database(Error::DatabaseError(kind, _)) => !matches!(
                 kind,
                 DatabaseErrorKind::CheckViolation

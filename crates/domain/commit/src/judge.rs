@@ -24,8 +24,11 @@ pub type Verdict = Result<Option<Answer>, Refusal>;
 pub enum Put {
     /// It is new.
     Insert,
-    /// It was there.
-    Update,
+    /// It was there, at this revision.
+    Update {
+        /// The revision that it had before all of these changes.
+        from: i64,
+    },
 }
 
 /// An answer to be kept, of the change with this index.
@@ -64,12 +67,24 @@ impl Writes {
         self.nonces.is_empty() && self.accepted.is_empty()
     }
 
-    /// The saves of this kind, in the order in which their changes came, each by change and place.
-    pub fn saves_to(&self, put: Put) -> Vec<(usize, usize)> {
-        let of_kind = self.saves.values().filter(|(how, ..)| *how == put);
-        let mut places: Vec<_> = of_kind.map(|(_, change, place)| (*change, *place)).collect();
+    /// The saves that are new, in the order in which their changes came, each by change and place.
+    pub fn inserted(&self) -> Vec<(usize, usize)> {
+        let new = self.saves.values().filter(|(put, ..)| *put == Put::Insert);
+        let mut places: Vec<_> = new.map(|(_, change, place)| (*change, *place)).collect();
         places.sort_unstable();
         places
+    }
+
+    /// The saves of what was there, in the order in which rows are locked, each by change and place, with the revision that it
+    /// had.
+    pub fn updated(&self) -> Vec<(usize, usize, i64)> {
+        let old = self.saves.iter().filter_map(|(key, (put, change, place))| match put {
+            Put::Insert => None,
+            Put::Update { from } => Some((key, (*change, *place, *from))),
+        });
+        let mut places: Vec<_> = old.collect();
+        places.sort_unstable();
+        places.into_iter().map(|(_, place)| place).collect()
     }
 
     fn count(&mut self, tenant: Tenant, tally: &Tally) {
@@ -246,7 +261,7 @@ fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &C
     for (place, save) in changes.saves.iter().enumerate() {
         let key = (save.aggregate, changes.tenant, save.id.clone());
         state.aggregates.insert(key.clone(), save.to);
-        let put = if save.from.is_none() { Put::Insert } else { Put::Update };
+        let put = save.from.map_or(Put::Insert, |from| Put::Update { from });
         // What this batch makes is inserted once, as its last change leaves it.
         let entry = writes.saves.entry(key).or_insert((put, index, place));
         (entry.1, entry.2) = (index, place);

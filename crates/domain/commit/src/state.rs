@@ -1,6 +1,6 @@
 //! What a batch depends on, as the store has it and as the changes accepted so far leave it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
 use quipu_ledger::Balance;
@@ -22,8 +22,9 @@ pub struct Wanted {
     pub nonces: BTreeSet<(i64, String)>,
     /// Kept answers.
     pub answers: BTreeSet<AnswerKey>,
-    /// Aggregates.
-    pub aggregates: BTreeSet<AggregateKey>,
+    /// Aggregates. Where all that depend on one would write it, the latest revision that one of them starts from: a store
+    /// whose write tells whether the row still stands there need not look before. None where somebody would not write it.
+    pub aggregates: BTreeMap<AggregateKey, Option<i64>>,
     /// Names, for their holders.
     pub names: BTreeSet<(Tenant, Name)>,
     /// Balances that may change.
@@ -42,11 +43,13 @@ impl Wanted {
             self.answers.insert(record.audience.answer_key(tenant, &record.key));
         }
         // A new one has an identifier that was made for it, and there is nothing to look for.
-        for save in changes.saves.iter().filter(|save| save.from.is_some()) {
-            self.aggregates.insert((save.aggregate, tenant, save.id.clone()));
+        for (save, from) in changes.saves.iter().filter_map(|save| Some((save, save.from?))) {
+            let latest =
+                self.aggregates.entry((save.aggregate, tenant, save.id.clone())).or_insert(Some(from));
+            *latest = latest.map(|other| other.max(from));
         }
         for expect in &changes.expects {
-            self.aggregates.insert((expect.aggregate, tenant, expect.id.clone()));
+            self.aggregates.insert((expect.aggregate, tenant, expect.id.clone()), None);
         }
         for change in &changes.names {
             // What is given up matters only to those who take it in the same batch.

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use quipu_commit::{CommitError, Committed, News, Verdict, Wanted, Writes, judge};
+use quipu_commit::{CommitError, Committed, News, Refusal, Verdict, Wanted, Writes, judge};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Owed;
 
 use super::{
     fan_out::{FanOut, Hearers},
     job::{Job, Outcome},
-    load,
+    load::{self, Revisions},
     mark::Mark,
     witness, write,
 };
@@ -54,6 +54,14 @@ pub(crate) struct Answers {
 struct Part {
     jobs: Vec<Job>,
     tries: usize,
+    revisions: Revisions,
+}
+
+impl Part {
+    /// Some jobs whose first try was not enough.
+    const fn again(jobs: Vec<Job>, tries: usize) -> Self {
+        Self { jobs, tries, revisions: Revisions::LookedUp }
+    }
 }
 
 /// Settles `jobs`, answering each but those that go aside and those that it leaves to be answered. The connection in custody is
@@ -73,13 +81,13 @@ pub(crate) async fn settle(
     let mut settled = Settled::default();
     custody.make_room(origin).await;
     let (mut splits, mut failures) = (0, 0);
-    let mut parts = vec![Part { jobs, tries: 0 }];
-    while let Some(Part { jobs, mut tries }) = parts.pop() {
+    let mut parts = vec![Part { jobs, tries: 0, revisions: Revisions::Trusted }];
+    while let Some(Part { jobs, mut tries, revisions }) = parts.pop() {
         let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
         if jobs.is_empty() {
             continue;
         }
-        let fault = match transact(custody, origin, hub, &mut jobs).await {
+        let fault = match transact(custody, origin, hub, (&mut jobs, revisions)).await {
             Turn::Judged(judged) => {
                 let answers = Answers { jobs, judged };
                 if parts.is_empty() {
@@ -94,11 +102,14 @@ pub(crate) async fn settle(
                 hub.keep_unlearnt(owed);
                 continue;
             }
+            Turn::Doubtful => {
+                wait_again(&jobs);
+                parts.push(Part::again(jobs, tries));
+                continue;
+            }
             Turn::Failed(fault) => fault,
         };
-        for job in &jobs {
-            job.standing.wait_again();
-        }
+        wait_again(&jobs);
         (tries, failures) = (tries + 1, failures + 1);
         tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
         custody.make_room_after(&fault, origin).await;
@@ -111,20 +122,20 @@ pub(crate) async fn settle(
                 retry_once(&mut parts, jobs, tries, &fault);
             } else if splits < SPLITS && merchants_of(&jobs) > 1 {
                 splits += 1;
-                parts.extend(halves_by_merchant(jobs).map(|jobs| Part { jobs, tries: 0 }));
+                parts.extend(halves_by_merchant(jobs).map(|jobs| Part::again(jobs, 0)));
             } else {
                 settled.aside.extend(jobs);
             }
         } else if tries == 1 {
-            parts.push(Part { jobs, tries });
+            parts.push(Part::again(jobs, tries));
         } else if !fault.spares_the_connection() && !fault.is_race() {
             fail_all(jobs, &fault);
         } else if jobs.len() > 1 {
             let second = jobs.split_off(jobs.len() / 2);
-            parts.extend([second, jobs].map(|jobs| Part { jobs, tries: 1 }));
+            parts.extend([second, jobs].map(|jobs| Part::again(jobs, 1)));
         } else if fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS } {
             jobs.iter_mut().for_each(Job::renumber);
-            parts.push(Part { jobs, tries });
+            parts.push(Part::again(jobs, tries));
         } else {
             fail_all(jobs, &fault);
         }
@@ -132,8 +143,14 @@ pub(crate) async fn settle(
     settled
 }
 
+fn wait_again(jobs: &[Job]) {
+    for job in jobs {
+        job.standing.wait_again();
+    }
+}
+
 fn retry_once(parts: &mut Vec<Part>, jobs: Vec<Job>, tries: usize, fault: &Fault) {
-    if tries < 2 { parts.push(Part { jobs, tries }) } else { fail_all(jobs, fault) }
+    if tries < 2 { parts.push(Part::again(jobs, tries)) } else { fail_all(jobs, fault) }
 }
 
 fn merchants_of(jobs: &[Job]) -> usize {
@@ -159,24 +176,35 @@ enum Turn {
     Judged(Judged),
     /// Nothing of it happened.
     Failed(Fault),
+    /// Nothing of it happened, because somebody starts from a revision that may not be the last one.
+    Doubtful,
     /// The verdicts of the jobs; whether they were committed is unknown.
     Unlearnt(Judged, Fault),
 }
 
 /// One transaction over all of `jobs`, rolled back unless it commits.
-async fn transact(custody: &mut Custody, origin: &Origin, hub: &Hub, jobs: &mut [Job]) -> Turn {
+async fn transact(
+    custody: &mut Custody,
+    origin: &Origin,
+    hub: &Hub,
+    (jobs, revisions): (&mut [Job], Revisions),
+) -> Turn {
     let conn = match custody.connection(origin).await {
         Ok(conn) => conn,
         Err(fault) => return Turn::Failed(fault),
     };
-    let decided = origin.within(origin.times().attempt, decide(conn, jobs)).await;
-    let Decided { verdicts, writes, fan_out, mark } = match decided.unwrap_or(Err(Fault::Silent)) {
+    let decided = origin.within(origin.times().attempt, decide(conn, jobs, revisions)).await;
+    let Decided { verdicts, writes, fan_out, mark, trusted } = match decided.unwrap_or(Err(Fault::Silent)) {
         Ok(decided) => decided,
         Err(fault) => {
             custody.undo(&fault).await;
             return Turn::Failed(fault);
         }
     };
+    if trusted && is_in_doubt(jobs, &verdicts) {
+        custody.undo(&Fault::Moved).await;
+        return Turn::Doubtful;
+    }
     let node = hub.delivering_node();
     let committed = if writes.is_empty() {
         transaction::commit(custody, origin, None).await
@@ -190,6 +218,7 @@ async fn transact(custody: &mut Custody, origin: &Origin, hub: &Hub, jobs: &mut 
     match committed {
         Ok(()) => Turn::Judged(judged),
         Err(fault @ Fault::OutcomeUnknown(_)) => Turn::Unlearnt(judged, fault),
+        Err(Fault::Moved) if trusted => Turn::Doubtful,
         Err(fault) => Turn::Failed(fault),
     }
 }
@@ -201,11 +230,22 @@ struct Decided {
     fan_out: FanOut,
     /// By what it can be asked for.
     mark: Mark,
+    /// Whether somebody was judged by a revision that was not looked up.
+    trusted: bool,
 }
 
-async fn decide(conn: &mut Connection, jobs: &mut [Job]) -> Result<Decided, Fault> {
+/// Whether somebody is refused by a revision that no write will tell about. Nonces and keys are judged before revisions.
+fn is_in_doubt(jobs: &[Job], verdicts: &[Verdict]) -> bool {
+    jobs.iter().zip(verdicts).any(|(job, verdict)| match verdict {
+        Ok(_) | Err(Refusal::NonceUsed | Refusal::IdempotencyKeyUsed) => false,
+        Err(_) => job.changes.saves.iter().any(|save| save.from.is_some()),
+    })
+}
+
+async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -> Result<Decided, Fault> {
     let wanted = Wanted::by(jobs.iter().map(|job| &job.changes));
-    let load::Begun { mut state, audience, number } = load::begin(conn, &wanted, &Hearers::of(jobs)).await?;
+    let begun = load::begin(conn, (&wanted, revisions), &Hearers::of(jobs)).await?;
+    let load::Begun { mut state, audience, number, trusted } = begun;
     let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     let fan_out = FanOut::of(jobs, &mut writes, audience);
     let server = match conn {
@@ -213,7 +253,7 @@ async fn decide(conn: &mut Connection, jobs: &mut [Job]) -> Result<Decided, Faul
         Connection::Postgres(session) => session.server.clone(),
     };
     let mark = Mark { number, server, witness: witness::among(jobs, &writes) };
-    Ok(Decided { verdicts, writes, fan_out, mark })
+    Ok(Decided { verdicts, writes, fan_out, mark, trusted })
 }
 
 impl Answers {

@@ -3,7 +3,7 @@
 //! SQLite asks by one cached statement for each key, which costs a few microseconds and no round trip. PostgreSQL asks by one
 //! statement a table for all keys, each row told apart by its key's place, and all of it sent at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use diesel::{
     OptionalExtension as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection,
@@ -12,7 +12,7 @@ use diesel::{
 };
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::BoxFuture;
-use quipu_commit::{AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, Wanted};
+use quipu_commit::{Aggregate, AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, Wanted};
 use quipu_kernel::{Currency, Tenant, Timestamp};
 
 use super::{
@@ -36,21 +36,46 @@ pub(crate) struct Begun {
     pub(crate) audience: Audience,
     /// The number that a server gave the transaction.
     pub(crate) number: Option<String>,
+    /// Whether there are revisions in it that were not looked up.
+    pub(crate) trusted: bool,
+}
+
+/// Of what a server is not asked for the revisions that are written anyway: these rows are never deleted, so that a write
+/// finds the row, and fails unless it is at the revision that was decided by.
+const TRUSTED: [Aggregate; 1] = [Aggregate::PAYMENT];
+
+/// Whether revisions are looked up before they are judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Revisions {
+    /// Those that changes start from are taken for those that rows have, where a write tells.
+    Trusted,
+    /// All of them.
+    LookedUp,
 }
 
 /// Begins a transaction and loads what it depends on.
-pub(crate) async fn begin(conn: &mut Connection, wanted: &Wanted, hearers: &Hearers) -> Result<Begun, Fault> {
+pub(crate) async fn begin(
+    conn: &mut Connection,
+    (wanted, revisions): (&Wanted, Revisions),
+    hearers: &Hearers,
+) -> Result<Begun, Fault> {
     match conn {
         Connection::Sqlite(conn) => {
             let (state, audience) = (of_file(conn, wanted)?, Audience::of_file(conn, hearers)?);
-            Ok(Begun { state, audience, number: None })
+            Ok(Begun { state, audience, number: None, trusted: false })
         }
         Connection::Postgres(conn) => {
             let conn: &AsyncPgConnection = conn;
             let audience = Audience::of_server(conn, hearers);
             let number = diesel_async::RunQueryDsl::get_result::<String>(TransactionNumber, &mut &*conn);
-            let (state, audience, number) = tokio::join!(biased; of_server(conn, wanted), audience, number);
-            Ok(Begun { state: state?, audience: audience?, number: Some(number?) })
+            let trusted = match revisions {
+                Revisions::Trusted => trusted(wanted),
+                Revisions::LookedUp => HashMap::new(),
+            };
+            let is_trusting = !trusted.is_empty();
+            let state = of_server(conn, wanted, trusted);
+            let (state, audience, number) = tokio::join!(biased; state, audience, number);
+            Ok(Begun { state: state?, audience: audience?, number: Some(number?), trusted: is_trusting })
         }
     }
 }
@@ -82,7 +107,7 @@ fn of_file(conn: &mut SqliteConnection, wanted: &Wanted) -> Result<State, Fault>
             state.answers.insert(key.clone(), known_answer(row)?);
         }
     }
-    for key in &wanted.aggregates {
+    for key in wanted.aggregates.keys() {
         let (aggregate, tenant, id) = key;
         let table = saved_table(*aggregate).ok_or_else(|| no_table(aggregate.0))?;
         if let Some(revision) = table.revision_sqlite(conn, *tenant, id)? {
@@ -183,8 +208,13 @@ type Loading<'c> = BoxFuture<'c, diesel::QueryResult<Part>>;
 
 /// The balances are locked first and then the aggregates, each in the order of their keys, as every lane of every node
 /// does it.
-async fn of_server(conn: &AsyncPgConnection, wanted: &Wanted) -> Result<State, Fault> {
-    let revisions = by_table(&wanted.aggregates);
+async fn of_server(
+    conn: &AsyncPgConnection,
+    wanted: &Wanted,
+    trusted: HashMap<AggregateKey, i64>,
+) -> Result<State, Fault> {
+    let looked_up: Vec<_> = wanted.aggregates.keys().filter(|key| !trusted.contains_key(*key)).collect();
+    let revisions = by_table(&looked_up);
     let names = by_index(&wanted.names);
     let mut session = conn;
     let mut parts: Vec<Loading<'_>> =
@@ -202,7 +232,7 @@ async fn of_server(conn: &AsyncPgConnection, wanted: &Wanted) -> Result<State, F
         let found = NAME_TABLES[place].holders_postgres(conn, keys);
         parts.push(Box::pin(async move { Ok(Part::Holders(place, found.await?)) }));
     }
-    let mut state = State::default();
+    let mut state = State { aggregates: trusted, ..State::default() };
     for part in in_order(parts).await {
         place(&mut state, wanted, (&revisions, &names), part?)?;
     }
@@ -211,7 +241,13 @@ async fn of_server(conn: &AsyncPgConnection, wanted: &Wanted) -> Result<State, F
 
 type Keys<'w> = Vec<Vec<(Tenant, &'w str)>>;
 
-fn by_table(all: &BTreeSet<AggregateKey>) -> Keys<'_> {
+/// The revisions that a write tells about.
+fn trusted(wanted: &Wanted) -> HashMap<AggregateKey, i64> {
+    let written = wanted.aggregates.iter().filter(|(key, _)| TRUSTED.contains(&key.0));
+    written.filter_map(|(key, from)| Some((key.clone(), (*from)?))).collect()
+}
+
+fn by_table<'w>(all: &[&'w AggregateKey]) -> Keys<'w> {
     let of = |table: &&dyn crate::tables::SavedTable| {
         let aggregate = table.aggregate();
         let mine = all.iter().filter(|key| key.0 == aggregate);

@@ -42,9 +42,15 @@ pub(crate) fn committed(conn: &AsyncPgConnection) -> Writing<'_> {
     Box::pin(async move { Commit.execute(&mut &*conn).await.map(drop).map_err(Unfinished::at_commit) })
 }
 
-/// What a nonce or a key that somebody else has just used comes to: the row would have no time of expiry.
+/// What a nonce or a key that somebody else has just used comes to: the row would have no time of expiry. What a row that
+/// somebody else has just changed comes to: there are fewer of its revision than were to be written.
 pub(crate) fn overtaken(error: Error) -> Fault {
     match error {
+        Error::DatabaseError(DatabaseErrorKind::CheckViolation, said)
+            if said.constraint_name() == Some("cardinal_number_domain_check") =>
+        {
+            Fault::Moved
+        }
         Error::DatabaseError(DatabaseErrorKind::NotNullViolation, said)
             if matches!(said.table_name(), None | Some("nonces" | "kept_answers")) =>
         {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
-use quipu_commit::{Changes, Put, Queue, WorkChange, Writes};
+use quipu_commit::{Changes, Expect, Queue, WorkChange, Writes};
 use quipu_kernel::{Tenant, Timestamp};
 
 use super::{
@@ -107,12 +107,18 @@ impl<'a> Plan<'a> {
             let record = &*job.changes.joins[*place].make;
             plan.made[job.joins[*place].table].push(line(job, record, &job.joins[*place]));
         }
-        for (put, lines) in [(Put::Update, &mut plan.moved), (Put::Insert, &mut plan.made)] {
-            for (index, place) in writes.saves_to(put) {
-                let job = &jobs[index];
-                let record = &*job.changes.saves[place].record;
-                lines[job.saves[place].table].push(line(job, record, &job.saves[place]));
-            }
+        let saved = |index: usize, place: usize, from| {
+            let job: &Job = &jobs[index];
+            let new = line(job, &*job.changes.saves[place].record, &job.saves[place]);
+            (job.saves[place].table, Line { from, ..new })
+        };
+        for (index, place, from) in writes.updated() {
+            let (table, line) = saved(index, place, from);
+            plan.moved[table].push(line);
+        }
+        for (index, place) in writes.inserted() {
+            let (table, line) = saved(index, place, Expect::ABSENT);
+            plan.made[table].push(line);
         }
         for index in &writes.accepted {
             plan.add(node, &jobs[*index]);
@@ -181,7 +187,8 @@ impl<'a> Plan<'a> {
 }
 
 fn line<'a>(job: &'a Job, record: &'a dyn quipu_commit::Record, prepared: &'a Prepared) -> Line<'a> {
-    Line { tenant: job.changes.tenant, at: job.changes.at, record, prepared: &prepared.text }
+    let Changes { tenant, at, .. } = &job.changes;
+    Line { tenant: *tenant, at: *at, record, prepared: &prepared.text, from: Expect::ABSENT }
 }
 
 fn to_file(conn: &mut SqliteConnection, plan: &Plan<'_>) -> Result<(), Fault> {

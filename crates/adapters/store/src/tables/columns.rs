@@ -1,7 +1,7 @@
 //! One description of a table's columns, and the statements of both databases from it.
 //!
 //! SQLite inserts a row at a time by a statement that is prepared once. PostgreSQL takes a whole batch in one statement,
-//! as one array a column; the arrays are unnested in the list of the `SELECT`, which hands their elements on row by row,
+//! as one array a column; the arrays are unnested in the list of a `SELECT`, which hands their elements on row by row,
 //! where a `FROM` would first copy each into a table of its own.
 
 /// The name of a column, where it differs from the field's.
@@ -127,13 +127,15 @@ macro_rules! columns {
 }
 
 /// Like `columns!`, for rows that are written again: a module `moves` beside `rows` updates the `moving` columns of the row
-/// that the `key` finds.
+/// that the `key` finds. Where its writings are `counted`, an update on PostgreSQL fails unless every row is there and has the count
+/// that it is to go on `from`: it ends in how many rows too few there were, as a number that must not be negative.
 macro_rules! saved_columns {
     (
         in $table:literal from ($line:ident: $source:ty)
         key { $( $key:ident : $key_rust:ty as $key_sql:ty = $key_value:expr );+ $(;)? }
         fixed { $( $fix:ident $(named $fix_name:literal)? : $fix_rust:ty as $fix_sql:ty = $fix_value:expr );* $(;)? }
         moving { $( $col:ident $(named $name:literal)? : $rust:ty as $sql:ty = $value:expr );+ $(;)? }
+        $(counted { $count:ident: $count_rust:ty as $count_sql:ty = $count_value:expr, from $from:expr; })?
         $(inserted on a server between $before:literal and $behind:literal)?
     ) => {
         $crate::tables::columns::columns! {
@@ -141,6 +143,7 @@ macro_rules! saved_columns {
                 $( $key: $key_rust as $key_sql = $key_value; )+
                 $( $fix $(named $fix_name)?: $fix_rust as $fix_sql = $fix_value; )*
                 $( $col $(named $name)?: $rust as $sql = $value; )+
+                $( $count: $count_rust as $count_sql = $count_value; )?
             }
             $(on a server between $before and $behind)?
         }
@@ -154,6 +157,7 @@ macro_rules! saved_columns {
             pub(crate) struct One<'a> {
                 $( $key: $key_rust, )+
                 $( $col: $rust, )+
+                $( $count: $count_rust, )?
                 _source: std::marker::PhantomData<&'a ()>,
             }
 
@@ -162,6 +166,7 @@ macro_rules! saved_columns {
                     Self {
                         $( $key: $key_value, )+
                         $( $col: $value, )+
+                        $( $count: $count_value, )?
                         _source: std::marker::PhantomData,
                     }
                 }
@@ -186,6 +191,10 @@ macro_rules! saved_columns {
                         out.push_bind_param::<$sql, _>(&self.$col)?;
                         mark = ", ";
                     )+
+                    $(
+                        out.push_sql(concat!(", ", stringify!($count), " = "));
+                        out.push_bind_param::<$count_sql, _>(&self.$count)?;
+                    )?
                     let _next = std::mem::replace(&mut mark, " WHERE ");
                     $(
                         out.push_sql(mark);
@@ -203,6 +212,7 @@ macro_rules! saved_columns {
             pub(crate) struct Many<'a> {
                 $( $key: Vec<$key_rust>, )+
                 $( $col: Vec<$rust>, )+
+                $( $count: Vec<$count_rust>, before: Vec<$count_rust>, rows: i64, )?
                 _source: std::marker::PhantomData<&'a ()>,
             }
 
@@ -211,6 +221,11 @@ macro_rules! saved_columns {
                     Self {
                         $( $key: lines.clone().map(|$line| -> $key_rust { let _ = $line; $key_value }).collect(), )+
                         $( $col: lines.clone().map(|$line| -> $rust { let _ = $line; $value }).collect(), )+
+                        $(
+                            $count: lines.clone().map(|$line| -> $count_rust { $count_value }).collect(),
+                            before: lines.clone().map(|$line| -> $count_rust { $from }).collect(),
+                            rows: i64::try_from(lines.clone().count()).unwrap_or(i64::MAX),
+                        )?
                         _source: std::marker::PhantomData,
                     }
                 }
@@ -226,6 +241,7 @@ macro_rules! saved_columns {
                     &'b self,
                     mut out: AstPass<'_, 'b, diesel::pg::Pg>,
                 ) -> diesel::QueryResult<()> {
+                    $( out.push_sql(concat!("WITH ", stringify!($count), "s AS (")); )?
                     out.push_sql(concat!("UPDATE ", $table, " AS old"));
                     let mut mark = " SET ";
                     $(
@@ -235,26 +251,43 @@ macro_rules! saved_columns {
                         out.push_sql(column_name!($col $($name)?));
                         mark = ", ";
                     )+
-                    let _next = std::mem::replace(&mut mark, " FROM UNNEST (");
+                    $(
+                        out.push_sql(concat!(", ", stringify!($count), " = new.", stringify!($count)));
+                    )?
+                    let _next = std::mem::replace(&mut mark, " FROM (SELECT UNNEST (");
                     $(
                         out.push_sql(mark);
                         out.push_bind_param::<Array<$key_sql>, _>(&self.$key)?;
-                        mark = ", ";
+                        out.push_sql(concat!(") AS ", stringify!($key)));
+                        mark = ", UNNEST (";
                     )+
                     $(
                         out.push_sql(mark);
                         out.push_bind_param::<Array<$sql>, _>(&self.$col)?;
+                        out.push_sql(") AS ");
+                        out.push_sql(column_name!($col $($name)?));
                     )+
-                    let _next = std::mem::replace(&mut mark, ") AS new (");
-                    $( out.push_sql(mark); out.push_sql(stringify!($key)); mark = ", "; )+
-                    $( out.push_sql(mark); out.push_sql(column_name!($col $($name)?)); )+
-                    let _next = std::mem::replace(&mut mark, ") WHERE ");
+                    $(
+                        for (name, counts) in [(stringify!($count), &self.$count), ("before", &self.before)] {
+                            out.push_sql(mark);
+                            out.push_bind_param::<Array<$count_sql>, _>(counts)?;
+                            out.push_sql(") AS ");
+                            out.push_sql(name);
+                        }
+                    )?
+                    let _next = std::mem::replace(&mut mark, ") AS new WHERE ");
                     $(
                         out.push_sql(mark);
                         out.push_sql(concat!("old.", stringify!($key), " = new.", stringify!($key)));
                         mark = " AND ";
                     )+
                     let _last = mark;
+                    $(
+                        out.push_sql(concat!(" AND old.", stringify!($count), " = new.before RETURNING TRUE)"));
+                        out.push_sql(" SELECT (COUNT(*) - ");
+                        out.push_bind_param::<diesel::sql_types::BigInt, _>(&self.rows)?;
+                        out.push_sql(concat!(")::information_schema.cardinal_number FROM ", stringify!($count), "s"));
+                    )?
                     Ok(())
                 }
             }

@@ -76,10 +76,12 @@ fn text_of(class: &Class) -> String {
 }
 
 statement! { MoveClasses on Pg {
-    "UPDATE payment_classes AS old SET class = moved.class FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
-    ", " => environments: Vec<&'a str> as Array<Text>, ", " => from: Vec<String> as Array<Text>,
-    ", " => ids: Vec<&'a str> as Array<Text>, ", " => to: Vec<String> as Array<Text> ;
-    ") AS moved (merchant_id, environment, class_before, id, class)
+    "UPDATE payment_classes AS old SET class = moved.class FROM (SELECT UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ") AS merchant_id, UNNEST (" => environments: Vec<&'a str> as Array<Text>,
+    ") AS environment, UNNEST (" => from: Vec<String> as Array<Text>,
+    ") AS class_before, UNNEST (" => ids: Vec<&'a str> as Array<Text>,
+    ") AS id, UNNEST (" => to: Vec<String> as Array<Text> ;
+    ") AS class) AS moved
      WHERE old.merchant_id = moved.merchant_id AND old.environment = moved.environment
         AND old.class = moved.class_before AND old.id = moved.id"
 } }

@@ -43,7 +43,9 @@ saved_columns! {
             line.record::<Payment>().state().received_amount.map(Amount::get);
         late: bool as Bool = line.record::<Payment>().state().late;
         document: &'a str as Text = line.prepared;
-        revision: i64 as BigInt = line.record::<Payment>().state().revision;
+    }
+    counted {
+        revision: i64 as BigInt = line.record::<Payment>().state().revision, from line.from;
     }
     inserted on a server between "WITH made AS (" and " RETURNING merchant_id, environment,
             status || '/' || type || '/' || method || '/' || currency, id)

@@ -32,7 +32,9 @@ saved_columns! {
             line.record::<Receipt>().resolution.map(quipu_payments::Resolution::as_str);
         resolved_at: Option<i64> as Nullable<BigInt> =
             line.record::<Receipt>().resolved_at.map(Timestamp::millis);
-        revision: i64 as BigInt = if line.record::<Receipt>().resolution.is_some() { 2 } else { 1 };
+    }
+    counted {
+        revision: i64 as BigInt = if line.record::<Receipt>().resolution.is_some() { 2 } else { 1 }, from line.from;
     }
 }
 

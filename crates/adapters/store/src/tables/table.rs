@@ -15,6 +15,8 @@ pub(crate) struct Line<'a> {
     pub(crate) record: &'a dyn Record,
     /// What was worked out before its turn came, so that the writer does not have to.
     pub(crate) prepared: &'a str,
+    /// The revision that its row has; [`Expect::ABSENT`](quipu_commit::Expect::ABSENT) if there is none yet.
+    pub(crate) from: i64,
 }
 
 impl<'a> Line<'a> {
@@ -54,6 +56,7 @@ pub(crate) trait SavedTable: Table {
 
     fn update_sqlite(&self, conn: &mut SqliteConnection, line: &Line<'_>) -> QueryResult<()>;
 
+    /// Fails if a row is not at the revision that it was at when the change was decided.
     fn update_postgres<'c>(
         &self,
         conn: &'c AsyncPgConnection,

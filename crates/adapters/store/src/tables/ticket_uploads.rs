@@ -30,7 +30,9 @@ saved_columns! {
         size: Option<i64> as Nullable<BigInt> =
             line.record::<Upload>().arrival.as_ref().map(|arrival| whole(arrival.size));
         spent: bool as Bool = line.record::<Upload>().spent;
-        revision: i64 as BigInt = line.record::<Upload>().revision;
+    }
+    counted {
+        revision: i64 as BigInt = line.record::<Upload>().revision, from line.from;
     }
 }
 

@@ -39,7 +39,9 @@ saved_columns! {
         resolved_at: Option<i64> as Nullable<BigInt> =
             line.record::<Ticket>().state().resolved_at.map(Timestamp::millis);
         last_activity_at: i64 as BigInt = line.record::<Ticket>().state().last_activity_at.millis();
-        revision: i64 as BigInt = line.record::<Ticket>().state().version;
+    }
+    counted {
+        revision: i64 as BigInt = line.record::<Ticket>().state().version, from line.from;
     }
 }
 

@@ -44,10 +44,12 @@ statement! { DropOne on Sqlite {
 } }
 
 statement! { DropMany on Pg {
-    "DELETE FROM work USING UNNEST (" => queues: Vec<&'a str> as Array<Text>,
-    ", " => merchants: Vec<i64> as Array<BigInt>, ", " => environments: Vec<&'a str> as Array<Text>,
-    ", " => subjects: Vec<&'a str> as Array<Text>, ", " => turns: Vec<Option<i64>> as Array<Nullable<BigInt>> ;
-    ") AS done (queue, merchant_id, environment, subject, turn) WHERE work.queue = done.queue
+    "DELETE FROM work USING (SELECT UNNEST (" => queues: Vec<&'a str> as Array<Text>,
+    ") AS queue, UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
+    ") AS merchant_id, UNNEST (" => environments: Vec<&'a str> as Array<Text>,
+    ") AS environment, UNNEST (" => subjects: Vec<&'a str> as Array<Text>,
+    ") AS subject, UNNEST (" => turns: Vec<Option<i64>> as Array<Nullable<BigInt>> ;
+    ") AS turn) AS done WHERE work.queue = done.queue
         AND work.merchant_id = done.merchant_id AND work.environment = done.environment
         AND work.subject = done.subject AND (done.turn IS NULL OR work.turn = done.turn)"
 } }

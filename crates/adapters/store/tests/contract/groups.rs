@@ -15,6 +15,7 @@ on_every_store! {
     of_many_with_one_reference_one_succeeds,
     of_many_with_one_nonce_one_succeeds,
     of_many_decisions_about_one_payment_one_succeeds,
+    who_decides_by_what_has_passed_harms_nobody_beside,
     many_merchants_at_once_keep_their_books,
     a_payment_may_be_made_and_moved_in_one_group,
     thousands_may_read_at_once,
@@ -83,6 +84,31 @@ async fn of_many_decisions_about_one_payment_one_succeeds(fixture: Fixture) {
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     let others = outcomes.into_iter().filter(Result::is_err).map(refusal);
     assert!(others.into_iter().all(|refusal| refusal == Refusal::Stale));
+    assert!(store.check().await.expect("checked").is_clean());
+}
+
+/// Decisions about payments that have moved on, or were never there, among others that stand.
+async fn who_decides_by_what_has_passed_harms_nobody_beside(fixture: Fixture) {
+    let store = funded_any(&fixture, 10_000).await;
+    let mut payments = Vec::new();
+    for _ in 0..30 {
+        let made = store.commit(Sample::withdrawal(tenant(1), 100).create()).await.expect("committed");
+        payments.push(*made.into_saved::<Payment>().expect("a payment"));
+    }
+    for moved in payments.iter().step_by(3) {
+        store.commit(move_to(moved, Status::Processing, after(1))).await.expect("moved");
+    }
+    payments.extend((0..10).map(|_| Sample::withdrawal(tenant(1), 100).payment()));
+    let all = payments.iter().map(|payment| store.commit(move_to(payment, Status::Cancelled, after(2))));
+    for (number, outcome) in join_all(all).await.into_iter().enumerate() {
+        if number < 30 && number % 3 > 0 {
+            assert!(outcome.is_ok(), "{number}: {outcome:?}");
+        } else {
+            assert_eq!(refusal(outcome), Refusal::Stale, "{number}");
+        }
+    }
+    let balance = store.balance(tenant(1), MXN).await.expect("read");
+    assert_eq!((balance.available.get(), balance.frozen.get()), (9_000, 1_000));
     assert!(store.check().await.expect("checked").is_clean());
 }
 
