@@ -298,8 +298,14 @@ impl UseCases {
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
         let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&hear), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
-        let settle =
-            SettlePayment::new(commit, payments, Arc::clone(&rails), Arc::clone(&hear), clock(), entropy());
+        let settle = SettlePayment::new(
+            (commit, foundation.queue()),
+            payments,
+            Arc::clone(&rails),
+            Arc::clone(&hear),
+            clock(),
+            entropy(),
+        );
         Ok(Self {
             rails,
             alert: Arc::new(alert),

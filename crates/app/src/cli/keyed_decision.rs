@@ -1,14 +1,16 @@
 //! Doing once what is decided in the shell. Every decision has a key, made up unless it is given; a repeat under the same key
 //! shows what was answered first.
 
+use std::str::FromStr;
+
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 use quipu_kernel::{Tenant, base62};
 use quipu_merchants::{Actor, StoreUnavailable};
-use quipu_payments::{DecideError, Doing};
+use quipu_payments::{AdjustError, DecideError, Doing};
 use quipu_signing::sha256_hex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::session;
 use crate::wire::Foundation;
@@ -16,15 +18,15 @@ use crate::wire::Foundation;
 #[derive(Debug, Args)]
 pub(super) struct Key {
     /// The idempotency key of this attempt; generated unless given, and printed if the outcome is unknown
-    #[arg(long = "key", value_name = "KEY")]
-    key: Option<String>,
+    #[arg(long, alias = "idempotency-key", value_parser = IdempotencyKey::from_str)]
+    key: Option<IdempotencyKey>,
 }
 
 /// One decision of the shell.
 pub(super) struct KeyedDecision<'a> {
     foundation: &'a Foundation,
     tenant: Tenant,
-    key: IdempotencyKey,
+    pub(super) key: IdempotencyKey,
     asked: String,
     pub(super) doing: Doing<'a>,
 }
@@ -32,15 +34,15 @@ pub(super) struct KeyedDecision<'a> {
 impl<'a> KeyedDecision<'a> {
     /// Begins what `asked` says, in words that are the same for a repeat.
     pub(super) fn begin(foundation: &'a Foundation, tenant: Tenant, key: &Key, asked: &str) -> Result<Self> {
-        let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22));
-        let key = key.key.clone().unwrap_or_else(made_up);
-        let key = key.parse().ok().context("--key must be 1 to 255 printable ASCII characters")?;
+        let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22)).parse();
+        let key = key.key.clone().map_or_else(made_up, Ok)?;
         let (at, entropy) = (foundation.clock.now(), &*foundation.entropy);
         let doing = Doing { entropy, at, actor: Actor::shell() };
         Ok(Self { foundation, tenant, key, asked: sha256_hex(asked.as_bytes()), doing })
     }
 
-    /// The answer that was given before under this key. The decision may no longer be allowed now that it was made.
+    /// The answer that was given before under this key, marked as `replayed`. The decision may no longer be allowed now that it
+    /// was made.
     pub(super) async fn repeated(&self) -> Result<Option<Value>> {
         let reads = self.foundation.payments();
         let kept = reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
@@ -48,7 +50,9 @@ impl<'a> KeyedDecision<'a> {
             None => Ok(None),
             Some(kept) if kept.body_hash == self.asked => {
                 let body = kept.answer.map(|answer| answer.body).unwrap_or_default();
-                Ok(Some(serde_json::from_str(&body)?))
+                let mut answer: Value = serde_json::from_str(&body)?;
+                answer["replayed"] = json!(true);
+                Ok(Some(answer))
             }
             Some(_) => bail!("the key {} was used for something else", self.key.as_str()),
         }
@@ -66,18 +70,68 @@ impl<'a> KeyedDecision<'a> {
         }
     }
 
+    /// The answer to show for what came of it.
+    pub(super) async fn outcome(&self, decided: Result<Value, impl Into<Undecided>>) -> Result<Value> {
+        match decided.map_err(Into::into) {
+            Ok(data) => Ok(data),
+            Err(Undecided::KeyUsed) => self.repeated().await?.context("the key is in use"),
+            Err(Undecided::Unknown(cause)) => {
+                let key = quoted(self.key.as_str());
+                bail!(
+                    "{cause}\nThe outcome is unknown. Repeat the command with --key {key}, which does it once"
+                )
+            }
+            // Another command under the same key may have been first.
+            Err(Undecided::Refused(error)) => self.repeated().await?.ok_or(error),
+        }
+    }
+
     /// Prints what came of it.
     pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Result<()> {
-        match decided {
-            Ok(data) => session::print(&data),
-            Err(DecideError::IdempotencyKeyUsed) => {
-                let answer = self.repeated().await?;
-                session::print(&answer.context("the key is in use")?)
-            }
-            Err(error @ DecideError::Store(StoreUnavailable::Unknown(_))) => {
-                bail!("{error}\nThe outcome is unknown. Repeat the command with --key {}", self.key.as_str())
-            }
-            Err(error) => Err(error.into()),
+        session::print(&self.outcome(decided).await?)
+    }
+}
+
+/// Why there is no answer yet.
+pub(super) enum Undecided {
+    /// Somebody else used the key meanwhile.
+    KeyUsed,
+    /// It may have been committed.
+    Unknown(String),
+    Refused(anyhow::Error),
+}
+
+impl From<DecideError> for Undecided {
+    fn from(error: DecideError) -> Self {
+        match error {
+            DecideError::IdempotencyKeyUsed => Self::KeyUsed,
+            DecideError::Store(StoreUnavailable::Unknown(_)) => Self::Unknown(error.to_string()),
+            _ => Self::Refused(error.into()),
         }
+    }
+}
+
+impl From<AdjustError> for Undecided {
+    fn from(error: AdjustError) -> Self {
+        match error {
+            AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
+            AdjustError::Store(StoreUnavailable::Unknown(_)) => Self::Unknown(error.to_string()),
+            _ => Self::Refused(error.into()),
+        }
+    }
+}
+
+/// As a shell reads one word.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_shown_as_a_shell_takes_it() {
+        assert_eq!(quoted("it's one"), r"'it'\''s one'");
     }
 }

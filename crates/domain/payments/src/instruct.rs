@@ -104,6 +104,7 @@ impl CreatePayment {
                 .map(|record| IdempotencyRecord { answer: KeptAnswer::Brought(kept.clone()), ..record });
             match self.commit.commit(changes).await {
                 Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
+                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
                 Err(CommitError::Refused(Refusal::Stale)) => match self.reads.payment(tenant, &id).await {
                     Ok(Some(found)) => payment = Box::new(found),
                     _ => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
@@ -134,10 +135,14 @@ impl CreatePayment {
             let mut changes = Changes::new(tenant, self.clock.now());
             changes.idempotency =
                 Some(IdempotencyRecord { answer: KeptAnswer::Brought(answer.clone()), ..record });
-            // Another repeat may have been first; it brought what was so then. The payment stands whatever became of its answer,
-            // so nobody is told that nothing happened.
-            if let Err(CommitError::Store(_)) = self.commit.commit(changes).await {
-                return Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None);
+            match self.commit.commit(changes).await {
+                // Another repeat was first; what it brought is everybody's answer.
+                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
+                // The payment stands whatever became of its answer, so nobody is told that nothing happened.
+                Err(CommitError::Store(_)) => {
+                    return Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None);
+                }
+                Ok(_) | Err(CommitError::Refused(_)) => {}
             }
         }
         Attempt::Created(payment, Some(answer))

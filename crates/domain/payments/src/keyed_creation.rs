@@ -124,7 +124,14 @@ impl CreatePayment {
         match self.known(Box::new(payment), Some(record), tenant).await {
             Attempt::Created(_, Some(answer)) => Ok(Answered { answer, replayed: true }),
             Attempt::Refused(error, _) => Err(error),
-            Attempt::Created(_, None) | Attempt::KeyUsed => Err(broken("a known payment has an answer")),
+            Attempt::KeyUsed => {
+                let now = self.clock.now();
+                let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
+                let answer = kept.and_then(|kept| kept.answer);
+                let answer = answer.ok_or_else(|| broken("a used key has no kept answer"))?;
+                Ok(Answered { answer, replayed: true })
+            }
+            Attempt::Created(_, None) => Err(broken("a known payment has an answer")),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal, WorkChange};
+use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal, WorkChange, WorkQueue};
 use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
@@ -27,6 +27,7 @@ use crate::{
 /// Takes payments on towards their last status.
 pub struct SettlePayment {
     commit: Arc<dyn Commit>,
+    queue: Arc<dyn WorkQueue>,
     reads: Arc<dyn PaymentReads>,
     rails: Arc<Rails>,
     hear: Arc<HearRail>,
@@ -55,14 +56,14 @@ impl SettlePayment {
 
     /// The use case over these ports.
     pub fn new(
-        commit: Arc<dyn Commit>,
+        (commit, queue): (Arc<dyn Commit>, Arc<dyn WorkQueue>),
         reads: Arc<dyn PaymentReads>,
         rails: Arc<Rails>,
         hear: Arc<HearRail>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { commit, reads, rails, hear, clock, entropy }
+        Self { commit, queue, reads, rails, hear, clock, entropy }
     }
 
     /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing.
@@ -86,7 +87,13 @@ impl SettlePayment {
         let rail = self.rail(&payment)?;
         let now = self.clock.now();
         if payment.status() == Status::Processing {
-            return self.hand_over(rail, claimed, payment).await;
+            // It was begun here or elsewhere and is still to be done, unless staff handed it over by hand since it was claimed.
+            let until = now.plus(Self::RESUBMIT_AFTER);
+            let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
+            return match still_to_do {
+                Some(claimed) => self.hand_over(rail, &claimed, payment).await,
+                None => Ok(()),
+            };
         }
         if !rail.promise() {
             let due = Due { at: now.plus(BUSY_FOR), action: DueAction::Submit };

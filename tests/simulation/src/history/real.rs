@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Claimed, Commit, Queue};
+use quipu_commit::{Changes, Claimed, Commit, Queue, WorkQueue};
 use quipu_kernel::{Amount, Clock as _, Minor, Page, PaymentId, Tenant};
 use quipu_ledger::{Account, Balance, LedgerReads, Transaction};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
@@ -25,6 +25,8 @@ use crate::{chance::Random, clock::HandClock, rail::SilentRail, routes::FixedRou
 pub struct Ports {
     /// The write path.
     pub commit: Arc<dyn Commit>,
+    /// Work that is due later.
+    pub queue: Arc<dyn WorkQueue>,
     /// What merchants read.
     pub payments: Arc<dyn PaymentReads>,
     /// What rails and the operator read.
@@ -35,9 +37,17 @@ pub struct Ports {
 
 impl Ports {
     /// The ports of a store.
-    pub fn of<S: Commit + PaymentReads + MoneyReads + LedgerReads + Clone + 'static>(store: &S) -> Self {
+    pub fn of<S: Commit + WorkQueue + PaymentReads + MoneyReads + LedgerReads + Clone + 'static>(
+        store: &S,
+    ) -> Self {
         let store = Arc::new(store.clone());
-        Self { commit: store.clone(), payments: store.clone(), money: store.clone(), ledger: store }
+        Self {
+            commit: store.clone(),
+            queue: store.clone(),
+            payments: store.clone(),
+            money: store.clone(),
+            ledger: store,
+        }
     }
 }
 
@@ -71,7 +81,7 @@ impl Real {
         let entropy = Arc::new(Random::new(seed));
         let directory = Arc::new(FixedRoutes::with_fee(minor(FEE)));
         let rails = Arc::new(Rails::new(vec![Arc::new(SilentRail)]));
-        let Ports { commit, payments, money, .. } = ports.clone();
+        let Ports { commit, queue, payments, money, .. } = ports.clone();
         let (c, e) = (|| clock.clone(), || entropy.clone());
         let hear = Arc::new(HearRail::new(commit.clone(), money.clone(), c(), e()));
         Self {
@@ -83,7 +93,14 @@ impl Real {
                 c(),
                 e(),
             ),
-            settle: SettlePayment::new(commit.clone(), payments.clone(), rails, hear.clone(), c(), e()),
+            settle: SettlePayment::new(
+                (commit.clone(), queue),
+                payments.clone(),
+                rails,
+                hear.clone(),
+                c(),
+                e(),
+            ),
             decide: DecidePayment::new(commit.clone(), money.clone(), c(), e()),
             refund: RefundPayment::new(commit.clone(), money.clone(), c(), e()),
             resolve: ResolveReceipt::new(commit.clone(), money, directory, c(), e()),

@@ -1,11 +1,15 @@
 //! Workers: submitting, asking, expiring.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use mockall::predicate::always;
+use quipu_commit::Commit as _;
 use quipu_kernel::{Currency, MAX_MINOR, Page, PaymentId, Timestamp};
 use quipu_ledger::PostingError;
 use quipu_merchants::Method;
@@ -46,7 +50,7 @@ fn settle(world: &World) -> SettlePayment {
     let store = world.store.clone();
     let (rails, clock, entropy) = (world.rails.clone(), world.clock.clone(), world.entropy.clone());
     let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
-    SettlePayment::new(store.clone(), store, rails, Arc::new(hear), clock, entropy)
+    SettlePayment::new((store.clone(), Arc::new(store.queue())), store, rails, Arc::new(hear), clock, entropy)
 }
 
 /// Attends to the payment as a worker that has just claimed it.
@@ -95,13 +99,37 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
 #[test]
 fn a_submission_that_a_crash_cut_off_is_made_again() {
     let mut rail = issuing(DueAction::Submit);
-    rail.expect_submit().times(2).returning(|_| Submission::Accepted { provider_reference: None });
+    let (crash, crashes) = (Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new()), AtomicBool::new(true));
+    let at_call = Arc::clone(&crash);
+    rail.expect_submit().times(2).returning(move |_| {
+        if crashes.swap(false, Ordering::Relaxed) {
+            at_call.get().expect("a crash")();
+        }
+        Submission::Accepted { provider_reference: None }
+    });
     let (world, id) = withdrawal_on(rail);
-    let first_claim = world.store.claim(&id).expect("due");
-    attend(&world, &id);
-    // The outcome of the submission was never written, so the submission is still due.
-    ready(settle(&world).attend(&first_claim)).expect("a repeated claim is a success");
-    assert_eq!(world.store.payment(&id).state().version, 2, "no second step, only a second call");
+    let store = Arc::clone(&world.store);
+    let fail = move || store.fails.store(true, Ordering::Relaxed);
+    assert!(crash.set(Box::new(fail)).is_ok(), "set once");
+    let claim = world.store.claim(&id).expect("due");
+    ready(settle(&world).attend(&claim)).expect_err("what came of the submission cannot be written");
+    world.store.fails.store(false, Ordering::Relaxed);
+    assert_eq!(world.store.due(&id), Some(Due { at: later(30), action: DueAction::Submit }));
+    assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
+    assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
+}
+
+#[test]
+fn what_staff_handed_over_by_hand_is_not_submitted_once_more() {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().never();
+    let (world, id) = withdrawal_on(rail);
+    let claim = world.store.claim(&id).expect("due");
+    let by_hand = world.store.payment(&id).apply(Trigger::Submit, Happening::new(START, &*world.entropy));
+    ready(world.store.commit(by_hand.expect("a move"))).expect("committed");
+    assert_eq!(world.store.due(&id), None);
+    ready(settle(&world).attend(&claim)).expect("a claim that is overtaken is a success");
+    assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Processing, None));
 }
 
 #[test]

@@ -65,6 +65,11 @@ pub(super) struct FakeStore {
 }
 
 impl FakeStore {
+    /// The queue of work behind what was committed.
+    pub(super) fn queue(&self) -> Memory {
+        self.memory.clone()
+    }
+
     pub(super) fn rows(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().expect("no test panics with the lock")
     }
@@ -99,16 +104,9 @@ impl FakeStore {
 
     /// What a worker that has just claimed a payment holds in its hands.
     pub(super) fn claim(&self, id: &PaymentId) -> Option<Claimed> {
-        let due = self.due(id)?;
-        Some(Claimed {
-            queue: Queue::SETTLEMENT,
-            tenant: TENANT,
-            subject: id.as_str().to_owned(),
-            action: due.action.as_str().to_owned(),
-            due: due.at,
-            attempts: 1,
-            turn: 1,
-        })
+        let contents = self.memory.contents();
+        let everything = contents.due(Queue::SETTLEMENT, Timestamp::from_millis(i64::MAX), usize::MAX);
+        everything.into_iter().find(|work| work.subject == id.as_str())
     }
 
     pub(super) fn adjust(&self, tenant: Tenant, currency: Currency, amount: Minor) {
