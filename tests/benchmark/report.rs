@@ -270,8 +270,8 @@ pub(crate) fn page(machine: &str, payments: usize, chapters: &[Chapter]) -> Stri
         "# Benchmarks\n\nWritten by `make bench`. {machine}. The release binary, its database and the load generator share \
          the machine.\n\nEvery creation is durable when it is answered: SQLite with `synchronous=FULL`, PostgreSQL with \
          its defaults (`fsync`, `synchronous_commit`). Requests go over kept-alive connections, one under way on each, by one \
-         merchant with {payments} payments of {} customers, API key and rate limits checked. Settlement is an hour away and \
-         does not run, but where it is what is measured.\n\nAll callers of a list ask for the same page, and those who ask at \
+         merchant with {payments} payments of {} customers, API key and rate limits checked. Payments are due an \
+         hour after they are created, so that settlement runs only in the rows that measure it.\n\nAll callers of a list ask for the same page, and those who ask at \
          once share one read; what a page costs by itself is in the rows of one caller.\n\n\"store\" commits the same changes through the store alone, without HTTP. `pgbench` is PostgreSQL's TPC-B on \
          the same server, with prepared statements. CPU is the gateway's own, without PostgreSQL's.\n",
         crate::workload::CUSTOMERS

@@ -11,6 +11,11 @@ impl Attention for LoudAttention {
     fn parked(&self, rail: &str, event: &RailEvent, reason: ParkReason) {
         metrics::counter!(PARKED).increment(1);
         let payment = &event.rail_reference;
-        tracing::warn!(rail, payment, reason = reason.as_str(), "what a rail told was parked");
+        tracing::warn!(
+            rail,
+            payment,
+            reason = reason.as_str(),
+            "a message of a rail was parked as a receipt"
+        );
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         wire::verify_master_key(&foundation).await?;
         if settings.seal_after < settings.call_deadline + LATEST_COMMIT {
             tracing::warn!(
-                "chain.seal_after is shorter than a call may take: rows that come late count as slipped in"
+                "chain.seal_after is shorter than a call may take: make it longer, or `quipu check` reports late rows as inserted"
             );
         }
         if embedded.is_some() {

@@ -58,7 +58,10 @@ async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
     let freed = queue.free_abandoned().await?;
     if freed > 0 {
-        tracing::info!(deliveries = freed, "free again: nobody was going to attempt them");
+        tracing::info!(
+            deliveries = freed,
+            "deliveries were released, because no node was going to attempt them"
+        );
     }
     let disabled = queue.disable_failing(now, &in_hand.parts.policy, DISABLED_AT_ONCE).await?;
     let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;

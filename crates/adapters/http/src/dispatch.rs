@@ -176,7 +176,12 @@ fn finish(
                     tracing::error!(request_id = shown_id, route, cause, "a request failed");
                 }
                 ApiError::Unavailable { cause } => {
-                    tracing::warn!(request_id = shown_id, route, cause, "a request was put off");
+                    tracing::warn!(
+                        request_id = shown_id,
+                        route,
+                        cause,
+                        "a request was answered 503; nothing was changed"
+                    );
                 }
                 _ => {}
             }

@@ -117,7 +117,8 @@ impl ApiError {
                 fixed("the service is not available and nothing was changed; try again in a moment")
             }
             Self::OutcomeUnknown { .. } => fixed(
-                "it is not known whether the change was made; repeat the request with the same idempotency key",
+                "it is not known whether the change was made; if the request had an Idempotency-Key, repeat it under the same key, \
+                 otherwise look before you repeat it",
             ),
             Self::Internal { .. } => fixed("an internal error occurred"),
         };

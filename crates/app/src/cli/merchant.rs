@@ -144,10 +144,10 @@ pub(super) enum Command {
 /// Where payers go back to, unless a payment says otherwise.
 #[derive(Debug, Args)]
 pub(super) struct ReturnTo {
-    /// After a payment, http or https
+    /// Where payers go after paying; http or https
     #[arg(long, value_parser = values::web_url)]
     success_url: Option<String>,
-    /// Without one, http or https
+    /// Where payers go if they do not pay; http or https
     #[arg(long, value_parser = values::web_url)]
     cancel_url: Option<String>,
 }

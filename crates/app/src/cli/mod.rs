@@ -84,7 +84,7 @@ enum Command {
     Routes,
     /// Print the description of the interface, OpenAPI 3.0.3
     Openapi {
-        /// That of the operator's interface
+        /// The operator's interface instead of the merchants'
         #[arg(long)]
         operator: bool,
     },

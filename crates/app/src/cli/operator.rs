@@ -30,7 +30,7 @@ pub(super) enum Command {
     },
     /// List the staff, revoked ones included
     List,
-    /// Revoke a token; serving nodes refuse it within a second. The last admin stays
+    /// Revoke a token; serving nodes refuse it within two seconds. The last admin stays
     Revoke {
         /// The operator's identifier, as `list` shows it
         operator_id: String,

@@ -17,7 +17,7 @@ pub(super) struct Part {
     /// How many at most, 1 to 100
     #[arg(long, default_value_t = Page::DEFAULT_LIMIT)]
     limit: u32,
-    /// After how many others
+    /// How many to skip
     #[arg(long, default_value_t = 0)]
     offset: u64,
 }
@@ -34,7 +34,7 @@ pub(super) struct Between {
     /// From this date or instant on, ISO 8601
     #[arg(long, value_parser = begin)]
     from: Option<Timestamp>,
-    /// Up to this date or instant, both included
+    /// Up to and including this date or instant
     #[arg(long, value_parser = end)]
     to: Option<Timestamp>,
 }

@@ -18,7 +18,7 @@ use crate::{config::Settings, wire::Foundation};
 pub(super) enum Command {
     /// List receipts, newest first
     List {
-        /// Those that were resolved too
+        /// Include resolved receipts
         #[arg(long)]
         all: bool,
         /// Of this merchant

@@ -37,11 +37,11 @@ pub(super) enum Command {
         #[command(flatten)]
         part: Part,
     },
-    /// Give a ticket into somebody's hands
+    /// Assign a ticket to a member of support
     Assign {
         /// The ticket's identifier
         id: TicketId,
-        /// Whose; nobody's unless given
+        /// The member of support; without it the ticket is unassigned
         #[arg(long)]
         to: Option<String>,
     },
@@ -52,7 +52,7 @@ pub(super) enum Command {
         /// `in_progress`, `waiting_customer`, `on_hold`, resolved, closed or canceled
         #[arg(long)]
         to: Status,
-        /// What was found, for a ticket that ends
+        /// The result, which the merchant sees; only with resolved, closed or canceled
         #[arg(long)]
         resolution_summary: Option<String>,
     },
@@ -86,7 +86,7 @@ pub(super) struct Filter {
     /// high or normal
     #[arg(long)]
     priority: Option<Priority>,
-    /// In the hands of this member of support
+    /// Assigned to this member of support
     #[arg(long, value_parser = values::name)]
     assignee: Option<String>,
     /// About this payment

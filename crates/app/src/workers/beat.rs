@@ -19,7 +19,7 @@ impl Beat {
     pub(crate) async fn run(self, mut stop: StopSignal) {
         while !stop.is_given() {
             if let Err(error) = self.queue.beat().await {
-                tracing::warn!(%error, "this node could not say that it lives");
+                tracing::warn!(%error, "the heartbeat of this node could not be written");
             }
             let _ = tokio::time::timeout(PAUSE, stop.given()).await;
         }

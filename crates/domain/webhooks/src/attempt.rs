@@ -28,7 +28,7 @@ pub enum SendProblem {
     #[error("the answer was broken off or malformed")]
     Broken,
     /// The answer was longer than what is read, had more preliminaries than are waited for, or an encoding that nobody asked for.
-    #[error("the answer was too long or not plain")]
+    #[error("the answer was too long, compressed, or preceded by too many 1xx answers")]
     TooMuch,
     /// The secret could not be opened, or the address could not be used: a fault of this installation.
     #[error("the delivery could not be prepared")]

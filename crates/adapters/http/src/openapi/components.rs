@@ -81,7 +81,7 @@ fn headers() -> Value {
         header
     };
     json!({
-        "X-Request-Id": always(text("The name of the request, yours if you sent a sane one.")),
+        "X-Request-Id": always(text("Identifies the request. Your own is kept if it has 1 to 128 letters, digits, `-`, `_`, `.` or `:`.")),
         "X-RateLimit-Limit": integer("How many calls the budget allows."),
         "X-RateLimit-Remaining": integer("How many are left."),
         "X-RateLimit-Reset": integer("When the oldest counted second leaves the window, in Unix seconds."),

@@ -118,4 +118,9 @@ impl Operation {
     pub(crate) const fn named(self, id: &'static str) -> Self {
         Self { id, ..self }
     }
+
+    /// The same under another name, for a route that asks and answers the same but does something else.
+    pub(crate) const fn like(self, id: &'static str, summary: &'static str) -> Self {
+        Self { id, summary, ..self }
+    }
 }

@@ -87,8 +87,8 @@ pub(super) fn of(row: &RouteRow, operation: &Operation) -> Value {
 
 const fn described(status: u16) -> &'static str {
     match status {
-        303 => "Done; the page is elsewhere.",
-        503 => "Not all of it is there.",
+        303 => "Done; `Location` names the page.",
+        503 => "A part is not ready; `checks` names it.",
         _ => "Done.",
     }
 }

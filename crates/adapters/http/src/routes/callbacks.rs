@@ -14,5 +14,5 @@ use crate::{
 pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/api/v1/providers/{rail}/callbacks", Door::Callback(callbacks::JUDGE, run!(callbacks::handle, call, provider)))
         .reads(Intake::Whole(callbacks::MOST_BYTES))
-        .doc(op("tellOfPayment", "What a payment provider tells, by the page RAIL-PROTOCOL").takes("Callback").shows(Data("CallbackHeard")).refuses(&[ErrorCode::RouteNotFound])),
+        .doc(op("tellOfPayment", "A payment provider reports what happened to a payment; see the guide `/guides/rail-protocol`").takes("Callback").shows(Data("CallbackHeard")).refuses(&[ErrorCode::RouteNotFound])),
 ];

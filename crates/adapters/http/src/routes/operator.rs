@@ -34,11 +34,8 @@ const SEARCH: &[&str] = &[
     "CreatedFrom",
     "CreatedTo",
 ];
-const DECISION: Operation = op("", "A decision of a person, on every rail")
-    .may_take("Decision")
-    .asks(&["IdempotencyKey"])
-    .shows(Data("OperatorPayment"))
-    .refuses(&[
+const DECISION: Operation =
+    op("", "").may_take("Decision").asks(&["IdempotencyKey"]).shows(Data("OperatorPayment")).refuses(&[
         ErrorCode::PaymentNotFound,
         ErrorCode::InvalidStatusTransition,
         ErrorCode::InsufficientBalance,
@@ -117,20 +114,20 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/operator/v1/payments/{payment_id}", Door::Staff(Role::Viewer, run!(operator::payments::get, call, staff)))
         .doc(op("showPayment", "One payment and everything that happened to it").shows(Data("OperatorPayment")).refuses(NO_PAYMENT)),
     row("POST", "/operator/v1/payments/{payment_id}/submit", Door::Staff(Role::Finance, run!(operator::decisions::submit, call, staff)))
-        .doc(DECISION.named("submitPayment")),
+        .doc(DECISION.like("submitPayment", "Record that a withdrawal was handed to the bank")),
     row("POST", "/operator/v1/payments/{payment_id}/complete", Door::Staff(Role::Finance, run!(operator::decisions::complete, call, staff)))
-        .doc(DECISION.named("completePayment")),
+        .doc(DECISION.like("completePayment", "Record that the money arrived, late money included")),
     row("POST", "/operator/v1/payments/{payment_id}/fail", Door::Staff(Role::Finance, run!(operator::decisions::fail, call, staff)))
-        .doc(DECISION.named("failPayment")),
+        .doc(DECISION.like("failPayment", "Record that the money will not arrive")),
     row("POST", "/operator/v1/payments/{payment_id}/return", Door::Staff(Role::Finance, run!(operator::decisions::give_back, call, staff)))
-        .doc(DECISION.named("returnPayment")),
+        .doc(DECISION.like("returnPayment", "Record that the bank returned a payout")),
     row("POST", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::create, call, staff)))
         .doc(op("refundPayment", "Pay a deposit back, wholly or in part").takes("RefundCreate").asks(&["IdempotencyKey"]).shows(Data("Refund"))
             .refuses(&[ErrorCode::PaymentNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::RefundExceedsPayment, ErrorCode::InsufficientBalance, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
     row("GET", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::list, call, staff)))
         .doc(op("listRefunds", "The refunds of a payment, oldest first").asks(&["Limit", "Offset"]).shows(List("Refund")).refuses(NO_PAYMENT)),
     row("GET", "/operator/v1/receipts", Door::Staff(Role::Finance, run!(operator::receipts::list, call, staff)))
-        .doc(op("listReceipts", "What no payment could follow, newest first").asks(&["Limit", "Offset", "MerchantFilter", "ReceiptStatusFilter", "ReceiptPaymentFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
+        .doc(op("listReceipts", "Receipts: messages about money that could not be applied to a payment, newest first").asks(&["Limit", "Offset", "MerchantFilter", "ReceiptStatusFilter", "ReceiptPaymentFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
     row("POST", "/operator/v1/receipts/{receipt_id}/resolve", Door::Staff(Role::Finance, run!(operator::receipts::resolve, call, staff)))
         .doc(op("resolveReceipt", "Decide about a parked receipt").takes("ReceiptResolve").asks(&["IdempotencyKey"]).shows(Data("Receipt"))
             .refuses(&[ErrorCode::ReceiptNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),

@@ -71,7 +71,9 @@ pub(super) async fn add(conn: &mut Connection, credential: HmacCredential) -> Re
         .count();
     let active = first!(conn, i64, active).map_err(Fault::from)?.unwrap_or(0);
     if active >= i64::try_from(HmacCredential::MOST_ACTIVE).unwrap_or(i64::MAX) {
-        return Err(DirectoryError::LimitReached("a merchant has at most two active credentials"));
+        return Err(DirectoryError::LimitReached(
+            "a merchant has at most two active credentials in each environment",
+        ));
     }
     insert(conn, credential).await
 }

@@ -160,7 +160,9 @@ impl Merchants for MemoryDirectory {
         rows.merchant(credential.tenant.merchant())?;
         let active = rows.credentials.iter().filter(|it| it.tenant == credential.tenant);
         if active.filter(|it| it.revoked_at.is_none()).count() >= HmacCredential::MOST_ACTIVE {
-            return Err(DirectoryError::LimitReached("a merchant has at most two active credentials"));
+            return Err(DirectoryError::LimitReached(
+                "a merchant has at most two active credentials in each environment",
+            ));
         }
         rows.credentials.push(credential);
         rows.audit.push(audit);
