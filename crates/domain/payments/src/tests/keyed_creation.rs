@@ -166,7 +166,7 @@ fn a_request_that_was_dropped_leaves_its_key_free() {
 }
 
 /// What another node commits under the key `k` just before.
-fn intruder(body_hash: &str, answer: KeptAnswer) -> Changes {
+pub(super) fn intruder(body_hash: &str, answer: KeptAnswer) -> Changes {
     let mut changes = Changes::new(TENANT, START);
     changes.idempotency = Some(IdempotencyRecord {
         audience: Audience::Merchant,

@@ -8,13 +8,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_commit::{Changes, Commit, CommitError, Committed, Nonce};
+use quipu_commit::{Answer, Changes, Commit, CommitError, Committed, KeptAnswer, Nonce};
 use quipu_kernel::{Currency, PaymentId};
 use quipu_merchants::StoreUnavailable;
 use serde_json::json;
 
 use super::{
-    keyed_creation::ask,
+    keyed_creation::{ask, intruder},
     world::{START, TENANT, World, bank_asked_after, creation, deposit, ready, with, withdrawal},
 };
 use crate::{CreateError, Creation, Instructed, IssuedInstructions, Payment, Trigger};
@@ -162,6 +162,25 @@ fn a_payment_that_stands_is_never_told_not_to_because_its_answer_could_not_be_ke
     let found = ask(&world, "k", &deposit(), None).expect("an answer");
     assert!(found.answer.body.contains("\"status\":\"completed\""), "{:?}", found.answer);
     assert_eq!(ask(&world, "k", &deposit(), None).expect("the same").answer, found.answer);
+}
+
+#[test]
+fn of_two_repeats_that_bring_an_answer_both_give_that_of_the_first() {
+    let mut rail = bank_asked_after(&[]);
+    rail.expect_issue()
+        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
+    rail.expect_instruct().returning(|_| Instructed::Unknown);
+    let world = World::with_rail(rail);
+    let id = unknown(ask(&world, "k", &deposit(), None));
+    world.moved(&id, Trigger::Confirm);
+    let brought = KeptAnswer::Brought(Answer { status: 200, body: "others".to_owned() });
+    let mut other = intruder(&deposit().to_string(), brought);
+    other.idempotency.as_mut().expect("a record").payment_id = Some(id);
+    world.store.intrude(other);
+    for _ in 0..2 {
+        let repeated = ask(&world, "k", &deposit(), None).expect("an answer");
+        assert_eq!((repeated.answer.body.as_str(), repeated.replayed), ("others", true));
+    }
 }
 
 #[test]
