@@ -31,7 +31,7 @@ use crate::{
 pub(crate) type Sent = Result<Answer, (SendProblem, Option<Begun>)>;
 
 fn status(status: u16) -> Begun {
-    Begun { status, retry_after: None }
+    Begun { status, retry_after: None, excerpt: None }
 }
 
 pub(crate) fn settings(allow_private: bool) -> SenderSettings {
@@ -117,27 +117,32 @@ async fn no_redirect_is_followed() {
 #[tokio::test]
 async fn what_breaks_off_or_is_no_http_is_a_failed_attempt() {
     let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nten bytes.";
-    assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(status(200)))));
+    let begun = |excerpt: &str| Begun { excerpt: Some(excerpt.to_owned()), ..status(200) };
+    assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(begun("ten bytes.")))));
     assert_eq!(answered(b"HTTP/1.1 200 OK\r\nContent-Le").await, Err((SendProblem::Broken, None)));
     assert_eq!(answered(b"").await, Err((SendProblem::Broken, None)));
     assert_eq!(answered(b"SSH-2.0-OpenSSH_9.2\r\n").await, Err((SendProblem::Broken, None)));
     let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz";
-    assert_eq!(answered(chunks).await, Err((SendProblem::Broken, Some(status(200)))));
+    assert_eq!(answered(chunks).await, Err((SendProblem::Broken, Some(begun("hello")))));
 }
 
 #[tokio::test]
 async fn a_packed_answer_is_not_unpacked() {
     let bomb = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00";
     assert_eq!(answered(bomb).await, Err((SendProblem::TooMuch, Some(status(200)))));
+    let framed = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n\x1f\x8b\r\n0\r\n\r\n";
+    assert_eq!(answered(framed).await, Err((SendProblem::TooMuch, Some(status(200)))));
 }
 
 #[tokio::test]
 async fn what_the_head_of_an_answer_says_is_told_whatever_becomes_of_the_body() {
     let cut = b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 100\r\n\r\nten bytes.";
-    let asked = Begun { status: 503, retry_after: Some(Duration::from_secs(7)) };
+    let excerpt = Some("ten bytes.".to_owned());
+    let asked = Begun { status: 503, retry_after: Some(Duration::from_secs(7)), excerpt };
     assert_eq!(answered(cut).await, Err((SendProblem::Broken, Some(asked))));
-    let long = b"HTTP/1.1 410 Gone\r\nContent-Length: 70000\r\n\r\n";
-    assert_eq!(answered(long).await, Err((SendProblem::TooMuch, Some(status(410)))));
+    let long = b"HTTP/1.1 410 Gone\r\nContent-Length: 70000\r\n\r\nFor ever.";
+    let gone = Begun { excerpt: Some("For ever.".to_owned()), ..status(410) };
+    assert_eq!(answered(long).await, Err((SendProblem::TooMuch, Some(gone))));
 }
 
 #[tokio::test]
@@ -158,7 +163,8 @@ async fn an_answer_that_is_announced_or_turns_out_too_long_is_not_read() {
     });
     let sender = Sender::new(settings(true)).expect("a sender");
     let sent = send(&sender, &format!("http://127.0.0.1:{}/", port.await)).await;
-    assert_eq!(sent, Err((SendProblem::TooMuch, Some(status(200)))));
+    let begun = Begun { excerpt: Some("x".repeat(Answer::KEPT)), ..status(200) };
+    assert_eq!(sent, Err((SendProblem::TooMuch, Some(begun))));
     // What lies in the buffers of two sockets is some megabytes; ten gigabytes would be something else.
     assert!(written.load(Ordering::Relaxed) < 64 << 20);
 }

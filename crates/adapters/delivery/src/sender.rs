@@ -129,10 +129,10 @@ impl Sender {
         let preliminaries = Arc::new(Preliminaries::default());
         let counting = Arc::clone(&preliminaries);
         hyper::ext::on_informational(&mut request, move |_| counting.count());
-        let (mut begun, at) = (None, parcel.at);
+        let (mut begun, mut kept, at) = (None::<Begun>, Vec::new(), parcel.at);
         let exchange = async {
             tokio::select! {
-                answered = self.exchange(request, at, &mut begun) => answered,
+                answered = self.exchange(request, at, (&mut begun, &mut kept)) => answered,
                 () = preliminaries.exceeded.notified() => Err(SendProblem::TooMuch),
             }
         };
@@ -140,46 +140,57 @@ impl Sender {
         let ended = ended.unwrap_or(Err(SendProblem::TimedOut));
         // They may have come in one piece with the answer.
         let ended = if preliminaries.are_too_many() { Err(SendProblem::TooMuch) } else { ended };
-        ended.map_err(|problem| (problem, begun))
+        ended.map_err(|problem| {
+            let excerpt = (!kept.is_empty()).then(|| Answer::excerpt_of(&kept));
+            (problem, begun.map(|begun| Begun { excerpt, ..begun }))
+        })
     }
 
     async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
         at: Timestamp,
-        begun: &mut Option<Begun>,
+        (begun, kept): (&mut Option<Begun>, &mut Vec<u8>),
     ) -> Result<Answer, SendProblem> {
         let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
-        *begun = Some(Begun { status, retry_after });
+        *begun = Some(Begun { status, retry_after, excerpt: None });
         // None was asked for, and nothing here unpacks one.
-        let packed = response
-            .headers()
-            .get(header::CONTENT_ENCODING)
-            .is_some_and(|by| !by.as_bytes().eq_ignore_ascii_case(b"identity"));
-        let size_told = response.body().size_hint().lower();
-        if packed || usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
+        if is_packed(response.headers()) {
             return Err(SendProblem::TooMuch);
         }
-        let body = read(response.into_body()).await?;
-        Ok(Answer::new(status, retry_after, &body))
+        let size_told = response.body().size_hint().lower();
+        if usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
+            let _beginning = read(response.into_body(), kept, Answer::KEPT).await;
+            return Err(SendProblem::TooMuch);
+        }
+        read(response.into_body(), kept, MOST_READ).await?;
+        Ok(Answer::new(status, retry_after, kept))
     }
 }
 
-/// Reads a body to its end, and keeps its beginning.
-async fn read(mut body: hyper::body::Incoming) -> Result<Vec<u8>, SendProblem> {
-    let (mut read, mut kept) = (0, Vec::new());
+/// Whether the body is in an encoding that has to be undone. Framing in chunks has been by now.
+fn is_packed(headers: &HeaderMap) -> bool {
+    let other_than = |name, plain: &[u8]| {
+        headers.get_all(name).iter().any(|by| !by.as_bytes().trim_ascii().eq_ignore_ascii_case(plain))
+    };
+    other_than(header::CONTENT_ENCODING, b"identity") || other_than(header::TRANSFER_ENCODING, b"chunked")
+}
+
+/// Reads a body to its end, or until more than `most` bytes have come, and puts its beginning into `kept`.
+async fn read(mut body: hyper::body::Incoming, kept: &mut Vec<u8>, most: usize) -> Result<(), SendProblem> {
+    let mut read = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| SendProblem::Broken)?;
         let Some(data) = frame.data_ref() else { continue };
-        read += data.len();
-        if read > MOST_READ {
-            return Err(SendProblem::TooMuch);
-        }
         let room = Answer::KEPT - kept.len();
         kept.extend_from_slice(&data[..data.len().min(room)]);
+        read += data.len();
+        if read > most {
+            return Err(SendProblem::TooMuch);
+        }
     }
-    Ok(kept)
+    Ok(())
 }
 
 /// Counts preliminary answers.
@@ -238,8 +249,9 @@ fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem>
 fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let asked = text(header::RETRY_AFTER)?.trim();
-    if let Ok(seconds) = asked.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !asked.is_empty() && asked.bytes().all(|byte| byte.is_ascii_digit()) {
+        // However long that is, the next attempt comes after twice its gap.
+        return Some(Duration::from_secs(asked.parse().unwrap_or(u32::MAX).into()));
     }
     let until = httpdate::parse_http_date(asked).ok()?;
     let sent_at = text(header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
@@ -302,6 +314,7 @@ mod tests {
         };
         let date = "Fri, 21 Nov 2025 12:00:00 GMT";
         assert_eq!(asked("120", date), Some(Duration::from_mins(2)));
+        assert_eq!(asked("99999999999999999999", date), Some(Duration::from_secs(u32::MAX.into())));
         assert_eq!(asked("Fri, 21 Nov 2025 12:01:30 GMT", date), Some(Duration::from_secs(90)));
         assert_eq!(asked("Fri, 21 Nov 2025 11:00:00 GMT", date), Some(Duration::ZERO));
         for nonsense in ["", "soon", "-1", "1.5"] {

@@ -183,9 +183,10 @@ impl Courier for Receivers {
         let answer = |status| Ok(Answer::new(status, None, b""));
         let (wait, result) = match url.as_str() {
             "https://hangs.test" => (15_000, Err((SendProblem::TimedOut, None))),
-            "https://drips.test" => {
-                (15_000, Err((SendProblem::TimedOut, Some(Begun { status: 200, retry_after: None }))))
-            }
+            "https://drips.test" => (
+                15_000,
+                Err((SendProblem::TimedOut, Some(Begun { status: 200, retry_after: None, excerpt: None }))),
+            ),
             "https://fails.test" => (3, answer(500)),
             _ => (3, answer(200)),
         };

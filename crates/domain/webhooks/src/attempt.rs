@@ -53,12 +53,17 @@ impl Answer {
     /// An answer whose body began with `body`. What is no UTF-8 is replaced, as is NUL, which one of the databases cannot
     /// hold; the text stays within the bytes that are kept.
     pub fn new(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        Self { status, retry_after, excerpt: Self::excerpt_of(body) }
+    }
+
+    /// What is kept of a body that began so.
+    pub fn excerpt_of(body: &[u8]) -> String {
         let text = String::from_utf8_lossy(&body[..body.len().min(Self::KEPT)]).replace('\0', "\u{fffd}");
         let mut end = text.len().min(Self::KEPT);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        Self { status, retry_after, excerpt: text[..end].to_owned() }
+        text[..end].to_owned()
     }
 
     /// Whether the receiver has taken the delivery.
@@ -68,12 +73,14 @@ impl Answer {
 }
 
 /// An answer that began and did not come whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
     /// The status code.
     pub status: u16,
     /// How long the receiver asks to be left alone.
     pub retry_after: Option<Duration>,
+    /// The beginning of the body, as of a whole answer, if any of it came.
+    pub excerpt: Option<String>,
 }
 
 /// An attempt as it went.
@@ -107,7 +114,7 @@ impl Attempted {
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.result {
             Ok(answer) => answer.retry_after,
-            Err((_, begun)) => begun.and_then(|begun| begun.retry_after),
+            Err((_, begun)) => begun.as_ref().and_then(|begun| begun.retry_after),
         }
     }
 }
@@ -136,7 +143,13 @@ impl Attempt {
     pub fn of(number: u32, attempted: &Attempted, next_attempt_at: Option<Timestamp>) -> Self {
         let (http_status, error, response_excerpt) = match &attempted.result {
             Ok(answer) => (Some(answer.status), None, Some(answer.excerpt.clone())),
-            Err((problem, begun)) => (begun.map(|begun| begun.status), Some(problem.to_string()), None),
+            Err((problem, begun)) => {
+                let (status, excerpt) = match begun {
+                    Some(begun) => (Some(begun.status), begun.excerpt.clone()),
+                    None => (None, None),
+                };
+                (status, Some(problem.to_string()), excerpt)
+            }
         };
         Self {
             number,

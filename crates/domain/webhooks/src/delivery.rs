@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn broken_off(status: u16, retry_after: Option<Duration>) -> Attempted {
-        attempted(Err((SendProblem::Broken, Some(Begun { status, retry_after }))))
+        attempted(Err((SendProblem::Broken, Some(Begun { status, retry_after, excerpt: None }))))
     }
 
     fn timed_out() -> Attempted {
