@@ -19,7 +19,7 @@ pub trait Readiness: Send + Sync {
 }
 
 /// For how long what was found is answered again: anybody may ask, and each look costs the database something.
-const REMEMBERED: Duration = Duration::from_secs(1);
+const REMEMBERED: Duration = Duration::from_millis(100);
 
 /// Each dependency, and whether it is in order.
 type Probes = Vec<(&'static str, Part)>;

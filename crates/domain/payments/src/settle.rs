@@ -137,6 +137,10 @@ impl SettlePayment {
 
     /// Asks the rail how a payment stands.
     async fn ask(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
+        if !matches!(payment.status(), Status::Pending | Status::Processing | Status::Completed) {
+            // It was ended otherwise since it was claimed.
+            return self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await;
+        }
         let rail = self.rail(&payment)?;
         match rail.ask(&payment).await {
             RailStatus::Completed(arrival) => {

@@ -133,6 +133,21 @@ fn what_staff_handed_over_by_hand_is_not_submitted_once_more() {
 }
 
 #[test]
+fn what_staff_ended_by_hand_is_not_asked_about_any_more() {
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().times(1).returning(|_| Submission::Accepted { provider_reference: None });
+    rail.expect_ask().never();
+    let (world, id) = withdrawal_on(rail);
+    attend(&world, &id);
+    let claim = world.store.claim(&id).expect("a question");
+    assert_eq!(claim.action, DueAction::Ask.as_str());
+    let by_hand = world.store.payment(&id).apply(Trigger::Fail, Happening::new(START, &*world.entropy));
+    ready(world.store.commit(by_hand.expect("a move"))).expect("committed");
+    ready(settle(&world).attend(&claim)).expect("a claim that is overtaken is a success");
+    assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Failed, None));
+}
+
+#[test]
 fn a_rejected_withdrawal_fails_and_its_money_is_free() {
     let mut rail = issuing(DueAction::Submit);
     let failure = Failure { code: "NO_ACCOUNT".to_owned(), message: "no such account".to_owned() };
