@@ -88,16 +88,11 @@ pub struct MethodQuestion {
 
 impl MethodQuestion {
     /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Problems are only those of the form: what
-    /// the question asks for may well not exist, an empty word included.
+    /// the question asks for may well not exist.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
-        let mut text = |name| {
-            if !fields.has(name) {
-                problems.add(name, "is required");
-            }
-            fields.text(name, 255, &mut problems).map(str::to_owned)
-        };
+        let mut text = |name| fields.required_text(name, 255, &mut problems).map(str::to_owned);
         let (method, currency, kind) = (text("method"), text("currency"), text("type"));
         let amount = fields.integer("amount", &mut problems);
         fields.object("payout", &mut problems);
