@@ -161,6 +161,17 @@ async fn support_and_onboarding_work_from_the_shell(database: Database) {
     refunded["replayed"] = json!(true);
     assert_eq!(printed(&gateway, &rest), refunded, "a key is answered with what it was answered first");
     assert_eq!(printed(&gateway, &["payment", "refunds", &paid])["total"], 2);
+
+    let adjust = |amount| {
+        let order =
+            ["merchant", "adjust", &id, "--environment", "test", "--currency", "MXN", "--amount", amount];
+        [&order[..], &["--reason", "a gift", "--key", "a gift"]].concat()
+    };
+    let given = printed(&gateway, &adjust("7"));
+    let again = printed(&gateway, &adjust("7"));
+    assert_eq!((&again["available"], &again["replayed"]), (&given["available"], &json!(true)));
+    let other = gateway.run(&adjust("8"));
+    assert!(other.stderr.contains("was used for something else"), "{}", other.stderr);
 }
 
 async fn what_the_shell_refuses_it_explains(database: Database) {
