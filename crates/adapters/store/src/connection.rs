@@ -13,7 +13,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use crate::{error::Fault, session::Session, statement::statement};
 
 /// At how many pages of SQLite's write-ahead log a commit copies it into the database itself, if nobody did so before.
-pub(crate) const FULL_LOG: i32 = 32_000;
+pub(crate) const FULL_LOG: i32 = 64_000;
 
 /// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
 pub(crate) enum Connection {
@@ -96,7 +96,7 @@ impl Connection {
              PRAGMA cache_size = -8192;
              PRAGMA mmap_size = 0;
              PRAGMA wal_autocheckpoint = {FULL_LOG};
-             PRAGMA journal_size_limit = 134217728;"
+             PRAGMA journal_size_limit = 268435456;"
         ))
         .map_err(|error| Fault::Unconnected(error.to_string()))?;
         Ok(Self::Sqlite(conn))
