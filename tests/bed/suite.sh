@@ -24,8 +24,7 @@ fc-list 2>/dev/null | grep -q NotoSansSinhala || bed_install fonts-noto-core
 step() {
     bed_say "$*"
     local begun=$SECONDS
-    "$@"
-    printf '    %s s\n' "$((SECONDS - begun))"
+    "$@" && printf '    %s s\n' "$((SECONDS - begun))"
 }
 
 step cargo fmt --all --check
@@ -36,11 +35,24 @@ step cargo build --workspace --all-targets --locked
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
 # The scenarios wait for settlements and for commits more than they compute.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
-step cargo test --workspace --locked --no-fail-fast
-step tests/contract/run.sh
-(cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)
-# With examples the dependencies have the same features as in the lints, and are not looked at once more.
-RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked --lib --bins --examples
+
+# Other programs' judgements, one after the other. They run beside the tests and are read after them.
+judgements() {
+    step tests/contract/run.sh
+    (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)
+    # With examples the dependencies have the same features as in the lints, and are not looked at once more.
+    RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked --lib --bins --examples
+}
+printed=$(mktemp)
+trap 'rm -f "$printed"' EXIT
+judgements >"$printed" 2>&1 &
+judges=$!
+failed=no
+step cargo test --workspace --locked --no-fail-fast || failed=yes
+wait "$judges" || failed=yes
+cat "$printed"
+[ "$failed" = no ] || bed_fail "Some of it failed; see above."
+
 if command -v cargo-deny >/dev/null; then
     step cargo deny --locked --offline check bans licenses sources
 else
