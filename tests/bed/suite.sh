@@ -33,10 +33,10 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 # this binary and never build anything themselves.
 step cargo build --workspace --all-targets --locked
 export QUIPU_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/quipu"
-# The scenarios wait for settlements and for commits more than they compute.
+# A scenario often waits for a settlement or a commit. With six at a time both cores are busy; more are no faster.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 
-# Other programs' judgements, one after the other. They run beside the tests and are read after them.
+# Other programs' judgements, one after the other. They run beside the tests, and their output is printed after the tests'.
 judgements() {
     step tests/contract/run.sh
     (cd tests/browser && step npm ci --no-audit --no-fund --silent && step node --test pages.mjs)
