@@ -298,7 +298,14 @@ fn broken() -> ApiError {
 
 /// The body as JSON. What is wrong with its syntax is one problem, without the parser's words: they may quote the body.
 pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
-    serde_json::from_slice(body).map_err(|_| Problems::of("body", "must be valid JSON"))
+    serde_json::from_slice(body).map_err(|error| {
+        // JSON itself has no largest number (RFC 8259, section 6), and the parser has no other word for it than this text.
+        let is_too_large = error.to_string().starts_with("number out of range");
+        Problems::of(
+            "body",
+            if is_too_large { "must not hold a number above 1e308" } else { "must be valid JSON" },
+        )
+    })
 }
 
 /// The same for an operation whose body may be left out, which is then an empty object.

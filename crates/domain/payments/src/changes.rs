@@ -101,6 +101,14 @@ pub(crate) fn as_it_stands(payment: &Payment) -> Expect {
     }
 }
 
+/// Saves a payment as it stands, one revision on: of two decisions about it at the same time, one is made anew.
+pub(crate) fn put_claimed(changes: &mut Changes, payment: Payment) {
+    let (terms, mut state) = payment.into_parts();
+    let from = state.revision;
+    state.revision += 1;
+    save(changes, Some(from), Payment::restore(terms, state));
+}
+
 /// The only change: what is to be done next with a payment that stays as it is.
 pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
     let mut changes = Changes::new(payment.terms().tenant, at);

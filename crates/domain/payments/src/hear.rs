@@ -14,7 +14,7 @@ use quipu_merchants::StoreUnavailable;
 
 use crate::{
     act::{Decided, act},
-    changes::as_it_stands,
+    changes::{as_it_stands, put_claimed},
     consequence::Consequence,
     error::HearError,
     moves::{Moves, chain},
@@ -288,8 +288,12 @@ impl HearRail {
             (_, payment) => {
                 let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant, at);
-                // That it is known is true only as the payment stands.
-                changes.expects.extend(payment.as_ref().map(as_it_stands));
+                match payment {
+                    // The money of this payment. The next movement is further money, even if it comes at the same time.
+                    Some(payment) if telling.is_movement => put_claimed(&mut changes, payment),
+                    // That it is known is true only as the payment stands.
+                    payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
+                }
                 (changes, Heard::Known)
             }
         };

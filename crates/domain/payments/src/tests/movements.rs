@@ -1,6 +1,10 @@
 //! Movements of money that a bank's statement tells of.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, atomic::Ordering},
+    task::{Context, Waker},
+};
 
 use quipu_kernel::PaymentId;
 
@@ -77,4 +81,28 @@ fn the_movement_that_a_person_confirmed_before_is_known_and_the_next_is_parked()
     world.moved(&id, Trigger::Confirm);
     assert_eq!(moves(&world, &id, Completed, "first"), Heard::Known);
     assert_eq!(moves(&world, &id, Completed, "second"), Heard::Parked(ParkReason::Contradiction));
+}
+
+#[test]
+fn of_two_movements_at_once_one_is_what_a_person_confirmed_and_the_other_is_parked() {
+    let world = World::new();
+    let id = world.created(&deposit()).id().clone();
+    world.moved(&id, Trigger::Confirm);
+    let rail = world.store.payment(&id).terms().rail.clone();
+    let hear = hear(&world);
+    let [one, other] = ["one", "other"].map(|name| event(&world, &id, RailEventKind::Completed, name));
+    world.store.holds.store(true, Ordering::Relaxed);
+    let mut first = pin!(hear.run_movement(&rail, &one));
+    let mut second = pin!(hear.run_movement(&rail, &other));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    world.store.holds.store(false, Ordering::Relaxed);
+    assert_eq!(ready(first).expect("heard"), Heard::Known);
+    assert_eq!(ready(second).expect("heard"), Heard::Parked(ParkReason::Contradiction));
+    assert_eq!(
+        moves(&world, &id, RailEventKind::Completed, "one"),
+        Heard::Known,
+        "a file that is imported again"
+    );
 }
