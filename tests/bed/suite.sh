@@ -12,6 +12,8 @@ need curl curl
 need openssl openssl
 need script bsdutils
 need python3 python3
+# What stands in for python3 where several are installed chooses one of them at each call, and takes longer than most calls.
+PATH="$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH"
 need node nodejs
 need php php-cli
 need jq jq

@@ -2,8 +2,8 @@
 # Other people's programs judge the documents and the gateway behind them: validators of OpenAPI, schemathesis, clients
 # that public generators made, and webhook libraries. Run by tests/bed/suite.sh with QUIPU_BIN, the binary under test.
 #
-#   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (5)
-#   QUIPU_CONTRACT_SECONDS   how long it may take for each document (45)
+#   QUIPU_CONTRACT_EXAMPLES  how many examples schemathesis makes for each operation (3)
+#   QUIPU_CONTRACT_SECONDS   how long it may take for each document (30)
 #   QUIPU_CONTRACT_SEED      where its randomness begins (a new one each time)
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -103,7 +103,7 @@ judge() {
     # Left out is only positive_data_acceptance: whether a payment is accepted depends on balances, routes and earlier
     # payments, which no schema can say.
     (cd "$work" && SCHEMATHESIS_HOOKS=hooks PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 schemathesis run "$base/$1" --workers 1 \
-        --max-examples "${QUIPU_CONTRACT_EXAMPLES:-5}" --max-time "${QUIPU_CONTRACT_SECONDS:-45}" \
+        --max-examples "${QUIPU_CONTRACT_EXAMPLES:-3}" --max-time "${QUIPU_CONTRACT_SECONDS:-30}" \
         --seed "${QUIPU_CONTRACT_SEED:-$((RANDOM * 32768 + RANDOM))}" --continue-on-failure --no-color --warnings off \
         --exclude-checks positive_data_acceptance) >"$work/judged-${1%%/*}" 2>&1
 }
