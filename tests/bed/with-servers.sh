@@ -10,6 +10,7 @@
 #
 # The command sees
 #   QUIPU_TEST_POSTGRES  postgres:// URL of a superuser, who makes one database for each test
+#   QUIPU_TEST_COPYING   how that server copies a database soonest, in SQL; empty where it knows one way only
 #   QUIPU_TEST_REDIS     redis:// URL
 #   QUIPU_TEST_SCHEMAS   folder with the published schemas of bank files
 #   QUIPU_TEST_S3        http://KEY:SECRET@HOST:PORT/BUCKET of a server that speaks S3
@@ -125,6 +126,10 @@ postgres_ready() { pg_isready -q -h 127.0.0.1 -p "$1" -t 1; }
 start PostgreSQL "$bed/postgres.log" postgres_ready run_postgres
 postgres_pid=$started_pid
 export QUIPU_TEST_POSTGRES="postgres://quipu:$password@127.0.0.1:$started_port/postgres"
+export QUIPU_TEST_COPYING=
+# Copying files costs a checkpoint, which is cheap where nothing is flushed. Older servers do nothing else.
+version=$(postgres --version | grep -oE '[0-9]+' | head -1)
+[ "$durable" = yes ] || [ "$version" -lt 15 ] || QUIPU_TEST_COPYING="STRATEGY file_copy"
 
 run_redis() {
     exec setpriv --pdeathsig TERM redis-server --port "$1" --bind 127.0.0.1 --requirepass "$password" \

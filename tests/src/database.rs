@@ -61,7 +61,8 @@ impl TestDatabase {
     pub async fn copy_of(url: &str) -> Self {
         let (server, original) = url.rsplit_once('/').expect("the URL ends in a database");
         let name = unique_name("quipu_test");
-        execute_as_superuser(&format!("CREATE DATABASE {name} TEMPLATE {original}")).await;
+        let how = std::env::var("QUIPU_TEST_COPYING").unwrap_or_default();
+        execute_as_superuser(&format!("CREATE DATABASE {name} TEMPLATE {original} {how}")).await;
         Self::Postgres { url: format!("{server}/{name}"), name }
     }
 

@@ -138,7 +138,9 @@ impl Fixture {
             Engine::Postgres => {
                 let name = format!("quipu_{}", uuid::Uuid::new_v4().simple());
                 let server = server();
-                let copied = template.map_or_else(String::new, |template| format!(" TEMPLATE {template}"));
+                let how = std::env::var("QUIPU_TEST_COPYING").unwrap_or_default();
+                let copied =
+                    template.map_or_else(String::new, |template| format!(" TEMPLATE {template} {how}"));
                 at_server(&format!("CREATE DATABASE {name}{copied}")).await;
                 let base = server.rsplit_once('/').map_or(server.as_str(), |(base, _)| base);
                 (format!("{base}/{name}"), None)
