@@ -8,6 +8,7 @@ on_both_databases!(
     a_merchant_is_onboarded_from_the_shell,
     the_shell_can_do_what_onboarding_needs,
     support_and_onboarding_work_from_the_shell,
+    what_the_shell_does_with_money_it_does_once_under_a_key,
     what_the_shell_refuses_it_explains,
     migrating_twice_changes_nothing,
     the_database_refuses_to_rewrite_the_books,
@@ -148,7 +149,12 @@ async fn support_and_onboarding_work_from_the_shell(database: Database) {
     for action in ["merchant.page", "webhook.create", "ticket.assign", "ticket.move", "ticket.comment"] {
         assert!(told(action), "{action}: {lines}");
     }
+}
 
+async fn what_the_shell_does_with_money_it_does_once_under_a_key(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    let id = merchant.id.to_string();
     merchant.fund("MXN", 900).await;
     let paid = merchant.create(&draft::deposit_mxn(100)).await;
     merchant.wait_for(&paid, "completed").await;

@@ -133,7 +133,7 @@ pub(crate) async fn settle(
         } else if jobs.len() > 1 {
             let second = jobs.split_off(jobs.len() / 2);
             parts.extend([second, jobs].map(|jobs| Part::again(jobs, 1)));
-        } else if fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS } {
+        } else if may_win(&fault, tries) {
             jobs.iter_mut().for_each(Job::renumber);
             parts.push(Part::again(jobs, tries));
         } else {
@@ -141,6 +141,11 @@ pub(crate) async fn settle(
         }
     }
     settled
+}
+
+/// Whether one change that so many tries have failed for may still win the race that it lost.
+fn may_win(fault: &Fault, tries: usize) -> bool {
+    fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS }
 }
 
 fn wait_again(jobs: &[Job]) {
