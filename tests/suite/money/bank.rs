@@ -9,6 +9,7 @@ on_both_databases!(
     what_no_file_can_name_is_left_out_and_what_was_not_written_can_be,
     a_statement_completes_pays_out_returns_and_parks,
     money_that_comes_twice_is_parked_whatever_reference_it_has,
+    of_two_files_at_once_one_has_the_money_that_a_person_confirmed,
     a_malformed_statement_changes_nothing,
 );
 
@@ -59,7 +60,11 @@ fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
 }
 
 fn import(gateway: &Gateway, file: &str) -> Result<Value, String> {
-    let path = gateway.data_folder().join("statement.xml");
+    import_as(gateway, "statement.xml", file)
+}
+
+fn import_as(gateway: &Gateway, name: &str, file: &str) -> Result<Value, String> {
+    let path = gateway.data_folder().join(name);
     std::fs::write(&path, file).expect("a file");
     let output = gateway.run(&["bank", "import", &path.display().to_string()]);
     match output.status {
@@ -198,6 +203,38 @@ async fn money_that_comes_twice_is_parked_whatever_reference_it_has(database: Da
     let reasons: Vec<_> = receipts.iter().map(|receipt| &receipt["reason"]).collect();
     assert_eq!(reasons, [&json!("contradiction"); 4]);
     assert_eq!(merchant.balance("MXN").await, (13_000, 0));
+    gateway.check();
+}
+
+async fn of_two_files_at_once_one_has_the_money_that_a_person_confirmed(database: Database) {
+    const PAYMENTS: i64 = 30;
+    let gateway = Gateway::start(database).await;
+    let merchant = merchant_by_hand(&gateway).await;
+    let mut confirmed = Vec::new();
+    for _ in 0..PAYMENTS {
+        let id = merchant.create(&draft::deposit_mxn(1_000)).await;
+        gateway.operator().post_empty(&format!("/operator/v1/payments/{id}/complete")).await.data();
+        confirmed.push(id);
+    }
+    let files = ["A", "B"].map(|file| {
+        let entries = confirmed.iter().enumerate();
+        let entries = entries.map(|(row, id)| entry(&format!("{file}{row}"), true, "10.00", id, false));
+        (format!("{file}.xml"), statement(&entries.collect::<Vec<_>>()))
+    });
+    let reports = std::thread::scope(|at_once| {
+        let gateway = &gateway;
+        let imports =
+            files.each_ref().map(|(name, file)| at_once.spawn(move || import_as(gateway, name, file)));
+        imports.map(|import| import.join().expect("no panic").expect("a statement"))
+    });
+    let count = |name: &str| reports.iter().filter_map(|report| report[name].as_i64()).sum::<i64>();
+    assert_eq!([count("known"), count("parked"), count("applied")], [PAYMENTS, PAYMENTS, 0], "{reports:?}");
+    let receipts = gateway.operator().get("/operator/v1/receipts?status=parked&limit=100").await.ok();
+    let receipts = receipts["data"].as_array().expect("a list");
+    let mut parked: Vec<_> = receipts.iter().filter_map(|receipt| receipt["payment_id"].as_str()).collect();
+    parked.sort_unstable();
+    confirmed.sort_unstable();
+    assert_eq!(parked, confirmed, "the second money of each");
     gateway.check();
 }
 
