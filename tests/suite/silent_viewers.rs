@@ -33,7 +33,7 @@ async fn a_viewer_that_reads_nothing_is_dropped(database: Database) {
     viewer.write_all(head.as_bytes()).await.expect("written");
     let own = viewer.local_addr().expect("an address");
     assert!(is_held(address, own));
-    // Beside other tests the list has thousands of connections, so it is not read more often than that.
+    // Beside other tests the list has thousands of connections, so it is read once a second.
     eventually("the viewer to be dropped", async || {
         tokio::time::sleep(Duration::from_secs(1)).await;
         (!is_held(address, own)).then_some(())

@@ -144,7 +144,8 @@ fn settlement(id: &PaymentId, due: Due) -> Work {
     }
 }
 
-fn save(changes: &mut Changes, from: Option<i64>, payment: Payment) {
+/// Saves a payment whose revision was `from` when it was read; `None` stands for a new one.
+pub(crate) fn save(changes: &mut Changes, from: Option<i64>, payment: Payment) {
     changes.saves.push(Save {
         aggregate: Aggregate::PAYMENT,
         id: payment.id().as_str().to_owned(),

@@ -4,7 +4,7 @@
 //! commit adds the rail's answer. If there was no answer that could be understood, the caller is told that the outcome is
 //! unknown, and a worker asks again.
 
-use quipu_commit::{Aggregate, Changes, CommitError, IdempotencyRecord, KeptAnswer, Refusal, Save};
+use quipu_commit::{Changes, CommitError, IdempotencyRecord, KeptAnswer, Refusal};
 use quipu_kernel::{Tenant, Timestamp};
 use quipu_merchants::Direction;
 
@@ -47,13 +47,7 @@ impl Payment {
         let mut changes = Changes::new(terms.tenant, at);
         changes.work.push(changes::next_work(&terms.id, due));
         changes.payment_id = Some(terms.id.clone());
-        changes.saves.push(Save {
-            aggregate: Aggregate::PAYMENT,
-            id: terms.id.as_str().to_owned(),
-            from: Some(from),
-            to: state.revision,
-            record: Box::new(Self::restore(terms, state)),
-        });
+        changes::save(&mut changes, Some(from), Self::restore(terms, state));
         changes
     }
 }
