@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::{LogFormat, Settings},
@@ -49,11 +50,8 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     if !dev {
         wire::require_database(settings)?;
     }
-    // The store has threads of its own: a thousand payments that a worker attends to at once would otherwise stand before the
-    // few tasks that commit them.
-    let store =
-        tokio::runtime::Builder::new_multi_thread().thread_name("quipu-store").enable_all().build()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let store = store_runtime()?;
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let foundation = Foundation::lay(settings, keyring, store.handle().clone()).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
@@ -70,6 +68,14 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
+}
+
+/// The store has threads of its own: a thousand payments that a worker attends to at once would otherwise stand before the
+/// few tasks that commit them. Few threads, because each message to one that sleeps wakes another as well.
+fn store_runtime() -> std::io::Result<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = (cores / 2).max(1);
+    Builder::new_multi_thread().worker_threads(threads).thread_name("quipu-store").enable_all().build()
 }
 
 /// An embedded database belongs to this process and is migrated with it. A shared one is migrated by a command, so that

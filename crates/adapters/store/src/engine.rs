@@ -1,5 +1,5 @@
-//! Where the work is done: on threads of the store's own (SQLite) or on tasks of the runtime it was given
-//! (PostgreSQL), never in the caller's future. A caller that goes away cancels no change; a query that nobody waits for
+//! Where the work is done: on threads of the store's own (SQLite, and the lanes of PostgreSQL) or on tasks of the runtime it
+//! was given, never in the caller's future. A caller that goes away cancels no change; a query that nobody waits for
 //! any more is stopped.
 
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
@@ -63,7 +63,8 @@ impl Engine {
         let (writer, changes) = Lane::new();
         let after_turn = checkpoint::start(Arc::clone(&file)).map_err(|error| unopened(&error))?;
         let asides = Asides::new(None, Arc::clone(hub));
-        let lane = lane::serve(changes, origin.clone(), Arc::clone(hub), asides, after_turn);
+        let lane =
+            lane::serve(changes, origin.clone(), (Arc::clone(hub), runtime.clone()), asides, after_turn);
         let handle = runtime.clone();
         let name = "quipu-store-writer".to_owned();
         let writing = std::thread::Builder::new().name(name).spawn(move || handle.block_on(lane));
@@ -72,7 +73,8 @@ impl Engine {
         Ok(Self { kind: Kind::Sqlite { writer, readers, file }, times })
     }
 
-    /// Starts the lanes to a server.
+    /// Starts the lanes to a server. Each has a thread and a runtime of its own, which carries its connection too: among several
+    /// threads a batch would move to another one with every message, and each move costs a wake-up.
     pub(crate) fn postgres(
         settings: &StoreSettings,
         hub: &Arc<Hub>,
@@ -80,13 +82,18 @@ impl Engine {
     ) -> Result<Self, OpenError> {
         let server = Box::new(Server::new(settings, runtime)?);
         hub.join_others(server.listening(), server.hints().clone(), runtime);
-        let start = |_| {
+        let start = |origin: &Origin| {
             let (lane, changes) = Lane::new();
             let asides = Asides::new(Some((server.asides.clone(), runtime.clone())), Arc::clone(hub));
-            runtime.spawn(lane::serve(changes, server.lanes.clone(), Arc::clone(hub), asides, || {}));
-            lane
+            let serving =
+                lane::serve(changes, origin.clone(), (Arc::clone(hub), runtime.clone()), asides, || {});
+            let own = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let name = "quipu-store-lane".to_owned();
+            std::thread::Builder::new().name(name).spawn(move || own.block_on(serving))?;
+            Ok(lane)
         };
-        let lanes = (0..settings.lanes.max(1)).map(start).collect();
+        let lanes = server.lanes.iter().map(start).collect::<std::io::Result<_>>();
+        let lanes = lanes.map_err(|error| OpenError::Unreachable(error.to_string()))?;
         Ok(Self { kind: Kind::Postgres { lanes, server }, times: settings.times() })
     }
 

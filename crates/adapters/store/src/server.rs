@@ -32,7 +32,8 @@ const CHECKS: usize = 1;
 
 /// The connections to a server, by what they are for, so that a long query holds up no short one.
 pub(crate) struct Server {
-    pub(crate) lanes: Origin,
+    /// One for each lane, so that a connection stays on the thread that made it.
+    pub(crate) lanes: Vec<Origin>,
     pub(crate) asides: Origin,
     points: Origin,
     short: Origin,
@@ -53,7 +54,7 @@ impl Server {
             Ok(Origin::Postgres(Pool::new(settings, &health, purpose, size)?))
         };
         Ok(Self {
-            lanes: pool(Purpose::Lanes, settings.lanes.max(1))?,
+            lanes: (0..settings.lanes.max(1)).map(|_| pool(Purpose::Lanes, 1)).collect::<Result<_, _>>()?,
             asides: pool(Purpose::Asides, ASIDES)?,
             points: pool(Purpose::Points, POINTS)?,
             short: pool(Purpose::Queries, settings.readers.max(1))?,

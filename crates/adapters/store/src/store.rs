@@ -57,8 +57,8 @@ pub(crate) struct Inner {
 const OLDEST_SQLITE: &[u32] = &[3, 51, 3];
 
 impl Store {
-    /// Opens a database and starts its workers: threads for SQLite, tasks on `runtime`, which must be multi-threaded, for
-    /// PostgreSQL. It does not migrate.
+    /// Opens a database and starts its workers: threads for SQLite and for the lanes of PostgreSQL, and tasks on
+    /// `runtime`, which must be multi-threaded. It does not migrate.
     pub async fn open(settings: StoreSettings, runtime: Handle) -> Result<Self, OpenError> {
         let hub = Arc::new(Hub::new(settings.node.clone(), settings.times().call));
         let engine = if let Some(path) = settings.sqlite_path() {

@@ -13,6 +13,7 @@ use futures_util::FutureExt as _;
 use quipu_commit::News;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
+    runtime::Handle,
     sync::{
         mpsc::{self, error::TrySendError},
         oneshot,
@@ -103,16 +104,16 @@ impl Lane {
 
 /// Serves a queue until it is told to stop or everybody who could ask has gone. There is no timer: a single change
 /// is committed at once, and a batch grows only while the one before it is on its way to the disk. `after_turn` is
-/// called behind every turn.
+/// called behind every turn. Large batches are answered on `runtime`.
 pub(crate) async fn serve(
     Waiting { mut queue, last_turn }: Waiting,
     origin: Origin,
-    hub: Arc<Hub>,
+    (hub, runtime): (Arc<Hub>, Handle),
     mut asides: Asides,
     mut after_turn: impl FnMut() + Send,
 ) {
     let mut custody = Custody::none();
-    let mut answering = Answering::default();
+    let mut answering = Answering { under_way: None, runtime };
     let mut waiting = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
@@ -146,13 +147,15 @@ pub(crate) async fn serve(
 }
 
 /// Who is being answered beside the next batch. Batches are told in the order of their commits.
-#[derive(Default)]
-struct Answering(Option<JoinHandle<()>>);
+struct Answering {
+    under_way: Option<JoinHandle<()>>,
+    runtime: Handle,
+}
 
 impl Answering {
     /// Waits until everybody is answered.
     async fn finished(&mut self) {
-        if let Some(task) = self.0.take()
+        if let Some(task) = self.under_way.take()
             && let Err(error) = task.await
         {
             tracing::error!(%error, "answering in a lane panicked");
@@ -164,7 +167,8 @@ impl Answering {
         self.finished().await;
         if unanswered.as_ref().is_some_and(|answers| answers.len() >= MANY) {
             let hub = Arc::clone(hub);
-            self.0 = Some(tokio::spawn(async move { Settled::tell(news, unanswered, &hub) }));
+            let telling = async move { Settled::tell(news, unanswered, &hub) };
+            self.under_way = Some(self.runtime.spawn(telling));
         } else {
             guarded(async { Settled::tell(news, unanswered, hub) }).await;
         }
