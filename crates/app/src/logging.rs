@@ -28,7 +28,7 @@ use crate::{
 const QUEUE: usize = 8_192;
 
 /// How long lines are gathered before they are written together. Otherwise every line would wake the thread.
-const GATHER: Duration = Duration::from_millis(10);
+const GATHER: Duration = Duration::from_millis(2);
 /// So many bytes are written at once at most.
 const AT_ONCE: usize = 64 * 1024;
 
