@@ -20,7 +20,10 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// A dispatcher with nothing in hand.
+    /// A dispatcher with nothing in hand. Its attempts run on the runtime that this is called on, whoever hands them over.
+    ///
+    /// # Panics
+    /// Outside a runtime.
     pub fn new(parts: Parts) -> Self {
         Self { in_hand: Arc::new(InHand::new(parts)) }
     }

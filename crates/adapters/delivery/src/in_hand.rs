@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quipu_kernel::{Clock, Entropy};
 use quipu_webhooks::{Attempted, Courier, DeliveryQueue, Outcome, Owed, RetryPolicy, SendProblem, Spread};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, mpsc, watch},
+};
 use tracing::Instrument;
 
 use crate::{
@@ -34,6 +37,8 @@ pub struct Parts {
 /// What the tasks share.
 pub(crate) struct InHand {
     pub(crate) parts: Parts,
+    /// Carries the attempts, whoever hands over what they deliver: a thread that commits has something else to do.
+    runtime: Handle,
     board: Mutex<Board>,
     outcomes: mpsc::Sender<Outcome>,
     waiting_outcomes: Mutex<Option<mpsc::Receiver<Outcome>>>,
@@ -47,11 +52,12 @@ pub(crate) struct InHand {
 }
 
 impl InHand {
-    /// With nothing in hand.
+    /// With nothing in hand, on the runtime that this is called on.
     pub(crate) fn new(parts: Parts) -> Self {
         let (outcomes, waiting) = mpsc::channel(OUTCOMES_WAITING);
         Self {
             parts,
+            runtime: Handle::current(),
             board: Mutex::new(Board::with_places(Places::default())),
             outcomes,
             waiting_outcomes: Mutex::new(Some(waiting)),
@@ -117,7 +123,7 @@ impl InHand {
     pub(crate) fn send_next(self: &Arc<Self>) {
         while !self.is_stopping() {
             let Some(going) = self.board().next() else { return };
-            tokio::spawn(Arc::clone(self).attempt(going));
+            self.runtime.spawn(Arc::clone(self).attempt(going));
         }
     }
 
