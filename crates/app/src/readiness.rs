@@ -52,8 +52,8 @@ impl Readiness for Parts {
     async fn probe(&self) -> Vec<(&'static str, Part)> {
         let database = answers(self.store.probe(), PATIENCE);
         let migrations = answers(self.is_migrated(), PATIENCE);
-        let files = async { self.tickets.files_ready().await.then_some(()).ok_or("files cannot be kept") };
-        let (database, migrations, files) = tokio::join!(database, migrations, answers(files, PATIENCE));
+        let files = answers(self.tickets.files_ready(), PATIENCE);
+        let (database, migrations, files) = tokio::join!(database, migrations, files);
         let mut parts = vec![("database", database), ("migrations", migrations), ("attachments", files)];
         if let Some(limiter) = &self.shared_limiter {
             let redis = async { limiter.probe().await.map_err(|_| "limits are not shared") };

@@ -301,7 +301,7 @@ impl FileStore for LocalFiles {
         .await
     }
 
-    async fn ready(&self) -> Result<(), FileRefused> {
+    async fn ready(&self) -> Result<(), &'static str> {
         let path = self.root.join("arriving").join(format!("ready.{}", base32(self.entropy.as_ref(), 16)));
         blocking(move || {
             let probe = Temporary(Some(path.clone()));
@@ -311,6 +311,7 @@ impl FileStore for LocalFiles {
             if same { Ok(()) } else { Err(io::Error::other("what was written is not what is read")) }
         })
         .await
+        .map_err(|_| "files cannot be written to the folder of attachments_url and read again")
     }
 }
 

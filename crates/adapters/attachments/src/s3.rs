@@ -234,9 +234,18 @@ impl FileStore for S3Files {
         Ok(())
     }
 
-    async fn ready(&self) -> Result<(), FileRefused> {
+    async fn ready(&self) -> Result<(), &'static str> {
         let probe = self.key("kept/ready");
-        let mut found = self.store.list(Some(&probe));
-        found.next().await.transpose().map(|_| ()).map_err(|error| failed(&error))
+        if !matches!(self.store.list(Some(&probe)).next().await, Some(Err(_))) {
+            return Ok(());
+        }
+        // Why a list failed is not told by the library; why an object cannot be read is.
+        Err(match self.store.head(&probe).await {
+            Err(Error::Unauthenticated { .. } | Error::PermissionDenied { .. }) => {
+                "the server of the bucket refuses the credentials"
+            }
+            Err(Error::NotFound { .. }) | Ok(_) => "there is no such bucket, or it may not be listed",
+            Err(_) => "the bucket cannot be read",
+        })
     }
 }

@@ -102,5 +102,14 @@ async fn a_url_is_good_for_one_key_one_type_and_a_while() {
 async fn it_is_ready_while_its_server_takes_its_credentials() {
     assert_eq!(store().ready().await, Ok(()));
     let wrong = S3Settings { credentials: Some(("quipu".to_owned(), Secret::new("wrong"))), ..settings() };
-    assert!(S3Files::connect(&wrong, entropy()).expect("settings").ready().await.is_err());
+    let nobody = S3Settings { bucket: "nobody-has-this".to_owned(), ..settings() };
+    let nowhere = S3Settings { endpoint: Some("http://127.0.0.1:1".to_owned()), ..settings() };
+    for (settings, told) in [
+        (wrong, "the server of the bucket refuses the credentials"),
+        (nobody, "there is no such bucket, or it may not be listed"),
+        (nowhere, "the bucket cannot be read"),
+    ] {
+        let files = S3Files::connect(&settings, entropy()).expect("settings");
+        assert_eq!(files.ready().await, Err(told));
+    }
 }

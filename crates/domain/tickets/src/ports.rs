@@ -124,8 +124,8 @@ pub trait FileStore: Send + Sync {
     /// Deletes all that is stored for an upload but `kept` and what stands beside it.
     async fn sweep(&self, upload: &Upload, kept: Option<&str>) -> Result<(), FileRefused>;
 
-    /// Whether files can be written and read now.
-    async fn ready(&self) -> Result<(), FileRefused>;
+    /// Whether files can be written and read now; else why not, in words that anybody may read.
+    async fn ready(&self) -> Result<(), &'static str>;
 }
 
 /// A file on its way in. Dropped before [`Incoming::finish`] it leaves nothing.

@@ -90,8 +90,8 @@ impl TicketOffice {
         self.ports.files.open(object).await
     }
 
-    /// Whether files can be written and read now.
-    pub async fn files_ready(&self) -> bool {
-        self.ports.files.ready().await.is_ok()
+    /// Whether files can be written and read now; else why not, in words that anybody may read.
+    pub async fn files_ready(&self) -> Result<(), &'static str> {
+        self.ports.files.ready().await
     }
 }

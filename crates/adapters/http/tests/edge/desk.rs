@@ -107,7 +107,7 @@ impl FileStore for EmptyDesk {
         Ok(())
     }
 
-    async fn ready(&self) -> Result<(), FileRefused> {
+    async fn ready(&self) -> Result<(), &'static str> {
         Ok(())
     }
 }
