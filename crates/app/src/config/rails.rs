@@ -28,37 +28,41 @@ pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
 
 /// The providers, in the order of their names. One that lacks its address or its secret is a problem.
 pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
-    let mut found: BTreeMap<String, (Option<String>, Option<Secret>)> = BTreeMap::new();
+    let mut named: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for (key, text) in from.take_below("rails.http.") {
         let Some((name, member)) = key.split_once('.') else {
             from.problem(format!("rails.http.{key} must be a table with url and secret"));
             continue;
         };
-        if !is_name(name) {
-            from.problem(format!("rails.http.{name} must be named by 1 to 40 of a-z, 0-9, - and _"));
-            continue;
-        }
-        let entry = found.entry(name.to_owned()).or_default();
-        match member {
-            "url" => match values::web_url(&text) {
-                Ok(url) => entry.0 = Some(url),
-                Err(expected) => from.problem(format!("rails.http.{name}.url must be {expected}")),
-            },
-            "secret" => match quipu_signing::WebhookSecret::parse(&text) {
-                Ok(secret) => entry.1 = Some(secret.secret().clone()),
-                Err(wrong) => from.problem(format!("rails.http.{name}.secret {wrong}")),
-            },
-            _ => from.problem(format!("rails.http.{name}.{member} is not a key")),
-        }
+        named.entry(name.to_owned()).or_default().insert(member.to_owned(), text);
     }
-    let mut providers = Vec::new();
-    for (name, (url, secret)) in found {
-        match (url, secret) {
-            (Some(url), Some(secret)) => providers.push(Provider { name, url, secret }),
-            _ => from.problem(format!("rails.http.{name} must have a valid url and a valid secret")),
-        }
+    named.into_iter().filter_map(|(name, members)| provider(from, name, members)).collect()
+}
+
+fn provider(from: &mut Reader, name: String, mut members: BTreeMap<String, String>) -> Option<Provider> {
+    if !is_name(&name) {
+        return told(from, format!("rails.http.{name} must be named by 1 to 40 of a-z, 0-9, - and _"));
     }
-    providers
+    let (url, secret) = (members.remove("url"), members.remove("secret"));
+    for member in members.keys() {
+        from.problem(format!("rails.http.{name}.{member} is not a key"));
+    }
+    let url = match url.as_deref().map(values::web_url) {
+        Some(Ok(url)) => Some(url),
+        Some(Err(expected)) => told(from, format!("rails.http.{name}.url must be {expected}")),
+        None => told(from, format!("rails.http.{name}.url is missing: where the provider is")),
+    };
+    let secret = match secret.as_deref().map(quipu_signing::WebhookSecret::parse) {
+        Some(Ok(secret)) => Some(secret.secret().clone()),
+        Some(Err(wrong)) => told(from, format!("rails.http.{name}.secret {wrong}")),
+        None => told(from, format!("rails.http.{name}.secret is missing: what signs both ways, whsec_…")),
+    };
+    Some(Provider { url: url?, secret: secret?, name })
+}
+
+fn told<T>(from: &mut Reader, problem: String) -> Option<T> {
+    from.problem(problem);
+    None
 }
 
 fn is_name(name: &str) -> bool {
@@ -96,15 +100,19 @@ mod tests {
     #[test]
     fn half_a_provider_is_a_problem_and_no_problem_shows_a_secret() {
         for (file, problem) in [
-            ("[rails.http.acme]\nurl = 'https://a.example'", "rails.http.acme must have"),
+            ("[rails.http.acme]\nurl = 'https://a.example'", "rails.http.acme.secret is missing"),
             ("[rails.http.acme]\nurl = 'ftp://a.example'\nsecret = 'x'", "rails.http.acme.url must be"),
+            ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.url is missing"),
             ("[rails.http.acme]\nsecret = 'whsec_c2VjcmV0'", "rails.http.acme.secret must be"),
             ("[rails.http.acme]\nport = 1", "rails.http.acme.port is not a key"),
             ("[rails.http]\nurl = 'x'", "rails.http.url must be a table"),
-            ("[rails.http.'A B']\nurl = 'x'", "must be named by"),
+            ("[rails.http.'A B']\nurl = 'x'\nsecret = 'x'", "must be named by"),
         ] {
             let told = read(file, &[]).expect_err("refused");
             assert!(told.contains(problem), "{told}");
+            let lines: Vec<_> = told.lines().collect();
+            let once = lines.iter().all(|line| lines.iter().filter(|other| *other == line).count() == 1);
+            assert!(once, "nothing is said twice: {told}");
             assert!(!told.contains("c2VjcmV0"), "{told}");
         }
     }
