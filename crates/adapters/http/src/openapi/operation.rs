@@ -34,6 +34,7 @@ pub(crate) struct Operation {
     pub(super) tells: Option<Tells>,
     pub(super) also: &'static [(u16, Shows)],
     pub(super) refuses_in_pages: bool,
+    pub(super) changes_nothing: bool,
 }
 
 /// What is sent to an address that a request named.
@@ -60,6 +61,7 @@ pub(crate) const fn op(id: &'static str, summary: &'static str) -> Operation {
         tells: None,
         also: &[],
         refuses_in_pages: false,
+        changes_nothing: false,
     }
 }
 
@@ -102,6 +104,11 @@ impl Operation {
     /// Whoever accepts HTML reads a refusal as a page.
     pub(crate) const fn refuses_in_pages(self) -> Self {
         Self { refuses_in_pages: true, ..self }
+    }
+
+    /// It changes nothing, whatever its method is, so that its outcome is never unknown.
+    pub(crate) const fn changes_nothing(self) -> Self {
+        Self { changes_nothing: true, ..self }
     }
 
     /// The codes of its own refusals; what every route of its door refuses needs no saying.

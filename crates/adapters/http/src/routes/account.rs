@@ -21,7 +21,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/api/v1/merchants/{id}", Door::KeyOrToken(scope(Scope::WebhooksRead), run!(merchants::get, call, caller)))
         .doc(op("getMerchant", "Your own record").shows(Data("Merchant")).refuses(&[ErrorCode::MerchantNotFound])),
     row("POST", "/api/v1/auth/token", Door::ApiKey(ANY_SCOPE, run!(auth::token, call, caller)))
-        .doc(op("createToken", "An access token for an API key").may_take("TokenRequest").shows(Plain("Token"))),
+        .doc(op("createToken", "An access token for an API key").may_take("TokenRequest").shows(Plain("Token")).changes_nothing()),
     row("POST", "/api/v2/auth/token", Door::Signed(ANY_SCOPE, run!(auth::token, call, caller)))
         .doc(op("createTokenSigned", "An access token for a signed request").may_take("TokenRequest").shows(Plain("Token"))),
 ];

@@ -33,7 +33,6 @@ const CREATE: Operation = op("createPayment", "Create a payment")
         ErrorCode::DuplicateMerchantReference,
         ErrorCode::IdempotencyKeyInUse,
         ErrorCode::IdempotencyKeyMismatch,
-        ErrorCode::PaymentCreateOutcomeUnknown,
     ]);
 
 const GET: Operation =
@@ -61,7 +60,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/api/v1/payments/methods", Door::KeyOrToken(scope(Scope::PaymentsMethods), run!(payments::methods::list, call, caller)))
         .doc(op("listMethods", "The methods that your routes enable").shows(Data("MethodRows"))),
     row("POST", "/api/v1/payments/methods/validate", Door::KeyOrToken(scope(Scope::PaymentsMethods), run!(payments::methods::validate, call, caller)))
-        .doc(op("validateMethod", "Whether a payment of some form could be created").takes("MethodQuestion").shows(Data("MethodJudgement"))),
+        .doc(op("validateMethod", "Whether a payment of some form could be created").takes("MethodQuestion").shows(Data("MethodJudgement")).changes_nothing()),
     row("GET", "/api/v1/payments/{id}", Door::KeyOrToken(scope(Scope::PaymentsRead), run!(payments::get::handle, call, caller)))
         .doc(GET),
     row("POST", "/api/v1/payments/{id}/cancel", Door::KeyOrToken(scope(Scope::PaymentsCancel), run!(payments::cancel::handle, call, caller)))
