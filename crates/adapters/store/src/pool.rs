@@ -10,8 +10,8 @@ use std::{
 
 use diesel_async::SimpleAsyncConnection as _;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
@@ -21,10 +21,10 @@ use crate::{
     settings::{StoreSettings, Times},
 };
 
-/// A commit is on disk when it returns. What the server does for nodes of an earlier release this one does itself.
-const SESSION: &str =
-    "SET synchronous_commit = on; SET client_min_messages = warning; SET quipu.counts_days = on;
-    SET quipu.keeps_classes = on;";
+/// A commit is on disk when it returns, and a statement sees what was committed before it began, whatever a database or a
+/// role has for its default. What the server does for nodes of an earlier release this one does itself.
+const SESSION: &str = "SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
+    SET client_min_messages = warning; SET quipu.counts_days = on; SET quipu.keeps_classes = on;";
 
 /// A server notices within twenty seconds that a client's machine has gone without a word. A transaction that was cut off in the
 /// middle of a message is not idle, and would hold its locks for hours.
@@ -63,6 +63,10 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
             EXECUTE 'ANALYZE (SKIP_LOCKED) ' || young;
         END LOOP;
     END $$";
+
+/// How long somebody waits for a session that is in use before another one is made. A new one costs the server a process, and
+/// when a node starts, all its workers ask at the same moment for what takes each of them a millisecond.
+const SHARE: Duration = Duration::from_millis(50);
 
 /// How many sessions given up are remembered until a new one can end them.
 const ABANDONED: usize = 64;
@@ -118,7 +122,10 @@ pub(crate) struct Pool {
     beginning: String,
     times: Times,
     idle: Mutex<Vec<Session>>,
+    /// Told of each session that is put back.
+    returned: Notify,
     places: Arc<Semaphore>,
+    size: usize,
     health: Arc<Health>,
     is_young: bool,
 }
@@ -139,7 +146,9 @@ impl Pool {
             beginning: beginning(purpose, times),
             times,
             idle: Mutex::new(Vec::with_capacity(size)),
+            returned: Notify::new(),
             places: Arc::new(Semaphore::new(size)),
+            size,
             health: Arc::clone(health),
             is_young: matches!(purpose, Purpose::Lanes | Purpose::Asides | Purpose::Points),
         }))
@@ -153,15 +162,25 @@ impl Pool {
     /// A session that was in order when it was last used, or a new one.
     pub(crate) async fn get(self: &Arc<Self>) -> Result<Session, Fault> {
         let place = self.place().await?;
-        while let Some(mut session) = self.idle() {
-            let is_fresh = session.age == self.health.age.load(Ordering::Relaxed);
-            if !is_fresh || session.is_closed() || !self.look_after(&mut session).await {
-                continue;
+        let patience = Instant::now() + SHARE;
+        loop {
+            while let Some(mut session) = self.idle() {
+                let is_fresh = session.age == self.health.age.load(Ordering::Relaxed);
+                if !is_fresh || session.is_closed() || !self.look_after(&mut session).await {
+                    continue;
+                }
+                session.place = Some(place);
+                return Ok(session);
             }
-            session.place = Some(place);
-            return Ok(session);
+            if !self.others_are_in_use() || timeout_at(patience, self.returned.notified()).await.is_err() {
+                return self.connect(place).await;
+            }
         }
-        self.connect(place).await
+    }
+
+    /// Whether somebody else has a place, and so a session that may soon be put back.
+    fn others_are_in_use(&self) -> bool {
+        self.places.available_permits() + 1 < self.size
     }
 
     /// A session that was made just now.
@@ -220,6 +239,7 @@ impl Home for Pool {
         let _place = session.place.take();
         if session.age == self.health.age.load(Ordering::Relaxed) {
             locked(&self.idle).push(session);
+            self.returned.notify_one();
         }
     }
 
