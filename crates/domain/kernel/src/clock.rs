@@ -30,25 +30,18 @@ impl Timestamp {
     /// Reads an ISO 8601 date or instant of the years 0 to 9999: `2026-01-31T12:00:00Z`, with an offset or without (which
     /// means UTC), to the minute or finer, in the extended or the basic form. A plain date means its first instant.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::read(text).map_or_else(|| Self::parse_date(text), Self::of)
+        Read::instant(text).map_or_else(|| Self::parse_date(text), |read| Self::of(read.instant))
     }
 
     /// The same, where a fraction of a millisecond is rounded up: the first instant of a period that begins then.
     pub fn parse_beginning(text: &str) -> Option<Self> {
-        let up = |instant: OffsetDateTime| instant.checked_add(time::Duration::nanoseconds(999_999));
-        Self::read(text).map_or_else(|| Self::parse_date(text), |instant| Self::of(up(instant)?))
+        Read::instant(text).map_or_else(|| Self::parse_date(text), |read| Self::of(read.rounded_up()?))
     }
 
     /// The same as [`Self::parse`] for the end of a period, which is included: a plain date means its last instant.
     pub fn parse_end(text: &str) -> Option<Self> {
         let rest_of_day = std::time::Duration::from_millis(24 * 60 * 60 * 1000 - 1);
         Self::parse_date(text).map(|date| date.plus(rest_of_day)).or_else(|| Self::parse(text))
-    }
-
-    fn read(text: &str) -> Option<OffsetDateTime> {
-        let text = text.to_ascii_uppercase();
-        let instant = |text: &str| OffsetDateTime::parse(text, &Iso8601::PARSING).ok();
-        instant(&text).or_else(|| instant(&format!("{text}Z")))
     }
 
     /// Reads a plain date, which means its first instant in UTC.
@@ -90,6 +83,55 @@ impl Timestamp {
         let form = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
         instant.format(&form).ok()
     }
+}
+
+/// An instant as it was read, to the nanosecond.
+struct Read {
+    instant: OffsetDateTime,
+    /// Whether it lies a part of a nanosecond later.
+    is_later: bool,
+}
+
+impl Read {
+    fn instant(text: &str) -> Option<Self> {
+        let text = text.to_ascii_uppercase();
+        let (date, time) = text.split_once('T')?;
+        let end = time.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(time.len());
+        let (clock, rest) = time.split_at(end);
+        let (fraction, offset) = match rest.strip_prefix(['.', ',']) {
+            Some(rest) => rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())),
+            None => ("0", rest),
+        };
+        if offset.starts_with(['.', ',']) {
+            return None;
+        }
+        // The library reads fractions as floating-point numbers, which are off by a millisecond now and then.
+        let (fraction, is_later) = nanoseconds(fraction, clock)?;
+        let whole = format!("{date}T{clock}{}", if offset.is_empty() { "Z" } else { offset });
+        let whole = OffsetDateTime::parse(&whole, &Iso8601::PARSING).ok()?;
+        Some(Self { instant: whole.checked_add(fraction)?, is_later })
+    }
+
+    /// A millisecond that is not over counts as over.
+    fn rounded_up(&self) -> Option<OffsetDateTime> {
+        self.instant.checked_add(Duration::nanoseconds(if self.is_later { 1_000_000 } else { 999_999 }))
+    }
+}
+
+/// What the digits of a fraction mean after a time of day, which is `12:00` or `12:00:00`, or either without colons; and
+/// whether something is left of them.
+fn nanoseconds(fraction: &str, clock: &str) -> Option<(Duration, bool)> {
+    const ENOUGH: usize = 20;
+    let of = match (clock.len(), clock.matches(':').count()) {
+        (8, 2) | (6, 0) => 1_000_000_000_u128,
+        (5, 1) | (4, 0) => 60_000_000_000,
+        _ => return None,
+    };
+    let (digits, rest) = fraction.split_at(fraction.len().min(ENOUGH));
+    let parts = digits.parse::<u128>().ok()?.checked_mul(of)?;
+    let whole = 10_u128.pow(u32::try_from(digits.len()).ok()?);
+    let is_left = parts % whole > 0 || rest.bytes().any(|digit| digit != b'0');
+    Some((Duration::nanoseconds(i64::try_from(parts / whole).ok()?), is_left))
 }
 
 impl std::fmt::Display for Timestamp {
@@ -154,6 +196,7 @@ mod tests {
             "2026-01-31T00:00:00",
             "2026-01-31T00:00",
             "2026-01-31T00:00:00.000999",
+            "2026-01-31T00:00:00.0009999999999999999999",
             "2026-01-31T02:00:00+02:00",
             "2026-01-31T02:00+02",
             "20260131T020000+0200",
@@ -178,6 +221,13 @@ mod tests {
             ("2026-01-31T00:00:00.630001Z", 631),
             ("2026-01-31T00:00:00.630000001Z", 631),
             ("2026-01-31T00:00:00.999999Z", 1_000),
+            ("2026-01-31T00:00:00.6300000000Z", 630),
+            ("2026-01-31T00:00:00.6300000001Z", 631),
+            ("2026-01-31T00:00:00.62999999999999999999999999999999999999999999Z", 630),
+            ("2026-01-31T00:00:00.63000000000000000000000000000000000000000001Z", 631),
+            ("2026-01-31T00:00:00.9999999999Z", 1_000),
+            ("2026-01-31T00:00.33Z", 19_800),
+            ("2026-01-31T0000,000005+0000", 1),
             ("2026-01-31", 0),
         ] {
             let midnight = Timestamp::parse_date("2026-01-31").expect("a date").millis();
@@ -214,6 +264,12 @@ mod tests {
             "2026-01-31 12:00:00Z",
             "2026-01-31T12:00:00+25:00",
             "2026-01-31T12:00:00ZZ",
+            "2026-01-31T12:00:00.Z",
+            "2026-01-31T12:00:00.+Z",
+            "2026-01-31T12:00:00.0.0Z",
+            "2026-01-31T12.5Z",
+            "2026-01-31T1200:00Z",
+            "2026-01-31T120:000Z",
             "-2026-01-31",
             "10000-01-01",
             "9999-12-31T23:59:59-14:00",
