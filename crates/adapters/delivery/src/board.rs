@@ -13,7 +13,10 @@ use std::{
 use quipu_kernel::MerchantId;
 use quipu_webhooks::{Endpoint, EndpointId, Owed};
 
-use crate::lane::{Ending, Lane};
+use crate::{
+    lane::{Ending, Lane},
+    stale::Stale,
+};
 
 /// How many attempts may be under way.
 #[derive(Debug, Clone, Copy)]
@@ -24,11 +27,22 @@ pub(crate) struct Places {
     pub(crate) of_others: usize,
     /// Deliveries kept in memory.
     pub(crate) kept: usize,
+    /// Outcomes that are not recorded yet; while there are more, nothing is begun.
+    pub(crate) unrecorded: usize,
+    /// The same for each merchant.
+    pub(crate) unrecorded_of_merchant: usize,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Self { in_all: 1_024, of_merchant: 384, of_others: 512, kept: 20_000 }
+        Self {
+            in_all: 1_024,
+            of_merchant: 384,
+            of_others: 512,
+            kept: 20_000,
+            unrecorded: 16_384,
+            unrecorded_of_merchant: 4_096,
+        }
     }
 }
 
@@ -37,8 +51,16 @@ struct Merchant {
     /// Endpoints that may send, in turn.
     turns: VecDeque<EndpointId>,
     under_way: usize,
+    /// Outcomes that are not recorded yet.
+    unrecorded: usize,
     /// Whether it stands among the merchants that take turns.
     waits: bool,
+}
+
+impl Merchant {
+    fn may_send(&self, places: &Places) -> bool {
+        self.under_way < places.of_merchant && self.unrecorded < places.unrecorded_of_merchant
+    }
 }
 
 /// A delivery that goes out, with what must be given back when it is over.
@@ -59,8 +81,10 @@ pub(crate) struct Board {
     turns: VecDeque<MerchantId>,
     /// Endpoints that wait for a place of those for others.
     parked: Vec<EndpointId>,
+    stale: Stale,
     under_way: usize,
     others_under_way: usize,
+    unrecorded: usize,
     kept: usize,
 }
 
@@ -98,19 +122,18 @@ impl Board {
     /// The next delivery to go out, if there is one and a place for it.
     pub(crate) fn next(&mut self) -> Option<Going> {
         for _ in 0..self.turns.len() {
-            if self.under_way >= self.places.in_all {
+            if self.under_way >= self.places.in_all || self.unrecorded >= self.places.unrecorded {
                 return None;
             }
             let id = self.turns.pop_front()?;
             let mut merchant = self.merchants.remove(&id)?;
             merchant.waits = false;
-            let going =
-                if merchant.under_way < self.places.of_merchant { self.next_of(&mut merchant) } else { None };
+            let going = if merchant.may_send(&self.places) { self.next_of(&mut merchant) } else { None };
             if going.is_some() {
                 merchant.under_way += 1;
                 self.under_way += 1;
             }
-            if !merchant.turns.is_empty() && merchant.under_way < self.places.of_merchant {
+            if !merchant.turns.is_empty() && merchant.may_send(&self.places) {
                 merchant.waits = true;
                 self.turns.push_back(id);
             }
@@ -126,7 +149,7 @@ impl Board {
         while let Some(id) = merchant.turns.pop_front() {
             let Some((_, lane)) = self.lanes.get_mut(&id) else { continue };
             lane.ready = false;
-            if !lane.may_send() {
+            if self.stale.holds(&id) || !lane.may_send() {
                 continue;
             }
             let other = !lane.is_quick();
@@ -145,7 +168,7 @@ impl Board {
         None
     }
 
-    /// Learns that an attempt is over. Answers whether more should be fetched for its endpoint.
+    /// Learns that an attempt is over, whose outcome is to be recorded. Answers whether more should be fetched for its endpoint.
     pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> bool {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
         self.under_way -= 1;
@@ -153,7 +176,9 @@ impl Board {
         self.others_under_way -= usize::from(going.other);
         if let Some(merchant) = self.merchants.get_mut(&merchant) {
             merchant.under_way -= 1;
+            merchant.unrecorded += 1;
         }
+        self.unrecorded += 1;
         let mut wants_more = false;
         if let Some((_, lane)) = self.lanes.get_mut(id) {
             lane.ended(ending);
@@ -171,18 +196,61 @@ impl Board {
         wants_more
     }
 
-    /// An endpoint has changed: what waits goes to its new address, or, if it is disabled, is taken off the board and
-    /// answered: the store knows already what becomes of it.
-    pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) {
-        let Some((_, lane)) = self.lanes.get_mut(&endpoint.id) else { return };
-        let waiting = lane.drain();
-        if !endpoint.is_enabled() {
-            self.kept -= waiting.len();
-            return;
+    /// So many outcomes of a merchant are recorded, or given up.
+    pub(crate) fn recorded(&mut self, id: MerchantId, outcomes: usize) {
+        self.unrecorded -= outcomes;
+        if let Some(merchant) = self.merchants.get_mut(&id) {
+            merchant.unrecorded -= outcomes;
         }
+        self.wake_merchant(id);
+    }
+
+    /// This node has changed an endpoint: what waits goes to its new address, or, if it is disabled, is taken off the board and
+    /// answered, to be given back. The store has let most of that fail already, and lets the rest fail when it is claimed.
+    pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
+        self.stale.changed_here(&endpoint.id);
+        self.follow(&endpoint.id, Some(endpoint))
+    }
+
+    /// Another node has changed an endpoint: it waits until it was read again.
+    pub(crate) fn changed_elsewhere(&mut self, id: EndpointId) {
+        self.stale.mark(id);
+    }
+
+    /// Other nodes may have changed any endpoint.
+    pub(crate) fn any_changed_elsewhere(&mut self) {
+        for id in self.lanes.keys() {
+            self.stale.mark(id.clone());
+        }
+    }
+
+    /// The endpoints to read again, which are being read from now on.
+    pub(crate) fn stale(&mut self) -> Vec<EndpointId> {
+        self.stale.begin()
+    }
+
+    /// An endpoint was read again; nothing if it is not known any more. Answers what is to be given back.
+    pub(crate) fn was_read(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
+        if self.stale.end(id) { self.follow(id, endpoint) } else { Vec::new() }
+    }
+
+    /// Endpoints could not be read and wait on.
+    pub(crate) fn were_not_read(&mut self, ids: Vec<EndpointId>) {
+        self.stale.fail(ids);
+    }
+
+    fn follow(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
+        let Some((_, lane)) = self.lanes.get_mut(id) else { return Vec::new() };
+        let waiting = lane.drain();
+        let Some(endpoint) = endpoint.filter(|endpoint| endpoint.is_enabled()) else {
+            self.kept -= waiting.len();
+            return waiting;
+        };
         for owed in waiting {
             lane.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
         }
+        self.wake(id);
+        Vec::new()
     }
 
     /// Takes everything off the board that is not under way.
@@ -202,14 +270,16 @@ impl Board {
         const MANY: usize = 50_000;
         if self.lanes.len() > MANY {
             self.lanes.retain(|_, (_, lane)| lane.held() > 0);
-            self.merchants.retain(|_, merchant| merchant.under_way > 0 || !merchant.turns.is_empty());
+            self.merchants.retain(|_, merchant| {
+                merchant.under_way > 0 || merchant.unrecorded > 0 || !merchant.turns.is_empty()
+            });
         }
     }
 
     fn wake(&mut self, id: &EndpointId) {
         let Some((merchant, lane)) = self.lanes.get_mut(id) else { return };
         let merchant = *merchant;
-        if lane.may_send() && !lane.ready {
+        if lane.may_send() && !lane.ready && !self.stale.holds(id) {
             lane.ready = true;
             self.merchants.entry(merchant).or_default().turns.push_back(id.clone());
         }
@@ -218,7 +288,7 @@ impl Board {
 
     fn wake_merchant(&mut self, id: MerchantId) {
         let Some(merchant) = self.merchants.get_mut(&id) else { return };
-        if !merchant.waits && !merchant.turns.is_empty() && merchant.under_way < self.places.of_merchant {
+        if !merchant.waits && !merchant.turns.is_empty() && merchant.may_send(&self.places) {
             merchant.waits = true;
             self.turns.push_back(id);
         }

@@ -3,11 +3,11 @@
 //! Fetching goes endpoint by endpoint. A queue in the order of time would fill up with what is owed to a dead endpoint, and
 //! everybody else would wait behind it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use quipu_kernel::Timestamp;
 use quipu_merchants::StoreUnavailable;
-use quipu_webhooks::Wanted;
+use quipu_webhooks::{Owed, Wanted};
 use tokio::time::{Instant, timeout};
 
 use crate::in_hand::{InHand, lock};
@@ -18,8 +18,12 @@ const LONGEST_REST: Duration = Duration::from_secs(5);
 const ROUNDS: Duration = Duration::from_secs(2);
 /// Deliveries fetched in one commit.
 const AT_ONCE: u32 = 1_000;
+/// Endpoints read again in one query.
+const READ_AT_ONCE: usize = 1_000;
 /// Endpoints that one round disables. If there are more, the next round follows at once, behind a fetch.
 const DISABLED_AT_ONCE: u32 = 100;
+/// If so many endpoints in a row cannot be claimed, it is not for their rows.
+const MOST_LOCKED: usize = 3;
 /// After an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
@@ -34,6 +38,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
                     next_round = Instant::now();
                 }
             }
+            read_again(&in_hand).await?;
             give_back(&in_hand).await?;
             fetch(&in_hand).await
         };
@@ -67,7 +72,7 @@ async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;
     for endpoint in disabled {
         tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
-        in_hand.board().changed(&Arc::new(endpoint));
+        in_hand.follow(&Arc::new(endpoint));
     }
     in_hand.board().forget_idle();
     let (under_way, waiting) = in_hand.board().load();
@@ -77,6 +82,30 @@ async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
         metrics::gauge!("quipu_webhook_deliveries_in_memory").set(waiting as f64);
     }
     Ok(are_more)
+}
+
+/// Reads the endpoints that other nodes have changed.
+async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
+    let mut ids = in_hand.board().stale();
+    while !ids.is_empty() {
+        let portion = ids.split_off(ids.len().saturating_sub(READ_AT_ONCE));
+        let found = match in_hand.parts.queue.endpoints_now(portion.clone()).await {
+            Ok(found) => found,
+            Err(error) => {
+                ids.extend(portion);
+                in_hand.board().were_not_read(ids);
+                return Err(error);
+            }
+        };
+        let mut found: HashMap<_, _> =
+            found.into_iter().map(|endpoint| (endpoint.id.clone(), Arc::new(endpoint))).collect();
+        for id in &portion {
+            let returned = in_hand.board().was_read(id, found.remove(id).as_ref());
+            in_hand.give_back_later(returned);
+        }
+        in_hand.send_next();
+    }
+    Ok(())
 }
 
 async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
@@ -133,7 +162,7 @@ async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Re
         }
         size = 0;
         let asked = std::mem::take(&mut portion);
-        let claimed = in_hand.parts.queue.claim(now, asked.clone()).await?;
+        let claimed = claim_portion(in_hand, now, &asked).await?;
         {
             let mut board = in_hand.board();
             for one in asked {
@@ -146,4 +175,36 @@ async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Re
         in_hand.take_in(claimed);
     }
     Ok(())
+}
+
+/// Where a portion cannot be claimed, each endpoint of it is claimed by itself, so that one whose rows somebody holds locked
+/// delays no other for long.
+async fn claim_portion(
+    in_hand: &Arc<InHand>,
+    now: Timestamp,
+    asked: &[Wanted],
+) -> Result<Vec<Owed>, StoreUnavailable> {
+    let queue = &in_hand.parts.queue;
+    let mut failures = match queue.claim(now, asked.to_vec()).await {
+        Err(error) if asked.len() > 1 => vec![error],
+        claimed => return claimed,
+    };
+    let mut claimed = Vec::new();
+    for one in asked {
+        match queue.claim(now, vec![one.clone()]).await {
+            Ok(mut some) => claimed.append(&mut some),
+            Err(error) => failures.push(error),
+        }
+        if failures.len() > MOST_LOCKED && claimed.is_empty() {
+            break;
+        }
+    }
+    match failures.pop() {
+        Some(error) if claimed.is_empty() => Err(error),
+        Some(error) => {
+            tracing::warn!(%error, "what is owed to some endpoints could not be fetched");
+            Ok(claimed)
+        }
+        None => Ok(claimed),
+    }
 }

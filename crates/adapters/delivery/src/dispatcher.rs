@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_webhooks::{Endpoint, Handover, Owed};
+use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 
 use crate::{
     claims,
@@ -52,7 +52,22 @@ impl Handover for Dispatcher {
     }
 
     fn endpoint_changed(&self, endpoint: &Endpoint) {
-        self.in_hand.board().changed(&Arc::new(endpoint.clone()));
+        self.in_hand.follow(&Arc::new(endpoint.clone()));
+    }
+
+    fn changed_elsewhere(&self, endpoints: Option<Vec<EndpointId>>) {
+        {
+            let mut board = self.in_hand.board();
+            match endpoints {
+                None => board.any_changed_elsewhere(),
+                Some(endpoints) => {
+                    for id in endpoints {
+                        board.changed_elsewhere(id);
+                    }
+                }
+            }
+        }
+        self.in_hand.look.notify_one();
     }
 
     fn look(&self) {

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quipu_kernel::{Clock, Entropy};
-use quipu_webhooks::{Attempted, Courier, DeliveryQueue, Outcome, Owed, RetryPolicy, SendProblem, Spread};
+use quipu_webhooks::{
+    Attempted, Courier, DeliveryQueue, Endpoint, Outcome, Owed, RetryPolicy, SendProblem, Spread,
+};
 use tokio::{
     runtime::Handle,
     sync::{Notify, mpsc, watch},
@@ -15,9 +17,6 @@ use crate::{
     board::{Board, Going, Places},
     lane::Ending,
 };
-
-/// Outcomes that wait for their commit. When there are more, attempts end later and so begin later.
-const OUTCOMES_WAITING: usize = 4_096;
 
 /// What the dispatcher works with.
 #[derive(Clone)]
@@ -40,8 +39,9 @@ pub(crate) struct InHand {
     /// Carries the attempts, whoever hands over what they deliver: a thread that commits has something else to do.
     runtime: Handle,
     board: Mutex<Board>,
-    outcomes: mpsc::Sender<Outcome>,
-    waiting_outcomes: Mutex<Option<mpsc::Receiver<Outcome>>>,
+    /// The board bounds how many there may be.
+    outcomes: mpsc::UnboundedSender<Outcome>,
+    waiting_outcomes: Mutex<Option<mpsc::UnboundedReceiver<Outcome>>>,
     /// Given back to the store, since there was no room.
     pub(crate) returned: Mutex<Vec<Owed>>,
     /// There is something to fetch, or to give back.
@@ -54,7 +54,7 @@ pub(crate) struct InHand {
 impl InHand {
     /// With nothing in hand, on the runtime that this is called on.
     pub(crate) fn new(parts: Parts) -> Self {
-        let (outcomes, waiting) = mpsc::channel(OUTCOMES_WAITING);
+        let (outcomes, waiting) = mpsc::unbounded_channel();
         Self {
             parts,
             runtime: Handle::current(),
@@ -69,7 +69,7 @@ impl InHand {
     }
 
     /// What is to be recorded, for the one who records.
-    pub(crate) fn outcomes_to_record(&self) -> Option<mpsc::Receiver<Outcome>> {
+    pub(crate) fn outcomes_to_record(&self) -> Option<mpsc::UnboundedReceiver<Outcome>> {
         lock(&self.waiting_outcomes).take()
     }
 
@@ -112,11 +112,23 @@ impl InHand {
                 returned.extend(board.take_in(owed).err());
             }
         }
+        self.give_back_later(returned);
+        self.send_next();
+    }
+
+    /// Follows a change of an endpoint that this node has made or learnt about.
+    pub(crate) fn follow(self: &Arc<Self>, endpoint: &Arc<Endpoint>) {
+        let returned = self.board().changed(endpoint);
+        self.give_back_later(returned);
+        self.send_next();
+    }
+
+    /// Has deliveries given back to the store.
+    pub(crate) fn give_back_later(&self, mut returned: Vec<Owed>) {
         if !returned.is_empty() {
             lock(&self.returned).append(&mut returned);
             self.look.notify_one();
         }
-        self.send_next();
     }
 
     /// Sends what may go.
@@ -135,9 +147,9 @@ impl InHand {
             let attempted = self.make(&going.owed).await;
             let spread = Spread::random(self.parts.entropy.as_ref());
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
-            // The place is kept until the outcome is handed on: a slow database slows sending down.
-            let _ = self.outcomes.send(outcome).await;
             let mut board = self.board();
+            // A slow database slows sending down: the board counts what is not recorded.
+            let _ = self.outcomes.send(outcome);
             let fetch = board.ended(&going, ending(&attempted));
             next = if self.is_stopping() { None } else { board.next() };
             drop(board);

@@ -13,6 +13,7 @@ mod lane;
 mod recorder;
 mod resolver;
 mod sender;
+mod stale;
 #[cfg(test)]
 mod unreachable;
 

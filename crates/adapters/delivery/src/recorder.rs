@@ -1,7 +1,11 @@
-//! The recorder: writes outcomes down, as many as wait in one commit.
+//! The recorder: writes outcomes down, for each merchant as many as wait in one commit.
+//!
+//! One call is under way for each merchant at most. A merchant whose rows somebody holds locked waits alone.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use quipu_kernel::MerchantId;
 use quipu_webhooks::{Next, Outcome};
 use tokio::{sync::mpsc, time::sleep};
 
@@ -14,26 +18,27 @@ const AT_ONCE: usize = 512;
 const LAST_TRIES: u32 = 8;
 
 /// Records until the dispatcher stops and its last attempt has ended.
-pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::Receiver<Outcome>) {
+pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::UnboundedReceiver<Outcome>) {
+    let mut desk =
+        Desk { in_hand: Arc::clone(&in_hand), waiting: HashMap::new(), calls: FuturesUnordered::new() };
     let mut batch = Vec::with_capacity(AT_ONCE);
+    let mut is_over = std::pin::pin!(stopped_and_idle(&in_hand));
     loop {
         tokio::select! {
             biased;
+            Some(merchant) = desk.calls.next() => desk.go_on(merchant),
             received = outcomes.recv_many(&mut batch, AT_ONCE) => {
                 if received == 0 {
-                    return;
+                    break;
                 }
-                record(&in_hand, std::mem::take(&mut batch)).await;
+                desk.take_in(batch.drain(..));
             }
-            () = stopped_and_idle(&in_hand) => {
-                // Whatever was handed on before the last attempt ended is here by now.
-                outcomes.close();
-                while outcomes.recv_many(&mut batch, AT_ONCE).await > 0 {
-                    record(&in_hand, std::mem::take(&mut batch)).await;
-                }
-                return;
-            }
+            // Whatever was handed on before the last attempt ended is here by now.
+            () = &mut is_over, if !outcomes.is_closed() => outcomes.close(),
         }
+    }
+    while let Some(merchant) = desk.calls.next().await {
+        desk.go_on(merchant);
     }
 }
 
@@ -42,16 +47,61 @@ async fn stopped_and_idle(in_hand: &InHand) {
     in_hand.attempts_ended().await;
 }
 
+/// What waits for its commit.
+struct Desk {
+    in_hand: Arc<InHand>,
+    /// Of each merchant with a call under way, what came since it began.
+    waiting: HashMap<MerchantId, Vec<Outcome>>,
+    calls: FuturesUnordered<BoxFuture<'static, MerchantId>>,
+}
+
+impl Desk {
+    fn take_in(&mut self, batch: impl Iterator<Item = Outcome>) {
+        let mut free: HashMap<MerchantId, Vec<Outcome>> = HashMap::new();
+        for outcome in batch {
+            let merchant = outcome.tenant.merchant();
+            match self.waiting.get_mut(&merchant) {
+                Some(waiting) => waiting.push(outcome),
+                None => free.entry(merchant).or_default().push(outcome),
+            }
+        }
+        for (merchant, outcomes) in free {
+            self.waiting.insert(merchant, Vec::new());
+            self.begin(merchant, outcomes);
+        }
+    }
+
+    /// A call has ended: the next one takes what has come since.
+    fn go_on(&mut self, merchant: MerchantId) {
+        let Some(waiting) = self.waiting.get_mut(&merchant) else { return };
+        if waiting.is_empty() {
+            self.waiting.remove(&merchant);
+            return;
+        }
+        let outcomes = waiting.drain(..waiting.len().min(AT_ONCE)).collect();
+        self.begin(merchant, outcomes);
+    }
+
+    fn begin(&self, merchant: MerchantId, outcomes: Vec<Outcome>) {
+        let in_hand = Arc::clone(&self.in_hand);
+        self.calls.push(Box::pin(async move {
+            let count = outcomes.len();
+            record(&in_hand, outcomes).await;
+            in_hand.board().recorded(merchant, count);
+            in_hand.send_next();
+            merchant
+        }));
+    }
+}
+
 async fn record(in_hand: &Arc<InHand>, batch: Vec<Outcome>) {
     let mut failures = 0;
     loop {
         match in_hand.parts.queue.record(batch.clone(), &in_hand.parts.policy).await {
             Ok(changed) => {
-                let mut board = in_hand.board();
                 for endpoint in changed {
-                    board.changed(&Arc::new(endpoint));
+                    in_hand.follow(&Arc::new(endpoint));
                 }
-                drop(board);
                 if batch.iter().any(|outcome| matches!(outcome.next, Next::RetryAt(_))) {
                     in_hand.look.notify_one();
                 }

@@ -49,8 +49,12 @@ struct Row {
 #[derive(Default)]
 struct Queue {
     rows: Mutex<BTreeMap<(EndpointId, String), Row>>,
+    /// What other nodes have made of endpoints.
+    endpoints: Mutex<Vec<Endpoint>>,
     commits: AtomicUsize,
     refusals_left: AtomicUsize,
+    /// Whose rows somebody holds locked for ever.
+    locked: Mutex<Option<MerchantId>>,
 }
 
 impl Queue {
@@ -89,7 +93,14 @@ impl DeliveryQueue for Queue {
     }
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
+        let endpoints = self.endpoints.lock().expect("no panic");
         let mut rows = self.rows.lock().expect("no panic");
+        for row in rows.values_mut().filter(|row| !row.held && row.status == DeliveryStatus::Pending) {
+            let now = endpoints.iter().find(|endpoint| endpoint.id == row.owed.endpoint.id);
+            if now.is_some_and(|endpoint| !endpoint.is_enabled()) {
+                row.status = DeliveryStatus::Failed;
+            }
+        }
         let mut claimed = Vec::new();
         for wanted in wanted {
             let due = rows.values_mut().filter(|row| {
@@ -106,11 +117,20 @@ impl DeliveryQueue for Queue {
         Ok(claimed)
     }
 
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        let endpoints = self.endpoints.lock().expect("no panic");
+        Ok(endpoints.iter().filter(|endpoint| ids.contains(&endpoint.id)).cloned().collect())
+    }
+
     async fn record(
         &self,
         outcomes: Vec<Outcome>,
         _: &RetryPolicy,
     ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        let locked = *self.locked.lock().expect("no panic");
+        if outcomes.iter().any(|outcome| Some(outcome.tenant.merchant()) == locked) {
+            std::future::pending::<()>().await;
+        }
         let refuse = |left: usize| left.checked_sub(1);
         if self.refusals_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, refuse).is_ok() {
             return Err(StoreUnavailable::Overloaded);
@@ -372,4 +392,40 @@ async fn at_the_end_attempts_are_recorded_and_the_rest_is_given_back() {
     let attempted =
         queue.rows.lock().expect("no panic").values().filter(|row| !row.owed.attempts.is_empty()).count();
     assert!(attempted >= 16, "{attempted}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_node_has_disabled_or_moved_is_not_sent_where_it_was() {
+    let world = World::new();
+    let (disabled, moved) = (World::endpoint("hangs"), World::endpoint("drips"));
+    for endpoint in [&disabled, &moved] {
+        world.hand_over(endpoint, 0..60);
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let elsewhere = {
+        let mut elsewhere = Endpoint::clone(&disabled);
+        elsewhere.disable(None, world.clock.now());
+        let url = TargetUrl::restore("https://moved.test".to_owned());
+        vec![elsewhere, Endpoint { url, ..Endpoint::clone(&moved) }]
+    };
+    *world.queue.endpoints.lock().expect("no panic") = elsewhere;
+    let named = [&disabled, &moved].map(|endpoint| endpoint.id.clone());
+    world.dispatcher.changed_elsewhere(Some(named.to_vec()));
+    world.until("all moved", |world| world.queue.count(DeliveryStatus::Delivered) == 52).await;
+    let seen = world.receivers.seen.lock().expect("no panic");
+    let sent = |name: &str| seen.iter().filter(|(url, _)| *url == format!("https://{name}.test")).count();
+    assert_eq!((sent("hangs"), sent("drips"), sent("moved")), (8, 8, 52));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merchant_whose_rows_are_locked_delays_nobody_elses_outcomes() {
+    let world = World::new();
+    let (locked, healthy) = (World::endpoint("locked"), World::endpoint("healthy"));
+    let others = Tenant::new(MerchantId(2), Environment::Test);
+    let healthy = Arc::new(Endpoint { tenant: others, ..Endpoint::clone(&healthy) });
+    *world.queue.locked.lock().expect("no panic") = Some(locked.tenant.merchant());
+    world.hand_over(&locked, 0..6_000);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    world.hand_over(&healthy, 0..1_000);
+    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1_000).await;
 }

@@ -21,7 +21,7 @@ use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{Handover, Owed};
+use quipu_webhooks::{EndpointId, Handover, Owed};
 use tokio::{
     runtime::Handle,
     sync::{broadcast, mpsc, oneshot},
@@ -125,6 +125,19 @@ impl Hub {
     pub(crate) fn hand_over(&self, owed: Vec<Owed>) {
         if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
             deliverer.hand_over(owed);
+        }
+    }
+
+    /// Tells whoever delivers here which endpoints another node has changed, if the news tells of `all`.
+    fn hand_changes(&self, news: &News, all: bool) {
+        let Some(deliverer) = self.deliverer.get() else { return };
+        if !all {
+            return deliverer.changed_elsewhere(None);
+        }
+        let changed = news.saved.iter().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
+        let changed: Vec<_> = changed.map(|(.., id)| EndpointId::restore(id.clone())).collect();
+        if !changed.is_empty() {
+            deliverer.changed_elsewhere(Some(changed));
         }
     }
 
@@ -272,16 +285,20 @@ async fn send(custody: &mut Custody, origin: &Origin, payload: &str) -> Result<(
 }
 
 /// `node|queue,queue|table/merchant/environment/id,…`; where the list would be too long it ends in `*`, which means more.
+/// Endpoints stand first; `**` means that even some of those are missing.
 fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     let mut queues: Vec<&str> =
         waiting.iter().flat_map(|news| news.queues.iter().map(|(queue, _)| queue.0)).collect();
     queues.sort_unstable();
     queues.dedup();
     let mut payload = format!("{node}|{}|", queues.join(","));
-    for (aggregate, tenant, id) in waiting.iter().flat_map(|news| &news.saved) {
+    let saved = || waiting.iter().flat_map(|news| &news.saved);
+    let endpoints = saved().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
+    let others = saved().filter(|(aggregate, ..)| *aggregate != Aggregate::ENDPOINT);
+    for (aggregate, tenant, id) in endpoints.chain(others) {
         let item = format!("{}/{}/{}/{id},", aggregate.0, tenant.merchant().0, tenant.environment().as_str());
         if payload.len() + item.len() > PAYLOAD {
-            payload.push('*');
+            payload.push_str(if *aggregate == Aggregate::ENDPOINT { "**" } else { "*" });
             break;
         }
         payload.push_str(&item);
@@ -289,8 +306,8 @@ fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     payload
 }
 
-/// What another node's payload says; none if it is this node's own.
-fn news_of(node: &str, payload: &str) -> Option<News> {
+/// What another node's payload says, and whether it names every endpoint that was changed; none if it is this node's own.
+fn news_of(node: &str, payload: &str) -> Option<(News, bool)> {
     let mut parts = payload.splitn(3, '|');
     let sender = parts.next().filter(|sender| *sender != node)?;
     // When it is due is not said, so whoever waits looks.
@@ -304,7 +321,8 @@ fn news_of(node: &str, payload: &str) -> Option<News> {
         Some((aggregate, tenant, parts.next()?.to_owned()))
     });
     tracing::trace!(sender, "another node committed");
-    Some(News { saved: saved.collect(), queues, incomplete: items.ends_with('*') })
+    let news = News { saved: saved.collect(), queues, incomplete: items.ends_with('*') };
+    Some((news, !items.ends_with("**")))
 }
 
 async fn hear_others(hub: std::sync::Weak<Hub>, listening: Address) {
@@ -326,6 +344,7 @@ async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fau
         let payload = payload_of(&hub.node, &[]);
         bounded(async { Ok(SendHint { payload: &payload }.execute(&mut *session).await?) }).await?;
         hub.tell_missed();
+        hub.hand_changes(&News::default(), false);
     }
     loop {
         let next = {
@@ -339,8 +358,9 @@ async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fau
             Ok(None) => return Err(Fault::Silent),
             Ok(Some(Err(error))) => return Err(error.into()),
             Ok(Some(Ok(notification))) => {
-                if let Some(news) = news_of(&hub.node, &notification.payload) {
+                if let Some((news, all)) = news_of(&hub.node, &notification.payload) {
                     hub.note_others();
+                    hub.hand_changes(&news, all);
                     hub.spread(&Arc::new(news));
                 }
             }

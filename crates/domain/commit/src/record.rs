@@ -44,8 +44,11 @@ impl Aggregate {
     pub const TICKET: Self = Self("tickets");
     /// Files that merchants announce for their tickets.
     pub const UPLOAD: Self = Self("ticket_uploads");
+    /// Where webhooks go.
+    pub const ENDPOINT: Self = Self("webhook_endpoints");
     /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::PAYMENT, Self::RECEIPT, Self::TICKET, Self::UPLOAD];
+    pub const ALL: &'static [Self] =
+        &[Self::PAYMENT, Self::RECEIPT, Self::TICKET, Self::UPLOAD, Self::ENDPOINT];
 
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -115,6 +115,10 @@ pub trait Handover: Send + Sync {
     /// Learns that an endpoint was changed, so that what waits in memory follows.
     fn endpoint_changed(&self, endpoint: &Endpoint);
 
+    /// Learns that another node has changed these endpoints, or may have changed any of them (`None`). Nothing more goes to
+    /// them until they were read again.
+    fn changed_elsewhere(&self, endpoints: Option<Vec<EndpointId>>);
+
     /// Something may have become due that nobody has in hand.
     fn look(&self);
 }
@@ -153,7 +157,10 @@ pub trait DeliveryQueue: Send + Sync {
     /// What is owed to an endpoint that is disabled fails instead; what is owed to one that is gone is dropped.
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable>;
 
-    /// Records outcomes, all in one commit, and what they mean for their endpoints. An outcome counts only while this
+    /// Some endpoints as they stand now; one that was removed is disabled. One that is not known any more is not among them.
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable>;
+
+    /// Records outcomes, those of a tenant in one commit, and what they mean for their endpoints. An outcome counts only while this
     /// node has the delivery in hand. If it had, and the delivery has failed meanwhile because its endpoint was disabled, the
     /// attempt is kept, and a success makes the delivery a delivered one. Answers the endpoints that changed.
     async fn record(

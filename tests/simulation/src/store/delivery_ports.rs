@@ -142,6 +142,12 @@ impl DeliveryQueue for MemoryStore {
         Ok(claimed)
     }
 
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        give_way().await;
+        let kept = self.deliveries();
+        Ok(ids.iter().filter_map(|id| Some(kept.hearers.get(id)?.endpoint.clone())).collect())
+    }
+
     /// An endpoint is asked only where an outcome may mean something for it, as elsewhere.
     async fn record(
         &self,

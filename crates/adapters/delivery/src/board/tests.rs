@@ -217,7 +217,7 @@ proptest! {
     /// Whatever happens, every delivery that was taken in goes out once, and no bound is passed.
     #[test]
     fn nothing_is_lost_and_no_bound_is_passed(steps in prop::collection::vec((0_u8..4, 0_u32..6, 0_u8..4), 1..400)) {
-        let places = Places { in_all: 20, of_merchant: 12, of_others: 9, kept: 60 };
+        let places = Places { in_all: 20, of_merchant: 12, of_others: 9, kept: 60, ..Places::default() };
         let mut board = Board::with_places(places);
         let endpoints: Vec<_> = (0..6).map(|number| endpoint(i64::from(number) / 2, number)).collect();
         let mut under_way: Vec<Going> = Vec::new();
@@ -252,4 +252,54 @@ proptest! {
         }
         prop_assert_eq!((taken_in, board.load()), (gone, (0, 0)));
     }
+}
+
+#[test]
+fn what_another_node_has_changed_waits_until_it_was_read_and_then_follows() {
+    let (mut board, before) = (Board::default(), endpoint(1, 1));
+    fill(&mut board, &before, 0);
+    let first = board.next().expect("it goes");
+    board.changed_elsewhere(before.id.clone());
+    assert!(board.next().is_none());
+    assert_eq!(board.stale(), std::slice::from_ref(&before.id));
+    assert!(board.next().is_none(), "it is only being read");
+    let moved = TargetUrl::restore("https://elsewhere.example/".to_owned());
+    let after = Arc::new(Endpoint { url: moved, ..Endpoint::clone(&before) });
+    assert!(board.was_read(&before.id, Some(&after)).is_empty());
+    assert_eq!(board.next().expect("it goes").owed.endpoint.url, after.url);
+    board.ended(&first, QUICKLY);
+    board.any_changed_elsewhere();
+    let (_, waiting) = board.load();
+    let mut disabled = Endpoint::clone(&after);
+    disabled.disable(None, NOON);
+    assert_eq!(board.stale(), std::slice::from_ref(&before.id));
+    assert_eq!(board.was_read(&before.id, Some(&Arc::new(disabled))).len(), waiting);
+    assert!(board.next().is_none());
+    assert_eq!(board.load(), (1, 0));
+}
+
+#[test]
+fn an_endpoint_that_is_known_no_more_is_sent_nothing() {
+    let (mut board, endpoint) = (Board::default(), endpoint(1, 1));
+    let filled = fill(&mut board, &endpoint, 0);
+    board.any_changed_elsewhere();
+    assert_eq!(board.stale().len(), 1);
+    assert_eq!(board.was_read(&endpoint.id, None).len(), filled);
+    assert!(board.next().is_none());
+}
+
+#[test]
+fn a_merchant_whose_outcomes_cannot_be_recorded_waits_and_no_other() {
+    let places = Places { unrecorded_of_merchant: 4, ..Places::default() };
+    let (mut board, stuck, other) = (Board::with_places(places), endpoint(1, 1), endpoint(2, 1));
+    fill(&mut board, &stuck, 0);
+    for _ in 0..4 {
+        let going = board.next().expect("it goes");
+        board.ended(&going, QUICKLY);
+    }
+    assert!(board.next().is_none());
+    board.take_in(owed(&other, 0, 0)).expect("room");
+    assert_eq!(board.next().expect("it goes").owed.endpoint.id, other.id);
+    board.recorded(MerchantId(1), 1);
+    assert_eq!(board.next().expect("it goes").owed.endpoint.id, stuck.id);
 }

@@ -108,5 +108,7 @@ impl Handover for FakeHooks {
 
     fn endpoint_changed(&self, _: &Endpoint) {}
 
+    fn changed_elsewhere(&self, _: Option<Vec<EndpointId>>) {}
+
     fn look(&self) {}
 }

@@ -9,7 +9,7 @@ use diesel::{
     sqlite::Sqlite,
 };
 use diesel_async::AsyncPgConnection;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, try_join};
 use quipu_commit::Record;
 use quipu_kernel::{EventId, Tenant};
 use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId, Next, Outcome, Owed};
@@ -150,14 +150,16 @@ statement! { CountOne on Sqlite {
 
 // The merchant is compared as one of a list, which keeps the planner from reading all deliveries in the order of their key and
 // comparing each with every outcome. It likes to do so as long as it believes that the table is small.
-statement! { TellMany on Pg => BigInt {
+//
+// How many of them it did not find is kept for the statement behind it, which is sent before this one is answered.
+statement! { TellMany on Pg {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, due_at = new.due_at, node = NULL, step = new.step,
         attempts = new.attempts FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
     ", " => environments: Vec<&'a str> as Array<Text>, ", " => endpoints: Vec<&'a str> as Array<Text>,
     ", " => events: Vec<&'a str> as Array<Text>, ", " => nodes: Vec<&'a str> as Array<Text>,
     ", " => statuses: Vec<i32> as Array<Integer>, ", " => dues: Vec<Option<i64>> as Array<Nullable<BigInt>>,
     ", " => steps: Vec<i32> as Array<Integer>, ", " => attempts: Vec<&'a str> as Array<Text>,
-    ", " => since: Vec<i64> as Array<BigInt> ;
+    ", " => since: Vec<i64> as Array<BigInt>,
     ") AS new (merchant_id, environment, endpoint_id, event_id, node, status, due_at, step, attempts, since)
         WHERE old.merchant_id = ANY (ARRAY [new.merchant_id]) AND old.environment = new.environment
             AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id
@@ -169,9 +171,10 @@ statement! { TellMany on Pg => BigInt {
         GROUP BY merchant_id, environment, endpoint_id, status ORDER BY merchant_id, environment, endpoint_id, word
      ON CONFLICT (merchant_id, environment, name, key1, key2, key3, key4)
         DO UPDATE SET count = counters.count + excluded.count)
-     SELECT COUNT(*) FROM told"
+     SELECT set_config('quipu.untold', CAST(" => all: i64 as BigInt ; " - COUNT(*) AS TEXT), true) FROM told"
 } }
 
+// Of attempts that were under way when their endpoint was disabled. It looks for them only if some were not in hand any more.
 statement! { TellManyLate on Pg {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, step = new.step, attempts = new.attempts,
         error = CASE new.status WHEN 1 THEN NULL ELSE old.error END FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
@@ -181,6 +184,7 @@ statement! { TellManyLate on Pg {
     ") AS new (merchant_id, environment, endpoint_id, event_id, status, step, attempts)
         WHERE old.merchant_id = ANY (ARRAY [new.merchant_id]) AND old.environment = new.environment
             AND old.endpoint_id = new.endpoint_id AND old.event_id = new.event_id
+            AND current_setting('quipu.untold') <> '0'
             AND old.status = 2 AND old.step = new.step - 1 AND old.error = " => disabled: &'a str as Text ;
     " RETURNING old.merchant_id, old.environment, old.endpoint_id, new.status)
      INSERT INTO counters (merchant_id, environment, name, key1, key2, key3, key4, count)
@@ -266,11 +270,8 @@ impl Table for Outcomes {
                 steps: rows.iter().map(Row::step).collect(),
                 attempts: rows.iter().map(|row| row.attempts.as_str()).collect(),
                 since: rows.iter().map(|row| row.outcome.due_at.millis()).collect(),
+                all: i64::try_from(rows.len()).unwrap_or(i64::MAX),
             };
-            let told: i64 = diesel_async::RunQueryDsl::get_result(tell, &mut &*conn).await?;
-            if usize::try_from(told).is_ok_and(|told| told == rows.len()) {
-                return Ok(());
-            }
             let late = TellManyLate {
                 merchants: rows.iter().map(|row| row.tenant.merchant().0).collect(),
                 environments: rows.iter().map(|row| row.tenant.environment().as_str()).collect(),
@@ -281,7 +282,9 @@ impl Table for Outcomes {
                 attempts: rows.iter().map(|row| row.attempts.as_str()).collect(),
                 disabled: ENDPOINT_DISABLED,
             };
-            diesel_async::RunQueryDsl::execute(late, &mut &*conn).await.map(drop)
+            let (mut one, mut other) = (conn, conn);
+            let told = diesel_async::RunQueryDsl::execute(tell, &mut one);
+            try_join(told, diesel_async::RunQueryDsl::execute(late, &mut other)).await.map(drop)
         })
     }
 }

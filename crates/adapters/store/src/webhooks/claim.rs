@@ -16,7 +16,7 @@ use super::{
     settle::{ALL_EVENTS, Whose, fail_pending},
 };
 use crate::{
-    connection::{Connection, execute, first, load},
+    connection::{Connection, first, load},
     error::Fault,
     keys::Keys,
     schema::{deliveries, events, webhook_endpoints as endpoints},
@@ -41,6 +41,15 @@ statement! { TakeMany on Pg => (Text, BigInt, Integer, Nullable<Text>) {
     " AND status = 0 AND node IS NULL AND due_at <= " => now: i64 as BigInt,
     " ORDER BY due_at LIMIT 0 + " => limit: i64 as BigInt ;
     " FOR UPDATE SKIP LOCKED)) RETURNING event_id, due_at, step, attempts"
+} }
+
+statement! { DropWaiting on Sqlite {
+    "DELETE FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text ; " AND status = 0 AND node IS NULL"
+} }
+
+statement! { DropWaitingOnServer on Pg {
+    "DELETE FROM deliveries WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = "
+    => endpoint: &'a str as Text ; " AND status = 0 AND node IS NULL FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! { GiveBackOne on Sqlite {
@@ -174,9 +183,12 @@ pub(super) async fn give_back(
 
 /// Drops what waits for an endpoint that is gone; the pruner takes the rest.
 async fn drop_pending(conn: &mut Connection, whose: &Whose) -> Result<(), Fault> {
-    let waiting = deliveries::table
-        .filter(deliveries::endpoint_id.eq(whose.endpoint.as_str()))
-        .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("status = 0 AND node IS NULL"));
-    execute!(conn, diesel::delete(waiting))?;
+    let endpoint = whose.endpoint.as_str();
+    match conn {
+        Connection::Sqlite(conn) => diesel::RunQueryDsl::execute(DropWaiting { endpoint }, conn)?,
+        Connection::Postgres(conn) => {
+            diesel_async::RunQueryDsl::execute(DropWaitingOnServer { endpoint }, &mut ***conn).await?
+        }
+    };
     Ok(())
 }

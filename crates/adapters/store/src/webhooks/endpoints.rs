@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
+use quipu_commit::{Aggregate, News};
 use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
@@ -128,6 +129,7 @@ impl Endpoints for Store {
             })
         });
         let endpoint = changed.await.map_err(|refused| refused.0)?;
+        self.tell_other_nodes(&endpoint.id, tenant);
         if !endpoint.is_enabled() {
             self.fail_what_is_owed(&endpoint).await?;
         }
@@ -135,7 +137,7 @@ impl Endpoints for Store {
     }
 
     async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
-        let id = id.clone();
+        let (id, told) = (id.clone(), id);
         let removed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 let endpoint = lock(conn, tenant, &id).await?.ok_or(Refused(EndpointError::NotFound))?;
@@ -152,11 +154,19 @@ impl Endpoints for Store {
                 Ok::<_, Refused>(())
             })
         });
-        removed.await.map_err(|refused| refused.0)
+        removed.await.map_err(|refused| refused.0)?;
+        self.tell_other_nodes(told, tenant);
+        Ok(())
     }
 }
 
 impl Store {
+    /// What other nodes have in hand for an endpoint follows its change.
+    pub(super) fn tell_other_nodes(&self, endpoint: &EndpointId, tenant: Tenant) {
+        let saved = vec![(Aggregate::ENDPOINT, tenant, endpoint.as_str().to_owned())];
+        self.inner.hub.tell(News { saved, ..News::default() });
+    }
+
     /// Lets what was owed to an endpoint when it was disabled fail, some at a time.
     pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
         loop {

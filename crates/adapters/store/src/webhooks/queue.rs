@@ -122,6 +122,17 @@ impl DeliveryQueue for Store {
         Ok(claimed?)
     }
 
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        let found = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = endpoints::table.filter(endpoints::id.eq_any(ids.iter().map(EndpointId::as_str)));
+                let rows = load!(conn, EndpointRow, query)?;
+                rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, Fault>>()
+            })
+        });
+        Ok(found.await?)
+    }
+
     async fn record(
         &self,
         outcomes: Vec<Outcome>,
@@ -338,6 +349,7 @@ impl Store {
         });
         let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
         if was_enabled && !endpoint.is_enabled() {
+            self.tell_other_nodes(&endpoint.id, tenant);
             self.fail_what_is_owed(&endpoint).await?;
         }
         Ok(Some(endpoint))

@@ -15,6 +15,7 @@ mod groups;
 mod histories;
 mod ledger;
 mod lists;
+mod locked;
 mod nodes;
 mod once;
 mod outages;

@@ -29,6 +29,8 @@ impl Handover for Handed {
 
     fn endpoint_changed(&self, _: &Endpoint) {}
 
+    fn changed_elsewhere(&self, _: Option<Vec<EndpointId>>) {}
+
     fn look(&self) {}
 }
 
