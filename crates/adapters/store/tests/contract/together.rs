@@ -1,6 +1,9 @@
 //! Small writes that wait at the same time, beside changes of payments.
 
-use futures_util::{FutureExt as _, future::join_all};
+use futures_util::{
+    FutureExt as _,
+    future::{join, join_all},
+};
 use quipu_commit::Commit as _;
 use quipu_kernel::Page;
 use quipu_ledger::LedgerReads as _;
@@ -23,7 +26,7 @@ async fn writes_that_wait_together_fail_one_by_one(fixture: Fixture) {
     let adding =
         join_all(twice.map(|id| store.add_merchant(merchant(id), Vec::new(), audit("merchant.create"))));
     let paying = join_all((1..=NUMBERS).map(|of| store.commit(Sample::deposit(tenant(of), 10).create())));
-    let (added, paid) = futures_util::join!(adding, paying.boxed());
+    let (added, paid) = join(adding, paying.boxed()).await;
     for outcome in paid {
         outcome.expect("created");
     }
