@@ -183,9 +183,10 @@ impl Pool {
         self.places.available_permits() + 1 < self.size
     }
 
-    /// A session that was made just now.
+    /// A session that was made just now, if need be instead of one that is idle.
     pub(crate) async fn fresh(self: &Arc<Self>) -> Result<Session, Fault> {
         let place = self.place().await?;
+        locked(&self.idle).truncate(self.places.available_permits());
         self.connect(place).await
     }
 
@@ -237,8 +238,12 @@ impl Home for Pool {
     fn put_back(&self, mut session: Session) {
         // The place is free once the session can be found.
         let _place = session.place.take();
-        if session.age == self.health.age.load(Ordering::Relaxed) {
-            locked(&self.idle).push(session);
+        if session.age != self.health.age.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut idle = locked(&self.idle);
+        if idle.len() < self.size {
+            idle.push(session);
             self.returned.notify_one();
         }
     }

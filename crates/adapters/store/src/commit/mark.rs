@@ -28,8 +28,9 @@ statement! {
     TransactionNumber on diesel::pg::Pg => Text { ; "SELECT CAST(pg_current_xact_id() AS TEXT)" }
 }
 
-/// How long to wait before a server is asked again.
+/// How long to wait before a server is asked again, at first. Each time it is twice as long, up to the longest.
 const PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// A row that a transaction writes, by its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,14 +63,26 @@ pub(crate) struct Mark {
 /// Whether the transaction happened, asked on a new connection until there is an answer. Nothing if the server it ran on is
 /// gone and it left no witness. Whoever calls bounds the time.
 pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>) -> Option<bool> {
+    let mut custody = Custody::none();
+    let mut pause = PAUSE;
     loop {
-        match ask(origin, mark).await {
-            Ok(Answer::Known(happened)) => return Some(happened),
-            Ok(Answer::Unknowable) => return None,
+        match ask(&mut custody, origin, mark).await {
+            Ok(Answer::Known(happened)) => {
+                custody.done();
+                return Some(happened);
+            }
+            Ok(Answer::Unknowable) => {
+                custody.done();
+                return None;
+            }
             Ok(Answer::Open) => {}
-            Err(fault) => tracing::warn!(%fault, "the outcome of a commit could not be asked for"),
+            Err(fault) => {
+                tracing::warn!(%fault, "the outcome of a commit could not be asked for");
+                custody.discard(&fault);
+            }
         }
-        sleep(PAUSE).await;
+        sleep(pause).await;
+        pause = (2 * pause).min(LONGEST_PAUSE);
     }
 }
 
@@ -80,16 +93,13 @@ enum Answer {
     Unknowable,
 }
 
-async fn ask(origin: &Origin, mark: Option<&Mark>) -> Result<Answer, Fault> {
-    let mut custody = Custody::none();
-    custody.take_over(origin.connect_anew().await?);
-    let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
-    let answer = ask_on(conn, mark).await;
-    match &answer {
-        Ok(_) => custody.done(),
-        Err(fault) => custody.discard(fault),
+/// Asks once, on the connection that was asked before if there is one.
+async fn ask(custody: &mut Custody, origin: &Origin, mark: Option<&Mark>) -> Result<Answer, Fault> {
+    if custody.taken().is_none() {
+        custody.take_over(origin.connect_anew().await?);
     }
-    answer
+    let Some(conn) = custody.taken() else { return Err(Fault::Abandoned) };
+    ask_on(conn, mark).await
 }
 
 async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fault> {

@@ -34,6 +34,7 @@ on_a_server! {
     checks_hold_up_nobody_and_end_when_nobody_waits,
     the_session_of_a_lost_transaction_is_ended,
     the_session_of_an_unknown_outcome_is_ended_once_the_server_is_back,
+    an_outcome_is_asked_for_on_one_connection,
     who_has_read_may_write_while_another_node_migrates,
 }
 
@@ -204,6 +205,27 @@ async fn the_session_of_an_unknown_outcome_is_ended_once_the_server_is_back(fixt
     let again = async || store.commit(Sample::withdrawal(tenant(1), 10).create()).await.is_ok();
     timeout(ANSWERED, until(again)).await.expect("the balance is free again");
     assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 10);
+}
+
+/// However often it is asked for, and whether or not it is learnt in time.
+async fn an_outcome_is_asked_for_on_one_connection(fixture: Fixture) {
+    let never_ends = "CREATE FUNCTION public.pg_xact_status (xid8) RETURNS TEXT LANGUAGE SQL
+            AS $$ SELECT 'in progress' $$;
+        DO $$ BEGIN
+            EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+        END $$";
+    fixture.sql(never_ends).await.expect("put before the server's own");
+    let (proxy, store) = warm(&fixture).await;
+    for _ in 0..3 {
+        let (side, at, action) = (Side::Server, Point::Commit, Action::Cut);
+        proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::ZERO }));
+        let outcome = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
+        let is_unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
+        assert!(is_unknown, "{outcome:?}");
+        let few = "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()) <= 10; END $$";
+        fixture.sql(few).await.expect("few sessions");
+    }
 }
 
 async fn who_has_read_may_write_while_another_node_migrates(fixture: Fixture) {
