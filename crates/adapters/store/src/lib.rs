@@ -2,6 +2,7 @@
 
 mod audit_row;
 mod backup;
+mod beat;
 mod bell;
 mod cache;
 mod chain;

@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
 };
@@ -51,6 +51,8 @@ pub(crate) struct Inner {
     /// Up to when any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
+    /// Nodes that are forgotten while somebody had locked work of theirs.
+    pub(crate) forgotten: Mutex<Vec<String>>,
 }
 
 /// The release from which on a reset of the write-ahead log cannot corrupt the database.
@@ -86,6 +88,7 @@ impl Store {
             tallies: Arc::new(Tallies::new()),
             sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
+            forgotten: Mutex::default(),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;

@@ -24,9 +24,6 @@ use crate::{
     stored::parsed,
 };
 
-/// How long a node may be silent before its work is given to others, in milliseconds. It beats every two seconds.
-const SILENCE: i64 = 7_000;
-
 type ClaimRow = (i64, String, String, String, i64, i32, i64);
 type ClaimColumns = (BigInt, Text, Text, Text, BigInt, Integer, BigInt);
 
@@ -66,39 +63,6 @@ statement! { ClaimMany on Pg => ClaimColumns {
     => queue: &'a str as Text, " AND due_at <= " => now: i64 as BigInt, " ORDER BY due_at LIMIT 0 + "
     => limit: i64 as BigInt ;
     " FOR UPDATE SKIP LOCKED)) RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
-} }
-
-statement! { Beat on Sqlite {
-    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
-    ", CAST (unixepoch ('subsec') * 1000 AS INTEGER))
-     ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
-} }
-
-statement! { BeatOnServer on Pg {
-    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ;
-    ", CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT))
-     ON CONFLICT (node) DO UPDATE SET beat_at = excluded.beat_at"
-} }
-
-statement! { CountOthers on Pg => BigInt {
-    "SELECT COUNT(*) FROM nodes WHERE node <> " => node: &'a str as Text ; ""
-} }
-
-statement! { ReleaseSilent on Sqlite {
-    "UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1 WHERE lease_node IN (SELECT node FROM nodes
-        WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - " => silence: &'a i64 as BigInt ; ")"
-} }
-
-statement! { ForgetSilent on Sqlite {
-    "DELETE FROM nodes WHERE beat_at < CAST (unixepoch ('subsec') * 1000 AS INTEGER) - "
-    => silence: &'a i64 as BigInt ; ""
-} }
-
-statement! { ReleaseSilentOnServer on Pg {
-    "WITH silent AS (DELETE FROM nodes WHERE beat_at < CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
-    => silence: &'a i64 as BigInt ;
-    " RETURNING node) UPDATE work SET due_at = due_since, lease_node = NULL, turn = turn + 1 FROM silent
-        WHERE work.lease_node = silent.node"
 } }
 
 statement! { PruneNonces on Sqlite {
@@ -255,35 +219,16 @@ impl WorkQueue for Store {
     }
 
     async fn beat(&self) -> Result<(), StoreUnavailable> {
-        let node = self.inner.hub.node().to_owned();
-        let beaten = self.inner.engine.write(move |conn: &mut Connection| {
-            Box::pin(async move {
-                match conn {
-                    Connection::Sqlite(conn) => {
-                        diesel::RunQueryDsl::execute(Beat { node: &node }, conn)?;
-                        let freed = diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
-                        diesel::RunQueryDsl::execute(ForgetSilent { silence: &SILENCE }, conn)?;
-                        Ok((freed, 0))
-                    }
-                    Connection::Postgres(conn) => {
-                        use diesel_async::RunQueryDsl as _;
-                        BeatOnServer { node: &node }.execute(&mut ***conn).await?;
-                        let freed = ReleaseSilentOnServer { silence: &SILENCE }.execute(&mut ***conn).await?;
-                        let others: i64 = CountOthers { node: &node }.get_result(&mut ***conn).await?;
-                        Ok::<_, Fault>((freed, others))
-                    }
-                }
-            })
-        });
-        let (freed, others) = beaten.await?;
-        if others > 0 {
+        if self.say_alive().await? > 0 {
             self.inner.hub.note_others();
         } else {
             self.inner.hub.note_no_others();
         }
-        if freed > 0 {
+        match self.release_silent().await {
+            Ok(0) => {}
             // It is due at once, and workers may sleep for longer than a dead node's work is to wait.
-            self.inner.hub.wake_workers();
+            Ok(_) => self.inner.hub.wake_workers(),
+            Err(fault) => tracing::warn!(%fault, "the work of dead nodes could not be given back"),
         }
         Ok(())
     }

@@ -120,7 +120,8 @@ pub trait WorkQueue: Send + Sync {
     /// queue has one such worker in a process.
     async fn woken(&self, queue: Queue, before: Timestamp);
 
-    /// Says that this node lives, and gives the work of nodes that have died back. Called every two seconds.
+    /// Says that this node lives, and gives the work of nodes that have died back, except what somebody has locked, which is
+    /// given back later. An error means that this node is not known to live. Called every two seconds.
     async fn beat(&self) -> Result<(), StoreUnavailable>;
 
     /// Gives back what every node has claimed: for a database that one process alone serves, when it starts.

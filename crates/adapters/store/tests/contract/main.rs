@@ -16,6 +16,7 @@ mod histories;
 mod ledger;
 mod lists;
 mod locked;
+mod meanwhile;
 mod nodes;
 mod once;
 mod outages;
