@@ -91,17 +91,19 @@ impl DeliveryLog for Store {
         selection: RetrySelection,
         at: Timestamp,
     ) -> Result<u64, StoreUnavailable> {
-        let mut retried = 0;
+        let (mut retried, mut behind) = (0, String::new());
         loop {
             let whose = Whose { tenant, endpoint: endpoint.clone() };
-            let selection = selection.clone();
-            let some = self.inner.engine.write(move |conn: &mut Connection| {
-                Box::pin(async move { retry_some(conn, &whose, &selection, at).await })
+            let (selection, after) = (selection.clone(), behind.clone());
+            let chosen = self.inner.engine.write(move |conn: &mut Connection| {
+                Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
             });
-            let some: i64 = some.await?;
+            let chosen: Result<Chosen, Fault> = chosen.await;
+            let Chosen { retried: some, last } = chosen?;
             retried += u64::try_from(some).unwrap_or(0);
-            if some < RETRIED_AT_ONCE {
-                return Ok(retried);
+            match last {
+                Some(last) => behind = last,
+                None => return Ok(retried),
             }
         }
     }
@@ -218,13 +220,21 @@ async fn counted_total(
     })
 }
 
-/// A new round for some failed deliveries.
+/// What came of some failed deliveries that were chosen.
+struct Chosen {
+    retried: i64,
+    /// The last one that was chosen, if there may be more behind it.
+    last: Option<String>,
+}
+
+/// A new round for some failed deliveries, whose events' identifiers are greater than `after`. What somebody else changes
+/// meanwhile is passed over.
 async fn retry_some(
     conn: &mut Connection,
     whose: &Whose,
-    selection: &RetrySelection,
+    (selection, after): (&RetrySelection, &str),
     at: Timestamp,
-) -> Result<i64, Fault> {
+) -> Result<Chosen, Fault> {
     let ids: Option<Vec<&str>> =
         selection.events.as_ref().map(|events| events.iter().map(EventId::as_str).collect());
     let failed = Some(DeliveryStatus::Failed);
@@ -240,11 +250,12 @@ async fn retry_some(
                 }
                 None => query,
             }
+            .filter(deliveries::event_id.gt(after))
             .order(deliveries::event_id.asc())
             .limit(RETRIED_AT_ONCE)
         }};
     }
-    let chosen: Vec<String> = load!(conn, String, chosen!())?;
+    let mut chosen: Vec<String> = load!(conn, String, chosen!())?;
     let keys = Keys::of(whose.tenant, "deliveries").with("endpoint_id", [whose.endpoint.as_str()]);
     let rows = deliveries::table
         .filter(keys.with("event_id", chosen.iter().map(String::as_str)))
@@ -257,5 +268,6 @@ async fn retry_some(
     ));
     let retried = i64::try_from(execute!(conn, again)?).unwrap_or(i64::MAX);
     count(conn, whose, DeliveryStatus::Failed, -retried).await?;
-    Ok(retried)
+    let is_full = i64::try_from(chosen.len()).is_ok_and(|count| count == RETRIED_AT_ONCE);
+    Ok(Chosen { retried, last: chosen.pop().filter(|_| is_full) })
 }

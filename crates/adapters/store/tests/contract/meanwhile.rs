@@ -1,12 +1,16 @@
 //! What another session has locked, or changes meanwhile, holds up nothing else.
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
-use quipu_commit::{Claimed, Commit as _, Queue, WorkQueue as _};
+use futures_util::future::join;
+use quipu_commit::{Changes, Claimed, Commit as _, Queue, WorkQueue as _};
+use quipu_kernel::EventId;
 use quipu_payments::DueAction;
 use quipu_store::Store;
+use quipu_webhooks::{EndpointChange, Event, RetrySelection};
 
 use crate::{
-    fixture::{self, Engine, Fixture},
+    deliveries::{HEARD, add, endpoint, opened},
+    fixture::{self, Engine, Fixture, until},
     sample::{Sample, after, due, tenant},
 };
 
@@ -43,5 +47,36 @@ fn a_locked_row_of_a_dead_nodes_work_keeps_nobody_from_beating() {
         locking.batch_execute("ROLLBACK").await.expect("unlocked");
         alive.beat().await.expect("beaten");
         assert_eq!(claim(&alive).await.len(), 1, "what was locked is given to others later");
+    });
+}
+
+#[test]
+fn all_failed_deliveries_are_retried_whatever_changes_meanwhile() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = opened(&fixture).await;
+        let hears = endpoint(1);
+        add(&store, &hears).await;
+        // More than are retried in one commit.
+        let mut changes = Changes::new(tenant(1), after(1));
+        for number in 0..2_500 {
+            let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
+            let (at, payload) = (after(1), "{}".to_owned());
+            changes.add(Event { id, name: HEARD, at, payment_id: None, status: None, payload, named: None });
+        }
+        store.commit(changes).await.expect("committed");
+        for change in [EndpointChange::Disable, EndpointChange::Enable] {
+            store.change(tenant(1), &hears.id, change, after(2)).await.expect("changed");
+        }
+        let delivered = "BEGIN; UPDATE deliveries SET status = 1, error = NULL
+            WHERE event_id = (SELECT MIN(event_id) FROM deliveries)";
+        let mut other = session(&fixture, delivered).await;
+        let waits = "DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock') = 1; END $$";
+        let committed = async {
+            until(async || fixture.sql(waits).await.is_ok()).await;
+            other.batch_execute("COMMIT").await.expect("committed");
+        };
+        let retrying = store.retry(tenant(1), &hears.id, RetrySelection::default(), after(3));
+        assert_eq!(join(retrying, committed).await.0.expect("retried"), 2_499);
     });
 }
