@@ -1,12 +1,17 @@
 //! Nodes that say that they live, and what becomes of the work of those that say so no more.
 //!
-//! The two are transactions of their own: whatever is in the way of the second, a node that lives is known to live.
+//! The two are transactions of their own: whatever is in the way of the second, a node that lives is known to live. And what
+//! tells whether a node can commit anything at all.
 
 use diesel::{
     pg::Pg,
     sql_types::{Array, BigInt, Text},
     sqlite::Sqlite,
 };
+
+use futures_util::future::join_all;
+use quipu_merchants::StoreUnavailable;
+use uuid::Uuid;
 
 use crate::{connection::Connection, error::Fault, lock::locked, statement::statement, store::Store};
 
@@ -71,7 +76,32 @@ statement! {
     }
 }
 
+statement! { Note on Pg {
+    "INSERT INTO nodes (node, beat_at) VALUES (" => node: &'a str as Text ; ", 0)"
+} }
+
+statement! { Erase on Pg {
+    "DELETE FROM nodes WHERE node = " => node: &'a str as Text ; ""
+} }
+
 impl Store {
+    /// Whether changes can be committed: whether every lane can write something and keep it. A lane that has too much to do
+    /// is in order.
+    pub(crate) async fn try_lanes(&self) -> Result<(), Fault> {
+        let engine = &self.inner.engine;
+        let tried = if self.is_embedded() {
+            vec![self.say_alive().await.map(drop)]
+        } else {
+            let tries = engine
+                .lanes()
+                .iter()
+                .map(|lane| engine.write_alone(lane, |conn: &mut Connection| Box::pin(note_and_erase(conn))));
+            join_all(tries).await
+        };
+        let is_in_trouble = |fault: &Fault| !matches!(fault.told(), StoreUnavailable::Overloaded);
+        tried.into_iter().filter_map(Result::err).find(is_in_trouble).map_or(Ok(()), Err)
+    }
+
     /// Says that this node lives; answers how many others do. A file has one node.
     pub(crate) async fn say_alive(&self) -> Result<i64, Fault> {
         let node = self.inner.hub.node().to_owned();
@@ -126,4 +156,15 @@ impl Store {
         *locked(&self.inner.forgotten) = left;
         Ok(freed)
     }
+}
+
+/// Writes what nobody else ever sees, and so nobody waits for: the beat has one row, for which the lanes would wait for each
+/// other.
+async fn note_and_erase(conn: &mut Connection) -> Result<(), Fault> {
+    use diesel_async::RunQueryDsl as _;
+    let Connection::Postgres(conn) = conn else { return Err(Fault::Abandoned) };
+    let node = &Uuid::new_v4().to_string();
+    Note { node }.execute(&mut ***conn).await?;
+    Erase { node }.execute(&mut ***conn).await?;
+    Ok(())
 }

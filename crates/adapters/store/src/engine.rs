@@ -16,7 +16,7 @@ use crate::{
     checkpoint,
     commit::{
         aside::Asides,
-        lane::{self, Lane, Work},
+        lane::{self, Lane, LoneWrite, Work},
         small_writes::{SmallWrite, Tried},
         standing::Standing,
     },
@@ -30,6 +30,7 @@ use crate::{
     query::{Query, Reading},
     server::Server,
     settings::{StoreSettings, Times},
+    transaction::in_transaction,
 };
 
 /// How often it is asked whether the database still answers while it works on something long.
@@ -112,6 +113,14 @@ impl Engine {
                 let count = lanes.len() as u64;
                 &lanes[usize::try_from(hash % count).unwrap_or(0)]
             }
+        }
+    }
+
+    /// All lanes.
+    pub(crate) fn lanes(&self) -> &[Lane] {
+        match &self.kind {
+            Kind::Sqlite { writer, .. } => std::slice::from_ref(writer),
+            Kind::Postgres { lanes, .. } => lanes,
         }
     }
 
@@ -217,6 +226,23 @@ impl Engine {
         standing.outcome(outcome, self.times).await
     }
 
+    /// Runs a query that writes on a lane's connection to a server, in a transaction of its own, unless nobody waits for it any
+    /// more when its turn comes.
+    pub(crate) async fn write_alone(&self, lane: &Lane, query: impl Query<(), Fault>) -> Result<(), Fault> {
+        let (reply, outcome) = oneshot::channel();
+        let standing = Arc::new(Standing::new(self.times));
+        let begun = Arc::clone(&standing);
+        let write: LoneWrite = Box::new(move |custody, origin| {
+            Box::pin(async move {
+                if !reply.is_closed() && begun.begin() {
+                    let _gone = reply.send(in_transaction(custody, origin, query).await);
+                }
+            })
+        });
+        lane.put(Work::Alone(write))?;
+        standing.outcome(outcome, self.times).await
+    }
+
     /// Starts a reading query that answers whom it serves by itself. On a server it waits for one of `places` first.
     pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) -> Result<(), Fault> {
         match &self.kind {
@@ -230,11 +256,7 @@ impl Engine {
 
     /// Finishes what waits in the lanes, which take nothing more afterwards.
     pub(crate) async fn close(&self) {
-        let lanes = match &self.kind {
-            Kind::Sqlite { writer, .. } => std::slice::from_ref(writer),
-            Kind::Postgres { lanes, .. } => lanes.as_slice(),
-        };
-        for lane in lanes {
+        for lane in self.lanes() {
             lane.close().await;
         }
     }

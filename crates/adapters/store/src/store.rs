@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
-use quipu_commit::{Changes, Commit, CommitError, Committed, Listener, NewsDesk, WorkQueue as _};
+use quipu_commit::{Changes, Commit, CommitError, Committed, Listener, NewsDesk};
 use quipu_kernel::{Currency, PaymentId, Tenant};
 use quipu_ledger::Balance;
 use quipu_merchants::StoreUnavailable;
@@ -93,7 +93,7 @@ impl Store {
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;
         store.learn_what_is_sealed().await;
-        if !store.inner.settings.is_postgres() {
+        if store.is_embedded() {
             let (engine, hub) = (Arc::downgrade(&store.inner.engine), Arc::clone(&store.inner.hub));
             store.inner.runtime.spawn(neighbours::hear(engine, hub));
         }
@@ -122,27 +122,31 @@ impl Store {
         Ok(self.inner.engine.ping().await?)
     }
 
-    /// Whether the database can be written and what is written is kept, or what is wrong with it, in words that show nothing
-    /// of it. The test is this node's beat, which is a commit like any other. A database that is only busy is in order.
+    /// Whether changes can be committed, or what is wrong, in words that show nothing of the database. The test is a commit on
+    /// every connection that commits changes. A database that is only busy is in order.
     pub async fn probe(&self) -> Result<(), Cow<'static, str>> {
         self.inner.engine.look().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         if self.ping().await.is_err() {
             return Err("it does not answer".into());
         }
-        match self.beat().await {
-            Ok(()) | Err(StoreUnavailable::Overloaded) => Ok(()),
-            // The file may have gone while it was written.
-            Err(_) => match self.inner.engine.look() {
-                Err(trouble) => Err(trouble.to_string().into()),
-                Ok(()) => Err("it answers, but cannot be written".into()),
-            },
-        }
+        let Err(fault) = self.try_lanes().await else { return Ok(()) };
+        // The file may have gone while it was written.
+        self.inner.engine.look().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
+        Err(match fault {
+            Fault::Unconnected(_) => "it answers, but what commits changes cannot connect to it".into(),
+            _ => "it answers, but cannot be written".into(),
+        })
+    }
+
+    /// Whether the database is a file.
+    pub(crate) fn is_embedded(&self) -> bool {
+        !self.inner.settings.is_postgres()
     }
 
     /// Commits what was accepted and stops. Whatever comes afterwards is refused.
     pub async fn close(self) {
         self.inner.engine.close().await;
-        if self.inner.settings.is_postgres() {
+        if !self.is_embedded() {
             self.inner.hub.hints_sent().await;
         }
     }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use quipu_commit::News;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
@@ -45,12 +45,17 @@ const MANY: usize = 64;
 /// How long a change may have to wait for its turn before newcomers should be refused.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// A write of a lane to a server, which is given the lane's connection and ends its transaction by itself.
+pub(crate) type LoneWrite = Box<dyn for<'c> FnOnce(&'c mut Custody, &'c Origin) -> BoxFuture<'c, ()> + Send>;
+
 /// What a lane is asked to do.
 pub(crate) enum Work {
     /// A change, to be committed together with others that wait.
     Change(Box<Job>),
     /// Anything else, to be written together with others of its kind, behind the changes that wait.
     SmallWrite(SmallWrite),
+    /// Anything else, in a transaction of its own, behind all these.
+    Alone(LoneWrite),
     /// To stop, once everything before has been done.
     Close(oneshot::Sender<()>),
 }
@@ -118,11 +123,13 @@ pub(crate) async fn serve(
     while queue.recv_many(&mut waiting, BATCH).await > 0 {
         #[expect(clippy::cast_precision_loss, reason = "the queue is bounded")]
         metrics::gauge!("quipu_commit_waiting").set(queue.len() as f64);
-        let (mut jobs, mut writes, mut closing) = (Vec::with_capacity(waiting.len()), Vec::new(), None);
+        let mut jobs = Vec::with_capacity(waiting.len());
+        let (mut writes, mut alone, mut closing) = (Vec::new(), Vec::new(), None);
         for work in waiting.drain(..) {
             match work {
                 Work::Change(job) => jobs.extend(asides.take(*job)),
                 Work::SmallWrite(write) => writes.push(write),
+                Work::Alone(write) => alone.push(write),
                 Work::Close(done) => {
                     closing = Some(done);
                     break;
@@ -133,6 +140,9 @@ pub(crate) async fn serve(
         commit(&mut custody, &origin, jobs, &mut asides, &mut answering, &hub).await;
         if !writes.is_empty() {
             guarded(small_writes::settle(&mut custody, &origin, writes)).await;
+        }
+        for write in alone {
+            guarded(write(&mut custody, &origin)).await;
         }
         last_turn.store(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         if let Some(done) = closing {

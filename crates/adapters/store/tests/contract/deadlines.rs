@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::{FutureExt, future::join_all};
-use quipu_commit::{Commit as _, CommitError};
+use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
 use quipu_kernel::Page;
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::StoreUnavailable;
@@ -35,6 +35,7 @@ on_a_server! {
     the_session_of_a_lost_transaction_is_ended,
     the_session_of_an_unknown_outcome_is_ended_once_the_server_is_back,
     an_outcome_is_asked_for_on_one_connection,
+    a_node_is_ready_only_if_all_that_commits_can,
     who_has_read_may_write_while_another_node_migrates,
 }
 
@@ -226,6 +227,29 @@ async fn an_outcome_is_asked_for_on_one_connection(fixture: Fixture) {
             WHERE datname = current_database() AND pid <> pg_backend_pid()) <= 10; END $$";
         fixture.sql(few).await.expect("few sessions");
     }
+}
+
+/// Though there are connections to read by, and one to commit by.
+async fn a_node_is_ready_only_if_all_that_commits_can(fixture: Fixture) {
+    let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
+    let store =
+        Store::open(StoreSettings::new(&proxy.url), fixture::handle()).await.expect("the store opens");
+    store.beat().await.expect("beaten");
+    store.commit(Sample::deposit(tenant(1), 10).create()).await.expect("committed");
+    proxy.vanish(true);
+    store.commit(Sample::deposit(tenant(1), 10).create()).await.expect("this lane is connected");
+    let others = (2..=40).map(|merchant| store.commit(Sample::deposit(tenant(merchant), 10).create()));
+    assert!(join_all(others).await.iter().any(Result::is_err), "the other lanes are not");
+    let problem = store.probe().await.expect_err("not ready");
+    assert_eq!(problem, "it answers, but what commits changes cannot connect to it");
+    proxy.vanish(false);
+    let probes = (0..4).map(|_| store.probe());
+    for ready in join_all(probes).await {
+        ready.expect("ready again");
+    }
+    // What was written for it is seen by nobody.
+    let one = "DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM nodes) = 1; END $$";
+    fixture.sql(one).await.expect("one node");
 }
 
 async fn who_has_read_may_write_while_another_node_migrates(fixture: Fixture) {
