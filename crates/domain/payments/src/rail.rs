@@ -10,7 +10,7 @@ use crate::{
     callback::{CallbackHeaders, NotVerified},
     instructions::Instructions,
     payment::{Due, Payment},
-    rail_answer::{Instructed, RailStatus, Submission},
+    rail_answer::{Instructed, Promise, RailStatus, Submission},
 };
 
 /// What a rail gives for a new payment, without asking anybody.
@@ -41,9 +41,9 @@ pub trait Rail: Send + Sync {
     }
 
     /// Promises the caller, who is about to submit a withdrawal, that [`Rail::submit`] will send it, or not. What could not be
-    /// sent must not be told to be on its way.
-    fn promise(&self) -> bool {
-        self.is_available()
+    /// sent must not be told to be on its way. Where only its turn is missing, that is waited for, though never for long.
+    async fn promise(&self) -> Promise {
+        if self.is_available() { Promise::Given } else { Promise::LeftAlone }
     }
 
     /// The gaps between questions about a payment whose outcome is open; the last one repeats. None where the rail is never

@@ -18,6 +18,17 @@ pub enum Instructed {
     Unknown,
 }
 
+/// Whether a withdrawal that is submitted now will be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// It will.
+    Given,
+    /// Others are before it; there will be room in a moment.
+    NoRoom,
+    /// The rail takes no calls now and is left alone for a while.
+    LeftAlone,
+}
+
 /// What came of handing a withdrawal to its rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Submission {

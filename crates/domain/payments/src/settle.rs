@@ -18,7 +18,7 @@ use crate::{
     payment::{Due, DueAction, Failure, Payment},
     ports::PaymentReads,
     rail::Rail,
-    rail_answer::{Arrival, Instructed, RailStatus, Submission},
+    rail_answer::{Arrival, Instructed, Promise, RailStatus, Submission},
     rail_event::{RailEvent, RailEventKind},
     rails::Rails,
     status::{Status, Trigger},
@@ -40,6 +40,11 @@ const RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// When a rail that takes no calls is tried again.
 const BUSY_FOR: Duration = Duration::from_secs(15);
+
+/// When a withdrawal for which a rail has no room comes again: at first soon, and every time after twice as long.
+const IN_A_MOMENT: Duration = Duration::from_millis(250);
+/// The longest of these waits. It keeps a long line of payouts from occupying the database.
+const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 /// What the end of its time means to a payment.
 fn at_expiry(payment: &Payment) -> Trigger {
@@ -85,19 +90,23 @@ impl SettlePayment {
     /// between the two.
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
-        let now = self.clock.now();
         if payment.status() == Status::Processing {
             // It was begun here or elsewhere and is still to be done, unless staff handed it over by hand since it was claimed.
-            let until = now.plus(Self::RESUBMIT_AFTER);
+            let until = self.clock.now().plus(Self::RESUBMIT_AFTER);
             let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
             return match still_to_do {
                 Some(claimed) => self.hand_over(rail, &claimed, payment).await,
                 None => Ok(()),
             };
         }
-        if !rail.promise() {
-            let due = Due { at: now.plus(BUSY_FOR), action: DueAction::Submit };
-            return self.put_off(claimed, due).await;
+        let pause = match rail.promise().await {
+            Promise::Given => None,
+            Promise::NoRoom => Some(until_room(claimed)),
+            Promise::LeftAlone => Some(BUSY_FOR),
+        };
+        let now = self.clock.now();
+        if let Some(pause) = pause {
+            return self.put_off(claimed, Due { at: now.plus(pause), action: DueAction::Submit }).await;
         }
         let mut happening = Happening::new(now, &*self.entropy);
         happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
@@ -308,6 +317,12 @@ impl SettlePayment {
         let name = &payment.terms().rail;
         self.rails.get(name).ok_or_else(|| SettleError::UnknownRail(name.clone()))
     }
+}
+
+/// How long a withdrawal is put off for which its rail has no room.
+fn until_room(claimed: &Claimed) -> Duration {
+    let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
+    IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
 }
 
 /// What the answer to a status question tells, as an event: asking again tells the same event again.

@@ -1,10 +1,6 @@
 //! One signed exchange with a provider, bounded in time, in bytes and in number.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -15,17 +11,24 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use quipu_kernel::{Clock, Timestamp};
+use quipu_payments::Promise;
 use quipu_signing::WebhookSecret;
-use tokio::sync::Semaphore;
 
-use super::breaker::{Breaker, PROMISED_FOR, Turned};
+use super::{
+    breaker::{Breaker, PROMISED_FOR, Turned},
+    places::Places,
+};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
 /// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
-/// Calls to one provider that may be open at once.
-const OPEN_CALLS: usize = 64;
+/// How long a worker waits for a place that it can be promised. Where there is none the payout is put off.
+const FOR_A_PROMISE: Duration = Duration::from_secs(2);
+/// How long a worker's call waits for a place among the open calls.
+const FOR_A_PLACE: Duration = Duration::from_secs(10);
+/// The same for a payer's call: places are kept for them, and only a crowd of payers has to wait.
+pub(super) const FOR_A_PAYER: Duration = Duration::from_secs(1);
 /// Bytes of an answer that are read.
 const MOST_IN_ANSWER: usize = 64 * 1024;
 /// Pauses before the second and the third attempt.
@@ -39,6 +42,17 @@ pub(super) struct Question {
     /// Names the question in the header `webhook-id`, the same in every repeat.
     pub(super) id: String,
     pub(super) body: Vec<u8>,
+}
+
+/// Who asks a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// A deposit begins, and its payer waits.
+    Payer,
+    /// A worker hands a payout over; it may have been [promised](ProviderClient::promise) its place.
+    Submitter,
+    /// A worker asks how a payment stands.
+    Inquirer,
 }
 
 /// A whole answer.
@@ -67,9 +81,7 @@ pub(super) struct ProviderClient {
     secret: WebhookSecret,
     clock: Arc<dyn Clock>,
     breaker: Breaker,
-    room: Semaphore,
-    /// Until when places are kept for those who were promised one.
-    promised: Mutex<VecDeque<Timestamp>>,
+    places: Places,
 }
 
 impl ProviderClient {
@@ -91,48 +103,48 @@ impl ProviderClient {
             secret,
             clock,
             breaker: Breaker::default(),
-            room: Semaphore::new(OPEN_CALLS),
-            promised: Mutex::default(),
+            places: Places::default(),
         }
     }
 
-    /// Whether a call begun now would be sent.
+    /// Whether a payer's call begun now would be sent.
     pub(super) fn is_available(&self) -> bool {
-        !self.breaker.is_open(self.clock.now()) && self.room.available_permits() > 0
+        let now = self.clock.now();
+        !self.breaker.is_open(now) && self.places.is_one_free(now)
     }
 
-    /// Promises a caller who is about to call that the call will be sent, or not.
-    pub(super) fn promise(&self) -> bool {
-        let now = self.clock.now();
-        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
-        promised.retain(|until| now < *until);
-        let is_promised = self.room.available_permits() > promised.len() && self.breaker.promise(now);
-        if is_promised {
-            promised.push_back(now.plus(PROMISED_FOR));
+    /// Promises a worker who is about to hand a payout over that the call will be sent, or not. The place is kept until then.
+    pub(super) async fn promise(&self) -> Promise {
+        let began = self.clock.now();
+        if self.breaker.is_open(began) {
+            return Promise::LeftAlone;
         }
-        is_promised
-    }
-
-    /// Whether somebody was promised a place and has not come yet; who comes now is taken for them.
-    fn redeem(&self) -> bool {
+        let Some(place) = self.places.queued(FOR_A_PROMISE, began).await else { return Promise::NoRoom };
         let now = self.clock.now();
-        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
-        promised.retain(|until| now < *until);
-        promised.pop_front().is_some()
+        if !self.breaker.promise(now) {
+            return Promise::LeftAlone;
+        }
+        self.places.keep(place, now.plus(PROMISED_FOR));
+        Promise::Given
     }
 
     /// Asks until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
-    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are. A place for
-    /// the call is waited for as long as `patience`. Whoever calls may have been [promised](Self::promise) it.
+    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are.
     pub(super) async fn ask<T>(
         &self,
         question: &Question,
-        (patience, may_be_promised): (Duration, bool),
+        caller: Caller,
         understood: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, NoReply> {
-        let place = tokio::time::timeout(patience, self.room.acquire()).await;
-        let was_promised = may_be_promised && self.redeem();
-        let Ok(Ok(_place)) = place else { return Err(NoReply::NotSent) };
+        let is_submitter = caller == Caller::Submitter;
+        let kept = is_submitter.then(|| self.places.redeem(self.clock.now())).flatten();
+        let was_promised = kept.is_some();
+        let place = match (kept, caller) {
+            (Some(kept), _) => Some(kept),
+            (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER).await,
+            (None, Caller::Submitter | Caller::Inquirer) => self.places.for_worker(FOR_A_PLACE).await,
+        };
+        let Some(_place) = place else { return Err(NoReply::NotSent) };
         if !self.breaker.admit(self.clock.now(), was_promised) {
             return Err(NoReply::NotSent);
         }

@@ -3,6 +3,7 @@
 mod breaker;
 mod callback;
 mod client;
+mod places;
 mod wire;
 
 use std::{sync::Arc, time::Duration};
@@ -12,18 +13,16 @@ use hyper::Method;
 use quipu_kernel::{Clock, Unrecognised};
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
-    CallbackHeaders, Due, DueAction, Instructed, IssuedInstructions, NotVerified, Payment, Rail, RailStatus,
-    Submission,
+    CallbackHeaders, Due, DueAction, Instructed, IssuedInstructions, NotVerified, Payment, Promise, Rail,
+    RailStatus, Submission,
 };
 use quipu_signing::WebhookSecret;
 
 use self::{
-    client::{NoReply, ProviderClient, Question, Reply, WHOLE},
+    client::{Caller, FOR_A_PAYER, NoReply, ProviderClient, Question, Reply, WHOLE},
     wire::Order,
 };
 
-/// How long a worker's call waits for a place among the open calls. Payouts come in bursts; a payer does not wait.
-const FOR_A_PLACE: Duration = Duration::from_secs(10);
 /// What a route writes before the provider's name.
 const PREFIX: &str = "http:";
 
@@ -66,7 +65,7 @@ impl Rail for HttpRail {
         match payment.terms().kind.direction() {
             Direction::Deposit => {
                 // Not while the call for its instructions may still run.
-                let gap = self.questions.first().map(|gap| *gap + WHOLE);
+                let gap = self.questions.first().map(|gap| *gap + FOR_A_PAYER + WHOLE);
                 let due = gap.map(|gap| Due { at: created_at.plus(gap), action: DueAction::Ask });
                 IssuedInstructions { due, remote: true, ..IssuedInstructions::default() }
             }
@@ -81,8 +80,8 @@ impl Rail for HttpRail {
         self.client.is_available()
     }
 
-    fn promise(&self) -> bool {
-        self.client.promise()
+    async fn promise(&self) -> Promise {
+        self.client.promise().await
     }
 
     fn questions(&self) -> &[Duration] {
@@ -93,12 +92,12 @@ impl Rail for HttpRail {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
         let (amount, currency) = (payment.terms().amount, payment.terms().currency);
         let understood = |reply: &Reply| wire::instructed(reply, amount, currency);
-        self.client.ask(&question, (Duration::ZERO, false), understood).await.unwrap_or(Instructed::Unknown)
+        self.client.ask(&question, Caller::Payer, understood).await.unwrap_or(Instructed::Unknown)
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {
         let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
-        match self.client.ask(&question, (FOR_A_PLACE, true), wire::submitted).await {
+        match self.client.ask(&question, Caller::Submitter, wire::submitted).await {
             Ok(submission) => submission,
             Err(NoReply::NotSent) => Submission::NotSent,
             Err(NoReply::Silence) => Submission::Unknown,
@@ -113,7 +112,7 @@ impl Rail for HttpRail {
             id: format!("status_{reference}_{}", self.clock.now().millis()),
             body: Vec::new(),
         };
-        match self.client.ask(&question, (FOR_A_PLACE, false), wire::standing).await {
+        match self.client.ask(&question, Caller::Inquirer, wire::standing).await {
             Ok(status) => status,
             Err(NoReply::NotSent | NoReply::Silence) => RailStatus::Silent,
         }

@@ -10,19 +10,19 @@ use std::{
 
 use mockall::predicate::always;
 use quipu_commit::Commit as _;
-use quipu_kernel::{Currency, MAX_MINOR, Page, PaymentId, Timestamp};
+use quipu_kernel::{Clock as _, Currency, MAX_MINOR, Page, PaymentId, Timestamp};
 use quipu_ledger::PostingError;
 use quipu_merchants::Method;
 use serde_json::json;
 
 use super::world::{
-    MockBank, START, TENANT, World, amount, bank_asked_after, deposit, minor, ready, standing, with,
-    withdrawal,
+    MockBank, START, TENANT, World, amount, bank_asked_after, bank_promising, deposit, minor, ready,
+    standing, with, withdrawal,
 };
 use crate::{
     Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, MoneyReads as _, ParkReason,
-    Payment, PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
-    Trigger, changes::postponed,
+    Payment, PaymentType, Promise, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status,
+    Submission, Trigger, changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
@@ -94,6 +94,26 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
     assert_eq!(stored(&world, &completed), [""; 0], "an answer that nobody can repeat is not stored");
     let balance = world.store.balance_of(TENANT, Currency::MXN);
     assert_eq!((balance.frozen.get(), balance.withdrawal.get()), (0, 50_000));
+}
+
+#[test]
+fn a_withdrawal_waits_longer_for_a_rail_that_is_left_alone_than_for_room() {
+    let waits = |promise, times| {
+        let mut rail = bank_promising(promise);
+        let due = Some(Due { at: START, action: DueAction::Submit });
+        rail.expect_issue()
+            .returning(move |_, _| IssuedInstructions { due, ..IssuedInstructions::default() });
+        rail.expect_submit().never();
+        let (world, id) = withdrawal_on(rail);
+        let wait = || {
+            let asked = world.clock.now();
+            assert_eq!(attend(&world, &id).status(), Status::Pending);
+            world.store.due(&id).expect("due again").at.since(asked).as_millis()
+        };
+        (0..times).map(|_| wait()).collect::<Vec<_>>()
+    };
+    assert_eq!(waits(Promise::LeftAlone, 2), [15_000; 2]);
+    assert_eq!(waits(Promise::NoRoom, 7), [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]);
 }
 
 #[test]

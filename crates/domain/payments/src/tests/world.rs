@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Happening, Instructed, IssuedInstructions, Payment, PaymentType, Payout, Rail,
+    Customer, Draft, Happening, Instructed, IssuedInstructions, Payment, PaymentType, Payout, Promise, Rail,
     RailStatus, Rails, State, Status, Submission, Terms, Trigger, create::CreatePayment, creation::Creation,
 };
 
@@ -81,6 +81,7 @@ mockall::mock! {
         fn name(&self) -> &str;
         fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
         fn is_available(&self) -> bool;
+        async fn promise(&self) -> Promise;
         fn questions(&self) -> &[Duration];
         async fn instruct(&self, payment: &Payment) -> Instructed;
         async fn submit(&self, payment: &Payment) -> Submission;
@@ -90,9 +91,15 @@ mockall::mock! {
 
 /// A rail that is named as routes name it and issues nothing.
 pub(super) fn bank() -> MockBank {
+    bank_promising(Promise::Given)
+}
+
+/// The same, promising this to whoever submits a withdrawal.
+pub(super) fn bank_promising(promise: Promise) -> MockBank {
     let mut bank = MockBank::new();
     bank.expect_name().return_const("simulator".to_owned());
     bank.expect_is_available().return_const(true);
+    bank.expect_promise().returning(move || promise);
     bank
 }
 

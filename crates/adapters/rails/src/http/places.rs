@@ -1,0 +1,153 @@
+//! The places among the calls to one provider that may be open at once.
+//!
+//! Payouts come in bursts, and whoever has one can wait; a payer cannot. So workers share most of the places, and the
+//! rest is kept for deposits that begin.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use quipu_kernel::Timestamp;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Calls to one provider that may be open at once.
+const ALL: usize = 64;
+/// How many of them may be workers'.
+const FOR_WORKERS: usize = 48;
+/// Payouts that may queue for a place at once. So many keep all places taken; more would only keep the worker from
+/// payments on other rails.
+const IN_QUEUE: usize = 256;
+
+/// A place. It is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    _of_all: OwnedSemaphorePermit,
+    _of_workers: Option<OwnedSemaphorePermit>,
+}
+
+/// Who gets a place.
+pub(super) struct Places {
+    all: Arc<Semaphore>,
+    for_workers: Arc<Semaphore>,
+    queue: Semaphore,
+    /// Places that are kept for those who were promised one, and until when.
+    kept: Mutex<VecDeque<(Timestamp, Place)>>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(ALL)),
+            for_workers: Arc::new(Semaphore::new(FOR_WORKERS)),
+            queue: Semaphore::new(IN_QUEUE),
+            kept: Mutex::default(),
+        }
+    }
+}
+
+impl Places {
+    /// Whether a payer's call that began now would find a place.
+    pub(super) fn is_one_free(&self, now: Timestamp) -> bool {
+        drop(self.kept_at(now));
+        self.all.available_permits() > 0
+    }
+
+    /// A place for a deposit that begins, if one is free within `patience`.
+    pub(super) async fn for_payer(&self, patience: Duration) -> Option<Place> {
+        let taken = tokio::time::timeout(patience, Arc::clone(&self.all).acquire_owned()).await;
+        Some(Place { _of_all: taken.ok()?.ok()?, _of_workers: None })
+    }
+
+    /// A place for a worker, if one is free within `patience`.
+    pub(super) async fn for_worker(&self, patience: Duration) -> Option<Place> {
+        let taken = async {
+            let of_workers = Arc::clone(&self.for_workers).acquire_owned().await.ok()?;
+            let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
+            Some(Place { _of_all: of_all, _of_workers: Some(of_workers) })
+        };
+        tokio::time::timeout(patience, taken).await.ok().flatten()
+    }
+
+    /// The same for a worker that can come again: none at once if too many wait already.
+    pub(super) async fn queued(&self, patience: Duration, now: Timestamp) -> Option<Place> {
+        drop(self.kept_at(now));
+        let _in_queue = self.queue.try_acquire().ok()?;
+        self.for_worker(patience).await
+    }
+
+    /// Keeps a place until then for whoever was promised it.
+    pub(super) fn keep(&self, place: Place, until: Timestamp) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push_back((until, place));
+    }
+
+    /// The place of somebody who was promised one and has not come yet; who comes now is taken for them.
+    pub(super) fn redeem(&self, now: Timestamp) -> Option<Place> {
+        self.kept_at(now).pop_front().map(|(_, place)| place)
+    }
+
+    /// What is kept, without what nobody came for in time.
+    fn kept_at(&self, now: Timestamp) -> MutexGuard<'_, VecDeque<(Timestamp, Place)>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(until, _)| now < *until);
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+    const MOMENT: Duration = Duration::from_millis(1);
+    const LONG: Duration = Duration::from_mins(1);
+
+    async fn taken_by_workers(places: &Places) -> Vec<Place> {
+        let mut taken = Vec::new();
+        for _ in 0..FOR_WORKERS {
+            taken.push(places.for_worker(MOMENT).await.expect("free"));
+        }
+        taken
+    }
+
+    #[tokio::test]
+    async fn workers_leave_places_to_payers() {
+        let places = Places::default();
+        let _taken = taken_by_workers(&places).await;
+        assert!(places.for_worker(MOMENT).await.is_none());
+        let mut payers = Vec::new();
+        while places.is_one_free(NOON) {
+            payers.push(places.for_payer(MOMENT).await.expect("free"));
+        }
+        assert_eq!(payers.len(), ALL - FOR_WORKERS);
+        assert!(places.for_payer(MOMENT).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn whoever_queues_gets_the_next_place_unless_too_many_do() {
+        let places = Places::default();
+        let mut taken = taken_by_workers(&places).await;
+        let freed = async { drop(taken.pop()) };
+        let (found, ()) = futures_util::future::join(places.queued(LONG, NOON), freed).await;
+        assert!(found.is_some());
+        drop((found, taken));
+        let many = u32::try_from(IN_QUEUE).expect("few enough");
+        let _others = places.queue.try_acquire_many(many).expect("an empty queue");
+        assert!(places.queued(LONG, NOON).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_place_is_kept_for_whoever_was_promised_it_and_not_for_long() {
+        let places = Places::default();
+        let mut taken = taken_by_workers(&places).await;
+        let later = NOON.plus(LONG);
+        places.keep(taken.pop().expect("taken"), later);
+        assert!(places.queued(MOMENT, NOON).await.is_none(), "it is not free");
+        let redeemed = places.redeem(NOON).expect("kept");
+        assert!(places.redeem(NOON).is_none(), "once");
+        places.keep(redeemed, later);
+        assert!(places.redeem(later).is_none());
+        assert!(places.queued(MOMENT, later).await.is_some(), "nobody came for it");
+    }
+}
