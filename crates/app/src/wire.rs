@@ -294,7 +294,8 @@ impl UseCases {
         )
         .with_redirectpay_cancel_after(settings.redirectpay_cancel_after)
         .with_redirectpay_alert_after(settings.redirectpay_alert_after)
-        .with_page_links(Arc::clone(&links));
+        .with_page_links(Arc::clone(&links))
+        .with_reports_to(Arc::clone(&hear));
         let alert = RaiseAlert::new(Arc::clone(&commit), Arc::clone(&payments), clock());
         let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&hear), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());

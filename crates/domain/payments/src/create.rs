@@ -14,6 +14,7 @@ use crate::{
     creation::Creation,
     decide::{Bounds, DecidedCreation, Decider},
     error::CreateError,
+    hear::HearRail,
     page_links::PageLinks,
     payment::Payment,
     ports::PaymentReads,
@@ -33,6 +34,7 @@ pub struct CreatePayment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) running: RunningKeys,
     pub(crate) unknown: UnknownOutcomes,
+    pub(crate) hear: Option<Arc<HearRail>>,
     decider: Decider,
 }
 
@@ -69,7 +71,7 @@ impl CreatePayment {
             page_links: None,
         };
         let (running, unknown) = (RunningKeys::default(), UnknownOutcomes::default());
-        Self { commit, reads, clock, running, unknown, decider }
+        Self { commit, reads, clock, running, unknown, hear: None, decider }
     }
 
     /// The same, with another `redirectpay.alert_after` than 6 hours.
@@ -87,6 +89,12 @@ impl CreatePayment {
     /// The same, with pages for the types that have one.
     pub fn with_page_links(mut self, links: Arc<PageLinks>) -> Self {
         self.decider.page_links = Some(links);
+        self
+    }
+
+    /// The same, reporting a rail's refusal of what it had completed.
+    pub fn with_reports_to(mut self, hear: Arc<HearRail>) -> Self {
+        self.hear = Some(hear);
         self
     }
 

@@ -17,6 +17,7 @@ use crate::{
     payment::{Due, DueAction, Failure, Payment},
     rail::Rail,
     rail_answer::Instructed,
+    rail_event::RailEvent,
     status::{Status, Trigger},
     view,
 };
@@ -79,7 +80,12 @@ impl CreatePayment {
         for _ in 0..TRIES {
             let now = self.clock.now();
             let decided = match &answer {
-                _ if !payment.awaits_instructions() => return self.known(payment, record, tenant).await,
+                _ if !payment.awaits_instructions() => {
+                    if let Instructed::Rejected(failure) = &answer {
+                        self.report(&*rail, &payment, failure).await;
+                    }
+                    return self.known(payment, record, tenant).await;
+                }
                 Instructed::Given(instructions) => {
                     let due = due_after(&payment, &*rail, now);
                     Ok((*payment).clone().with_instructions((**instructions).clone(), now, due))
@@ -115,6 +121,16 @@ impl CreatePayment {
         happening.failure = Some(failure.clone());
         let changes = payment.clone().apply(Trigger::Fail, happening);
         changes.map_err(|error| broken(&error.to_string()))
+    }
+
+    /// Has a refusal of what was reported as paid meanwhile parked for a person. The creation is answered whatever comes of it,
+    /// for the payment stands.
+    async fn report(&self, rail: &dyn Rail, payment: &Payment, failure: &Failure) {
+        let Some(hear) = self.hear.as_ref().filter(|_| payment.state().completed_at.is_some()) else {
+            return;
+        };
+        let refusal = RailEvent::refusal(payment, failure.clone());
+        let _ = Box::pin(hear.run_answer(rail.name(), &refusal, payment)).await;
     }
 
     /// A payment whose outcome has become known meanwhile: its answer is what it is now.

@@ -3,7 +3,7 @@
 use quipu_kernel::{Amount, Currency, Fields, Problems, Timestamp, wire_names};
 use serde_json::Value;
 
-use crate::payment::Failure;
+use crate::payment::{Failure, Payment};
 
 /// Characters of an event's identifier, and of its reference, at most.
 const MOST_IN_NAME: usize = 255;
@@ -46,6 +46,20 @@ pub struct RailEvent {
 }
 
 impl RailEvent {
+    /// The rail's refusal of a payment as an event: asking again tells the same event again.
+    pub(crate) fn refusal(payment: &Payment, failure: Failure) -> Self {
+        Self {
+            id: format!("asked:{}:failed", payment.id()),
+            kind: RailEventKind::Failed,
+            rail_reference: payment.id().as_str().to_owned(),
+            amount: None,
+            currency: None,
+            occurred_at: None,
+            code: Some(failure.code),
+            message: Some(failure.message),
+        }
+    }
+
     /// Reads the body of a callback, or says all that is wrong with it. Unknown members are ignored, so that a provider may
     /// add to its own messages.
     pub fn parse(body: &Value) -> Result<Self, Problems> {

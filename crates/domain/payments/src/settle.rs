@@ -15,7 +15,7 @@ use crate::{
     changes,
     error::{HearError, SettleError},
     hear::{HearRail, Heard},
-    payment::{Due, DueAction, Failure, Payment},
+    payment::{Due, DueAction, Payment},
     ports::PaymentReads,
     rail::Rail,
     rail_answer::{Arrival, Instructed, Promise, RailStatus, Submission},
@@ -138,7 +138,7 @@ impl SettlePayment {
             }
             Submission::NotSent => Some(Due { at: now.plus(BUSY_FOR), action: DueAction::Submit }),
             Submission::Rejected(failure) => {
-                return self.answered(rail, claimed, &payment, failing(&payment, failure)).await;
+                return self.answered(rail, claimed, &payment, RailEvent::refusal(&payment, failure)).await;
             }
         };
         self.commit_unless_stale(changes::postponed(&payment, now, due)).await
@@ -156,7 +156,7 @@ impl SettlePayment {
                 self.answered(rail, claimed, &payment, arrived(&payment, &arrival)).await
             }
             RailStatus::Failed(failure) => {
-                self.answered(rail, claimed, &payment, failing(&payment, failure)).await
+                self.answered(rail, claimed, &payment, RailEvent::refusal(&payment, failure)).await
             }
             RailStatus::Told(events, again) => {
                 let again = again.map(|at| Due { at, action: DueAction::Ask });
@@ -203,7 +203,7 @@ impl SettlePayment {
                 self.commit_unless_stale(payment.with_instructions(*instructions, now, due)).await
             }
             Instructed::Rejected(failure) => {
-                self.answered(rail, claimed, &payment, failing(&payment, failure)).await
+                self.answered(rail, claimed, &payment, RailEvent::refusal(&payment, failure)).await
             }
             Instructed::Unknown => self.ask_again(rail, claimed, &payment).await,
         }
@@ -337,19 +337,6 @@ fn arrived(payment: &Payment, arrival: &Arrival) -> RailEvent {
         occurred_at: None,
         code: None,
         message: None,
-    }
-}
-
-fn failing(payment: &Payment, failure: Failure) -> RailEvent {
-    RailEvent {
-        id: format!("asked:{}:failed", payment.id()),
-        kind: RailEventKind::Failed,
-        rail_reference: payment.id().as_str().to_owned(),
-        amount: None,
-        currency: None,
-        occurred_at: None,
-        code: Some(failure.code),
-        message: Some(failure.message),
     }
 }
 

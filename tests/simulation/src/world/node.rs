@@ -90,7 +90,8 @@ impl Node {
         let hear = Arc::new(HearRail::new(hearing.clone(), hearing, c(), e()));
         Self {
             around: around.clone(),
-            create: CreatePayment::new(any.clone(), any.clone(), directory.clone(), rails.clone(), c(), e()),
+            create: CreatePayment::new(any.clone(), any.clone(), directory.clone(), rails.clone(), c(), e())
+                .with_reports_to(hear.clone()),
             settle: SettlePayment::new(
                 (any.clone(), any.clone()),
                 any.clone(),

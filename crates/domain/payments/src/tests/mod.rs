@@ -10,6 +10,7 @@ mod create;
 mod directory;
 mod draft;
 mod events;
+mod instruct;
 mod keyed_creation;
 mod methods;
 mod movements;

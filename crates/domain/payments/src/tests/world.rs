@@ -23,8 +23,9 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Happening, Instructed, IssuedInstructions, Payment, PaymentType, Payout, Promise, Rail,
-    RailStatus, Rails, State, Status, Submission, Terms, Trigger, create::CreatePayment, creation::Creation,
+    Customer, Draft, Happening, HearRail, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
+    Promise, Rail, RailStatus, Rails, State, Status, Submission, Terms, Trigger, create::CreatePayment,
+    creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);
@@ -132,6 +133,7 @@ impl World {
         let clock = Arc::new(HandClock::default());
         let entropy = Arc::new(Counting::default());
         let rails = Arc::new(Rails::new(vec![Arc::new(rail)]));
+        let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
         let create = CreatePayment::new(
             store.clone(),
             store.clone(),
@@ -139,7 +141,8 @@ impl World {
             rails.clone(),
             clock.clone(),
             entropy.clone(),
-        );
+        )
+        .with_reports_to(Arc::new(hear));
         Self { store, clock, entropy, rails, create }
     }
 
