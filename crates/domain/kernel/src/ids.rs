@@ -118,6 +118,9 @@ impl PaymentIdSource {
     }
 }
 
+/// The last step that an event's identifier can tell from later ones: two base-32 characters.
+const LAST_STEP: i32 = 1_023;
+
 /// An event: `evt_<13 digits of Unix milliseconds>_<16 base-32 characters>`. It is the `webhook-id` of every delivery.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct EventId(String);
@@ -126,6 +129,13 @@ impl EventId {
     /// A new identifier for an event of `at`.
     pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
         Self(format!("evt_{:013}_{}", at.millis(), base32(entropy, 16)))
+    }
+
+    /// A new identifier for an event of this step of something that moves. A later step of the same millisecond sorts behind it.
+    pub fn of_step(at: Timestamp, step: i32, entropy: &dyn Entropy) -> Self {
+        let step = step.clamp(0, LAST_STEP);
+        let [low, high] = [step, step >> 5].map(|five| base32_digit(five.to_le_bytes()[0]));
+        Self(format!("evt_{:013}_{high}{low}{}", at.millis(), base32(entropy, 14)))
     }
 
     /// An identifier as a store kept it.
@@ -190,6 +200,17 @@ mod tests {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(self.0);
         }
+    }
+
+    #[test]
+    fn an_event_sorts_behind_those_of_earlier_steps_of_its_millisecond() {
+        let id = |step, byte| EventId::of_step(Timestamp::from_millis(1_763_683_200_000), step, &Fixed(byte));
+        assert_eq!(id(1, 255).as_str(), "evt_1763683200000_23zzzzzzzzzzzzzz");
+        for step in 0..LAST_STEP {
+            assert!(id(step, 255) < id(step + 1, 0), "{step}");
+        }
+        assert_eq!(id(i32::MAX, 7), id(LAST_STEP, 7));
+        assert!(id(i32::MAX, 255) < EventId::new(Timestamp::from_millis(1_763_683_200_001), &Fixed(0)));
     }
 
     #[test]

@@ -169,7 +169,7 @@ pub(crate) fn data_of(payment: &Payment, previous: Option<Status>) -> serde_json
 }
 
 /// The events that tell of the step that `payment` has just taken: from `previous`, or its creation. Their identifiers sort in
-/// the order in which they are to be told.
+/// the order in which they are to be told, behind those of earlier steps.
 pub fn events(payment: &Payment, previous: Option<Status>, entropy: &dyn Entropy) -> Vec<Event> {
     let names = step_events::of(payment);
     let (tenant, at) = (payment.terms().tenant, payment.state().updated_at);
@@ -184,7 +184,8 @@ pub fn events(payment: &Payment, previous: Option<Status>, entropy: &dyn Entropy
         events: webhook.events.clone(),
         first: previous.is_none(),
     });
-    let mut ids: Vec<_> = names.iter().map(|_| EventId::new(at, entropy)).collect();
+    let version = payment.state().version;
+    let mut ids: Vec<_> = names.iter().map(|_| EventId::of_step(at, version, entropy)).collect();
     ids.sort_unstable();
     let event = |(name, id): (&EventName, EventId)| {
         let envelope = Envelope {

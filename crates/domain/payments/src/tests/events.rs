@@ -1,11 +1,15 @@
 //! What merchants are told and shown of a payment.
 
+use quipu_commit::Commit as _;
 use quipu_kernel::{Currency, EventId};
 use quipu_merchants::{BeneficiaryKind, Direction, Method};
 use serde_json::{Value, json};
 
-use super::world::{World, beneficiary, deposit, minor, route, with, withdrawal};
-use crate::PaymentRecord;
+use super::world::{START, World, beneficiary, deposit, minor, ready, route, with, withdrawal};
+use crate::{
+    PaymentRecord, Trigger,
+    moves::{Moves, chain},
+};
 
 /// The payloads of everything that happened so far.
 fn told(world: &World) -> Vec<Value> {
@@ -56,6 +60,22 @@ fn the_events_of_one_change_sort_in_their_order() {
     let rows = world.store.rows();
     for pair in rows.events.chunks(2) {
         assert!(pair[0].id < pair[1].id, "{:?}", [&pair[0].id, &pair[1].id]);
+    }
+}
+
+#[test]
+fn the_events_of_steps_at_the_same_time_sort_in_the_order_of_the_steps() {
+    let world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    for reference in 0..20 {
+        let body = with(withdrawal(), &json!({"merchant_reference": reference.to_string()}));
+        let triggers = [Trigger::Submit, Trigger::Confirm, Trigger::Return];
+        let moved = chain(world.created(&body), &triggers, &Moves::new(START, &*world.entropy));
+        ready(world.store.commit(moved.expect("moves"))).expect("committed");
+    }
+    let rows = world.store.rows();
+    for ids in rows.events.chunks(7).map(|told| told.iter().map(|event| &event.id).collect::<Vec<_>>()) {
+        assert!(ids.is_sorted(), "{ids:?}");
     }
 }
 
