@@ -1,21 +1,70 @@
 //! Calling a person: a line in the log, and a count for whoever watches.
 
-use quipu_payments::{Attention, ParkReason, RailEvent};
+use quipu_kernel::PaymentId;
+use quipu_payments::{Attention, Receipt};
 
 use crate::metrics::PARKED;
 
-/// Warns and counts.
+/// Warns and counts. The line names the receipt, by which staff find the rest: what a rail wrote is a customer's.
 pub(crate) struct LoudAttention;
 
 impl Attention for LoudAttention {
-    fn parked(&self, rail: &str, event: &RailEvent, reason: ParkReason) {
+    fn parked(&self, receipt: &Receipt) {
         metrics::counter!(PARKED).increment(1);
-        let payment = &event.rail_reference;
-        tracing::warn!(
-            rail,
-            payment,
-            reason = reason.as_str(),
-            "a message of a rail was parked as a receipt"
-        );
+        let Receipt { receipt_id, rail, payment_id, reason, .. } = receipt;
+        let (payment, reason) = (payment_id.as_ref().map(PaymentId::as_str), reason.as_str());
+        tracing::warn!(receipt_id, rail, payment, reason, "a message of a rail was parked as a receipt");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{self, Write},
+        sync::{Arc, Mutex},
+    };
+
+    use quipu_kernel::Timestamp;
+    use quipu_payments::{ParkReason, RailEventKind};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("nobody panicked").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_log_names_the_receipt_and_nothing_that_a_rail_wrote() {
+        let receipt = Receipt {
+            receipt_id: "rcp_1763683200000_abcdefghjkmn2345".to_owned(),
+            tenant: None,
+            payment_id: None,
+            rail: "manual".to_owned(),
+            event_id: "GE29NB0000000101904917/R1/+5GEL//0".to_owned(),
+            kind: RailEventKind::Completed,
+            rail_reference: "credit: rent of Ana".to_owned(),
+            amount: None,
+            currency: None,
+            reason: ParkReason::UnknownPayment,
+            created_at: Timestamp::from_millis(1_763_683_200_000),
+            resolution: None,
+            resolved_at: None,
+        };
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(log, || LoudAttention.parked(&receipt));
+        let text = String::from_utf8(lines.0.lock().expect("nobody panicked").clone()).expect("text");
+        assert!(text.contains(&receipt.receipt_id) && text.contains("unknown_payment"), "{text}");
+        assert!(!text.contains("Ana") && !text.contains("GE29NB"), "{text}");
     }
 }

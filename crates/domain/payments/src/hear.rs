@@ -117,8 +117,8 @@ impl From<HearError> for Unheard {
 
 /// Whoever calls a person when something is parked.
 pub trait Attention: Send + Sync {
-    /// What a rail told waits for a person now, for this reason.
-    fn parked(&self, rail: &str, event: &RailEvent, reason: ParkReason);
+    /// What a rail told waits for a person now.
+    fn parked(&self, receipt: &Receipt);
 }
 
 /// Hears what rails tell.
@@ -198,9 +198,9 @@ impl HearRail {
             heard => heard,
         };
         match heard {
-            Ok(heard) => {
-                if let (Heard::Parked(reason), Some(attention)) = (heard, &self.attention) {
-                    attention.parked(telling.rail, telling.event, reason);
+            Ok((heard, parked)) => {
+                if let (Some(receipt), Some(attention)) = (parked, &self.attention) {
+                    attention.parked(&receipt);
                 }
                 Ok(heard)
             }
@@ -210,13 +210,13 @@ impl HearRail {
         }
     }
 
-    /// `found` is the payment, and whether its money was told of before.
+    /// `found` is the payment, and whether its money was told of before. Answers the receipt as well, if one was parked.
     async fn apply(
         &self,
         telling: Telling<'_>,
         found: Option<(Option<Payment>, bool)>,
         unbookable: bool,
-    ) -> Result<Heard, Unheard> {
+    ) -> Result<(Heard, Option<Receipt>), Unheard> {
         let read = || async {
             let payment = self.find(telling.rail, telling.event).await?;
             let was_told = match &payment {
@@ -238,10 +238,11 @@ impl HearRail {
                 },
             };
             if telling.is_answer && consequence == Consequence::Known {
-                return Ok(Decided::Stay(Heard::Known));
+                return Ok(Decided::Stay((Heard::Known, None)));
             }
             let (changes, heard) = self.follow(telling, payment, consequence)?;
-            Ok(Decided::change(changes, heard))
+            let parked = changes.saved::<Receipt>().cloned();
+            Ok(Decided::change(changes, (heard, parked)))
         };
         act(&*self.commit, found, read, decide).await
     }

@@ -6,10 +6,23 @@ use std::{
     task::{Context, Waker},
 };
 
-use quipu_kernel::PaymentId;
+use quipu_kernel::{Page, PaymentId};
 
 use super::world::{World, deposit, ready};
-use crate::{Attention, HearRail, Heard, ParkReason, RailEvent, RailEventKind, Status, Trigger};
+use crate::{
+    Attention, HearRail, Heard, MoneyReads as _, ParkReason, RailEvent, RailEventKind, Receipt,
+    ReceiptFilter, Status, Trigger,
+};
+
+/// The receipts of which a person was told.
+#[derive(Default)]
+struct Called(Mutex<Vec<Receipt>>);
+
+impl Attention for Called {
+    fn parked(&self, receipt: &Receipt) {
+        self.0.lock().expect("nobody panicked").push(receipt.clone());
+    }
+}
 
 fn hear(world: &World) -> HearRail {
     let (store, clock, entropy) = (world.store.clone(), world.clock.clone(), world.entropy.clone());
@@ -54,13 +67,6 @@ fn money_that_comes_twice_is_parked_and_what_is_told_twice_is_not() {
 
 #[test]
 fn a_person_is_called_once_for_what_is_parked() {
-    #[derive(Default)]
-    struct Called(Mutex<Vec<ParkReason>>);
-    impl Attention for Called {
-        fn parked(&self, _: &str, _: &RailEvent, reason: ParkReason) {
-            self.0.lock().expect("nobody panicked").push(reason);
-        }
-    }
     let (world, called) = (World::new(), Arc::new(Called::default()));
     let id = world.created(&deposit()).id().clone();
     let rail = world.store.payment(&id).terms().rail.clone();
@@ -70,7 +76,24 @@ fn a_person_is_called_once_for_what_is_parked() {
     for _ in 0..2 {
         ready(hear.run(&rail, &event(&world, &id, RailEventKind::Completed, "money"))).expect("heard");
     }
-    assert_eq!(*called.0.lock().expect("nobody panicked"), [ParkReason::Contradiction]);
+    let told = called.0.lock().expect("nobody panicked");
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].reason, told[0].payment_id.as_ref()), (ParkReason::Contradiction, Some(&id)));
+}
+
+#[test]
+fn a_person_is_told_by_which_receipt_to_find_what_names_no_payment() {
+    let (world, called) = (World::new(), Arc::new(Called::default()));
+    let id = world.created(&deposit()).id().clone();
+    let rent = RailEvent {
+        rail_reference: "credit: rent".to_owned(),
+        ..event(&world, &id, RailEventKind::Completed, "rent")
+    };
+    ready(hear(&world).telling(called.clone()).run_movement("manual", &rent)).expect("heard");
+    let (parked, _) = ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
+    assert_eq!(parked.len(), 1);
+    let told = called.0.lock().expect("nobody panicked");
+    assert_eq!((told[0].receipt_id.as_str(), &told[0].payment_id), (parked[0].receipt_id.as_str(), &None));
 }
 
 #[test]
