@@ -4,6 +4,7 @@ mod attention;
 mod cli;
 mod config;
 mod data_folder;
+mod database_file;
 mod dev;
 mod listening;
 mod logging;

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     config::{LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
-    dev,
+    database_file, dev,
     listening::{listen, reachable},
     logging,
     master_key::{self, Start},
@@ -41,14 +41,14 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     let folder = DataFolder::open(&settings.data_dir)?;
     let embedded = settings.embedded_database();
     if dev {
-        wire::make_database_private(settings)?;
+        database_file::make_private(settings)?;
     }
     // Taken before a master key is made, so that two demos that start at once do not both make one.
     let _lock = embedded.map(ServingLock::of_database).transpose()?;
     let start = if dev { Start::Development } else { Start::Production };
     let keyring = master_key::keyring(settings, &folder, start)?;
     if !dev {
-        wire::require_database(settings)?;
+        database_file::require(settings)?;
     }
     let store = store_runtime()?;
     let runtime = Builder::new_multi_thread().enable_all().build()?;

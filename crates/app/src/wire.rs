@@ -1,6 +1,6 @@
 //! Puts the parts together: one store behind all ports, the rails, the use cases.
 
-use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
@@ -159,35 +159,6 @@ pub(crate) struct Delivering {
 
 /// What to do about a database that is not up to date.
 pub(crate) const MIGRATE_FIRST: &str = "the database lacks migrations: run `quipu migrate` first";
-
-/// Makes the file of an embedded database, unless it is there, readable by its owner only: it holds what customers would
-/// not want read, and its folder may be older than the gateway. SQLite's files beside it take its mode.
-pub(crate) fn make_database_private(settings: &Settings) -> Result<()> {
-    let Some(path) = settings.embedded_database() else { return Ok(()) };
-    let mut options = OpenOptions::new();
-    let opened = options.create(true).append(true).mode(0o600).open(path);
-    opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))
-}
-
-/// Refuses where an embedded database does not exist, or is an empty file. Creating a new one instead would hide
-/// that the former is gone.
-pub(crate) fn require_database(settings: &Settings) -> Result<()> {
-    let Some(path) = settings.embedded_database() else { return Ok(()) };
-    match std::fs::metadata(path) {
-        Ok(found) if found.len() == 0 => {
-            bail!(
-                "the database {} is an empty file: restore a backup, or run `quipu migrate` for a new one",
-                path.display()
-            )
-        }
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "there is no database {}: restore a backup, or run `quipu migrate` for a new one",
-            path.display()
-        ),
-        Err(error) => Err(error).with_context(|| format!("the database {} cannot be opened", path.display())),
-    }
-}
 
 /// Opens the configured database without migrating it. The store works on `runtime`.
 pub(crate) async fn open_store(settings: &Settings, runtime: Handle) -> Result<Store> {

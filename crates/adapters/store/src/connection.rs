@@ -144,9 +144,18 @@ impl Connection {
 /// The address of an embedded database that exists: SQLite would make a missing one, and nobody would learn that the former
 /// is gone.
 pub(crate) fn sqlite_address(path: &str) -> String {
+    address_in_mode(path, "rw")
+}
+
+/// The same, for whoever must leave the file as it is.
+pub(crate) fn sqlite_address_to_read(path: &str) -> String {
+    address_in_mode(path, "ro")
+}
+
+fn address_in_mode(path: &str, mode: &str) -> String {
     let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let host = if path.starts_with('/') { "//" } else { "" };
-    format!("file:{host}{escaped}?mode=rw")
+    format!("file:{host}{escaped}?mode={mode}")
 }
 
 /// The outcome of a future that never waits, which every future over a SQLite connection is.

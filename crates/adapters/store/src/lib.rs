@@ -44,5 +44,6 @@ mod work;
 
 pub use backup::{BackupError, back_up, restore};
 pub use error::OpenError;
+pub use migrate::is_made;
 pub use settings::StoreSettings;
 pub use store::Store;

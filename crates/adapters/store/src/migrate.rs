@@ -1,7 +1,9 @@
 //! Migrations, embedded in the program: one folder for each database, and in it one for each step.
 
+use std::path::Path;
+
 use diesel::{
-    Connection as _, SqliteConnection,
+    Connection as _, RunQueryDsl as _, SqliteConnection,
     backend::Backend,
     connection::SimpleConnection as _,
     migration::{Migration, MigrationSource},
@@ -14,7 +16,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
 
 use crate::{
-    connection::{Connection, either, sqlite_address},
+    connection::{Connection, either, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
     session,
     settings::StoreSettings,
@@ -54,6 +56,22 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
 /// Makes the tables of an embedded database, all of them.
 pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<(), OpenError> {
     run(conn, SQLITE).map(drop)
+}
+
+/// Whether the file of an embedded database was ever migrated. One that was not may be somebody else's, or what is left of
+/// a database whose log is lost. The file stays as it is.
+pub fn is_made(file: &Path) -> Result<bool, OpenError> {
+    let unreadable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
+    let path = file.to_str().ok_or_else(|| unreadable(&"its name must be UTF-8"))?;
+    let address = sqlite_address_to_read(path);
+    let mut conn = SqliteConnection::establish(&address).map_err(|error| unreadable(&error))?;
+    conn.batch_execute("PRAGMA busy_timeout = 60000;").map_err(|error| unreadable(&error))?;
+    let lists: i64 = ListOfApplied {}.get_result(&mut conn).map_err(|error| unreadable(&error))?;
+    if lists == 0 {
+        return Ok(false);
+    }
+    let applied: Vec<String> = Applied {}.load(&mut conn).map_err(|error| unreadable(&error))?;
+    Ok(!applied.is_empty())
 }
 
 statement! { ListOfApplied on Sqlite => BigInt {
@@ -137,5 +155,38 @@ fn apply<DB: Backend>(
             Err(message) if attempt < ATTEMPTS && message.contains("deadlock detected") => attempt += 1,
             Err(message) => return Err(OpenError::Migration(message)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_a_database_of_ours_once_a_migration_was_applied() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("quipu.db");
+        let path = file.to_str().expect("UTF-8");
+        is_made(&file).expect_err("there is none, and none is made");
+        assert!(!file.exists());
+        std::fs::write(&file, "").expect("a file");
+        let mut conn = connect_sqlite(path).expect("opened");
+        for foreign in [
+            "PRAGMA user_version = 1;",
+            "CREATE TABLE foreign_one (id INTEGER);",
+            "CREATE TABLE __diesel_schema_migrations (version TEXT PRIMARY KEY, run_on TEXT);",
+        ] {
+            conn.batch_execute(foreign).expect("written");
+            assert!(!is_made(&file).expect("read"), "{foreign}");
+        }
+        conn.batch_execute("DROP TABLE __diesel_schema_migrations").expect("dropped");
+        make_embedded(&mut conn).expect("migrated");
+        assert!(is_made(&file).expect("read"), "beside the process that writes");
+        drop(conn);
+        let before = std::fs::read(&file).expect("read");
+        assert!(is_made(&file).expect("read"), "alone");
+        assert_eq!(std::fs::read(&file).expect("read"), before);
+        std::fs::write(&file, "no database at all, whatever it is named").expect("written");
+        is_made(&file).expect_err("what cannot be read is not taken for an empty one");
     }
 }

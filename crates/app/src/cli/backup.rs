@@ -12,7 +12,7 @@ use super::{database::report, session};
 use crate::{
     config::{FilesAt, LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
-    logging, wire,
+    database_file, logging, wire,
 };
 
 /// Where a copy goes.
@@ -33,7 +33,7 @@ impl Backup {
     /// Copies the database, while servers go on to write, and prints what was copied and what was not.
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
         let _logging = logging::start(settings, LogFormat::Text, None)?;
-        wire::require_database(settings)?;
+        database_file::require(settings)?;
         let bytes = quipu_store::back_up(&wire::store_settings(settings), &self.file)?;
         let attachments = match &settings.attachments.at {
             FilesAt::Folder(folder) => folder.display().to_string(),

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use super::session;
 use crate::{
     config::{LogFormat, Settings},
-    logging, wire,
+    database_file, logging, wire,
 };
 
 #[derive(Debug, Subcommand)]
@@ -50,7 +50,7 @@ impl Command {
     pub(super) fn run(self, settings: &Settings) -> Result<ExitCode> {
         // No key is needed: nothing here is sealed by one, and an auditor has none.
         let _logging = logging::start(settings, LogFormat::Text, None)?;
-        wire::require_database(settings)?;
+        database_file::require(settings)?;
         session::runtime()?.block_on(async {
             let store = wire::open_store(settings, Handle::current()).await?;
             let outcome = self.on(&store).await;

@@ -11,17 +11,17 @@ use super::session;
 use crate::{
     config::{LogFormat, Settings},
     data_folder::DataFolder,
-    logging, wire,
+    database_file, logging, wire,
 };
 
 /// Applies what the database lacks and prints what that was. With `existing` it makes no database.
 pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
     if existing {
-        wire::require_database(settings)?;
+        database_file::require(settings)?;
     }
     DataFolder::open(&settings.data_dir)?;
-    wire::make_database_private(settings)?;
+    database_file::make_private(settings)?;
     let applied = session::runtime()?.block_on(async {
         let store = wire::open_store(settings, Handle::current()).await?;
         let applied = store.migrate().await.context("the database cannot be migrated");
@@ -35,7 +35,7 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
 /// Verifies the books and prints the report; the exit status is 1 if anything is wrong.
 pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
-    wire::require_database(settings)?;
+    database_file::require(settings)?;
     let report = session::runtime()?.block_on(async {
         let store = wire::open_store(settings, Handle::current()).await?;
         let report = if store.pending_migrations().await? {

@@ -16,7 +16,7 @@ use super::table;
 use crate::{
     config::{LogFormat, Settings},
     data_folder::DataFolder,
-    logging,
+    database_file, logging,
     master_key::{self, Start},
     standard_output,
     wire::{self, Foundation},
@@ -28,7 +28,7 @@ pub(super) fn run(
     work: impl AsyncFnOnce(&Foundation) -> Result<()>,
 ) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
-    wire::require_database(settings)?;
+    database_file::require(settings)?;
     let folder = DataFolder::open(&settings.data_dir)?;
     let keyring = master_key::keyring(settings, &folder, Start::Command)?;
     runtime()?.block_on(async {
