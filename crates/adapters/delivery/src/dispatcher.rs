@@ -28,15 +28,21 @@ impl Dispatcher {
         Self { in_hand: Arc::new(InHand::new(parts)) }
     }
 
-    /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back. Runs once.
+    /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back. Ends earlier only
+    /// if a part of it has panicked. Runs once.
     ///
     /// # Panics
     /// If it is run a second time.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         let waiting = self.in_hand.outcomes_to_record().expect("a dispatcher runs once");
-        let recorder = tokio::spawn(recorder::run(Arc::clone(&self.in_hand), waiting));
-        let claims = tokio::spawn(claims::run(Arc::clone(&self.in_hand)));
-        stop.await;
+        let mut recorder = tokio::spawn(recorder::run(Arc::clone(&self.in_hand), waiting));
+        let mut claims = tokio::spawn(claims::run(Arc::clone(&self.in_hand)));
+        tokio::select! {
+            () = stop => {}
+            // They end before they are told to only by a panic.
+            _ = &mut recorder => return,
+            _ = &mut claims => return,
+        }
         self.in_hand.announce_the_end();
         let _ = claims.await;
         if tokio::time::timeout(DRAIN, self.in_hand.attempts_ended()).await.is_err() {

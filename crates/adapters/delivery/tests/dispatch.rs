@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -55,6 +55,7 @@ struct Queue {
     refusals_left: AtomicUsize,
     /// Whose rows somebody holds locked for ever.
     locked: Mutex<Option<MerchantId>>,
+    is_broken: AtomicBool,
 }
 
 impl Queue {
@@ -80,6 +81,7 @@ impl DeliveryQueue for Queue {
         now: Timestamp,
         after: Option<&EndpointId>,
     ) -> Result<Vec<(Tenant, EndpointId)>, StoreUnavailable> {
+        assert!(!self.is_broken.load(Ordering::Relaxed), "as a fault in a part of the dispatcher would");
         let rows = self.rows.lock().expect("no panic");
         let mut found: Vec<_> = rows
             .values()
@@ -428,4 +430,13 @@ async fn a_merchant_whose_rows_are_locked_delays_nobody_elses_outcomes() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     world.hand_over(&healthy, 0..1_000);
     world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1_000).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_panics_ends_the_dispatcher_so_that_it_is_noticed() {
+    let World { queue, dispatcher, running, stop, .. } = World::new();
+    queue.is_broken.store(true, Ordering::Relaxed);
+    dispatcher.look();
+    running.await.expect("it ends by itself");
+    assert!(stop.is_some(), "nobody told it to stop");
 }
