@@ -72,11 +72,25 @@ impl LocalLimiter {
         verdict
     }
 
+    /// What one more request of `subject` would be answered, without counting it.
+    pub(crate) fn look(&self, budget: Budget, subject: &str) -> RateVerdict {
+        self.with_count(budget, subject, |count, now| count.look(budget, now))
+    }
+
     fn count(&self, budget: Budget, subject: &str, is_told: bool) -> RateVerdict {
+        self.with_count(budget, subject, |count, now| count.take(budget, now, is_told))
+    }
+
+    fn with_count(
+        &self,
+        budget: Budget,
+        subject: &str,
+        judge: impl FnOnce(&mut SlidingCount, i64) -> RateVerdict,
+    ) -> RateVerdict {
         let now = self.clock.now().seconds();
         let mut shard = self.shard(budget.kind(), subject);
         shard.sweep(now, self.subjects_per_shard);
-        shard.count_of(subject, self.subjects_per_shard).take(budget, now, is_told)
+        judge(shard.count_of(subject, self.subjects_per_shard), now)
     }
 
     /// All that other nodes do not know of; from now on it counts as told. Requests beyond the subjects that can be

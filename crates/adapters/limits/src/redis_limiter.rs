@@ -1,12 +1,14 @@
 //! Limits shared between nodes through Redis.
 //!
 //! Requests use a connection if there is one and never wait for one to be made. A task of its own keeps it: once a second
-//! it reconnects if the connection was lost, and every few seconds it announces this node and learns how many there
-//! are, which is what the shares of the fall-back are divided by.
+//! it reconnects if the connection was lost, or else announces this node and learns how many there are, which is what the
+//! shares of the fall-back are divided by.
 //!
 //! Redis may come back without its memory, or lose it while it runs; so the memory has a name, which every check compares.
-//! Each node remembers what it allowed itself. After Redis has lost its data, every node sends it the requests that the
-//! node allowed. Until all have done so, Redis is not used.
+//! Each node remembers what it allowed itself. A node that comes (back) to Redis tells it what it allowed that Redis does not
+//! know. From then on its requests pass Redis, but its share holds as well, until Redis is complete: until all others
+//! have told, too. The others are those that Redis heard of lately, which are all that live once nodes have announced
+//! themselves there for a while without a pause. Redis reckons that by its own clock (`script::ANNOUNCE`).
 
 use std::{
     future::Future,
@@ -14,14 +16,14 @@ use std::{
         Arc, PoisonError, RwLock, Weak,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
 use quipu_kernel::Clock;
 use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 use redis::{AsyncConnectionConfig, Client, Script, aio::MultiplexedConnection};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::{
     local::{LocalLimiter, Untold},
@@ -30,14 +32,18 @@ use crate::{
 
 /// How long the task that reconnects waits, which holds nobody up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often a lost connection is tried again.
+/// How often a lost connection is tried again, and a node announces itself.
 const BEAT: Duration = Duration::from_secs(1);
-/// Every so many beats a node announces itself.
-const BEATS_PER_ANNOUNCEMENT: u32 = 2;
+/// How many beats a node that starts leaves the others to tell what they allowed. One that lives does so within two.
+const BEATS_AT_START: u32 = 2;
 /// For how many seconds a node counts that is not heard of again.
 const NODE_SECONDS: u32 = 30;
-/// For how many seconds the nodes that were there before are waited for. One that lives is back after two.
-const TOLD_SECONDS: u32 = 10;
+/// For how many seconds nodes are waited for that may live. One that does is back after two.
+const TOLD_SECONDS: u32 = 5;
+/// How long a node waits in all for others that are there and do not tell.
+const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
+/// After how many seconds without any announcement Redis was away, or nobody there.
+const PAUSE_SECONDS: u32 = 2;
 /// How many subjects are told at once.
 const TOLD_AT_ONCE: usize = 200;
 /// How many nodes are assumed at least until they have been counted for a while.
@@ -58,41 +64,42 @@ struct Shared {
     check: Script,
     announce: Script,
     tell: Script,
-    /// The connection, if there is one, and the number of connections made before it.
     link: RwLock<Link>,
     local: LocalLimiter,
     patience: Duration,
     node: String,
     nodes: AtomicU32,
-    /// How many there were when limits were last shared.
-    sharing: AtomicU32,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Link {
-    generation: u64,
-    connection: Option<MultiplexedConnection>,
     /// The name of the memory that this node knows; none before it ever was connected.
     memory: Option<Arc<str>>,
-    /// Whether that memory holds what all nodes know.
-    is_complete: bool,
+    /// How many connections were made.
+    generation: u64,
+    joined: Option<Joined>,
 }
 
-impl Link {
-    /// Where to count together with others, if that is possible.
-    fn shared(self) -> Option<(MultiplexedConnection, Arc<str>)> {
-        if self.is_complete { self.connection.zip(self.memory) } else { None }
-    }
+/// A connection, and what this node knows of the memory behind it.
+#[derive(Clone)]
+struct Joined {
+    generation: u64,
+    connection: MultiplexedConnection,
+    memory: Arc<str>,
+    /// When the node came, and the number of its first announcement. What others have told since, they have told after
+    /// every outage that this node knows of.
+    at: Instant,
+    since: u64,
+    /// Whether the memory holds what all nodes know.
+    is_complete: bool,
 }
 
 /// What Redis says when a node announces itself.
 struct Announced {
+    number: u64,
     nodes: u32,
     memory: Arc<str>,
-    /// In seconds.
-    age: u32,
-    /// How many nodes have told what they know.
-    told: u32,
+    is_complete: bool,
 }
 
 /// Redis did not do what it was asked to, in time.
@@ -111,9 +118,9 @@ impl RedisLimiter {
     /// How long a check waits for Redis in production: many times what an answer takes, and nothing a payer notices.
     pub const PATIENCE: Duration = Duration::from_millis(50);
 
-    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. A check waits no
-    /// longer than `patience`, then it is judged without Redis, by `clock`. Must be called on a tokio runtime, which
-    /// carries the connection from then on.
+    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Gives other nodes
+    /// two seconds if Redis may not know yet what they allowed. A check waits no longer than `patience`, then it is
+    /// judged without Redis, by `clock`. Must be called on a tokio runtime, which carries the connection from then on.
     pub async fn connect(url: &str, patience: Duration, clock: Arc<dyn Clock>) -> Result<Self, BadRedisUrl> {
         let shared = Arc::new(Shared {
             client: Client::open(url).map_err(|_| BadRedisUrl)?,
@@ -125,11 +132,11 @@ impl RedisLimiter {
             patience,
             node: uuid::Uuid::new_v4().to_string(),
             nodes: AtomicU32::new(NODES_ASSUMED),
-            sharing: AtomicU32::new(0),
         });
         if let Err(failure) = shared.reconnect().await {
             tracing::warn!(%failure, "Redis cannot be reached; rate limits are local shares until it can");
         }
+        shared.wait_for_others().await;
         tokio::spawn(keep_connected(Arc::downgrade(&shared)));
         Ok(Self(shared))
     }
@@ -138,32 +145,34 @@ impl RedisLimiter {
 #[async_trait]
 impl RateLimiter for RedisLimiter {
     fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a> {
-        let link = self.0.link();
-        let generation = link.generation;
-        match link.shared() {
-            Some(shared) => RateDecision::Waiting(Box::pin(self.0.take(generation, shared, budget, subject))),
+        match self.0.joined() {
+            Some(joined) => RateDecision::Waiting(Box::pin(self.0.take(joined, budget, subject))),
             None => RateDecision::Ready(self.0.take_share(budget, subject)),
         }
     }
 
     async fn probe(&self) -> Result<(), LimitsNotShared> {
-        let (mut connection, _) = self.0.link().shared().ok_or(LimitsNotShared)?;
+        let joined = self.0.joined().filter(|joined| joined.is_complete);
+        let mut connection = joined.ok_or(LimitsNotShared)?.connection;
         let ping = async { redis::cmd("PING").query_async::<()>(&mut connection).await };
         within(self.0.patience, ping).await.map_err(|_| LimitsNotShared)
     }
 }
 
 impl Shared {
-    async fn take(
-        &self,
-        generation: u64,
-        shared: (MultiplexedConnection, Arc<str>),
-        budget: Budget,
-        subject: &str,
-    ) -> RateVerdict {
-        match self.ask(shared, budget, subject).await {
+    async fn take(&self, joined: Joined, budget: Budget, subject: &str) -> RateVerdict {
+        let own_budget = if joined.is_complete { budget } else { self.share(budget) };
+        if !joined.is_complete {
+            // What this node refuses anyway, Redis need not count.
+            let own = self.local.look(own_budget, subject);
+            if !own.allowed {
+                return own;
+            }
+        }
+        let generation = joined.generation;
+        match self.ask(joined, budget, subject).await {
             Ok(shared) if shared.allowed => {
-                let own = self.local.check(budget, subject);
+                let own = self.local.check(own_budget, subject);
                 if own.allowed && own.remaining >= shared.remaining { shared } else { own }
             }
             Ok(shared) => shared,
@@ -175,12 +184,16 @@ impl Shared {
     }
 
     fn take_share(&self, budget: Budget, subject: &str) -> RateVerdict {
-        self.local.check_apart(budget.share(self.nodes.load(Ordering::Relaxed)), subject)
+        self.local.check_apart(self.share(budget), subject)
+    }
+
+    fn share(&self, budget: Budget) -> Budget {
+        budget.share(self.nodes.load(Ordering::Relaxed))
     }
 
     async fn ask(
         &self,
-        (mut connection, memory): (MultiplexedConnection, Arc<str>),
+        Joined { mut connection, memory, .. }: Joined,
         budget: Budget,
         subject: &str,
     ) -> Result<RateVerdict, Failure> {
@@ -198,64 +211,28 @@ impl Shared {
         Ok(RateVerdict { allowed, limit, remaining, reset_epoch_seconds, retry_after_seconds })
     }
 
+    /// Before a node takes its first request, it lets others tell what they allowed, if Redis may not know that yet.
+    async fn wait_for_others(&self) {
+        for _ in 0..BEATS_AT_START {
+            if self.joined().is_none_or(|joined| joined.is_complete) {
+                return;
+            }
+            sleep(BEAT).await;
+            self.tend().await;
+        }
+    }
+
     /// One beat of the task that keeps the connection.
-    async fn tend(&self, beat: u32) {
-        let link = self.link();
-        let Some(connection) = link.connection else {
-            if self.reconnect().await.is_ok() && self.link().is_complete {
-                tracing::info!("Redis is back; rate limits are shared again");
+    async fn tend(&self) {
+        if let Some(joined) = self.joined() {
+            let generation = joined.generation;
+            match self.keep_up(joined).await {
+                Ok(()) => return,
+                Err(failure) => self.lose(generation, &failure),
             }
-            return;
-        };
-        let tended = if link.is_complete {
-            self.keep_up(connection, link.memory, beat).await
-        } else {
-            self.complete(connection, link.memory).await
-        };
-        if let Err(failure) = tended {
-            self.lose(link.generation, &failure);
         }
-    }
-
-    /// Tells what was allowed while a connection was just being made, and now and then that this node is there.
-    async fn keep_up(
-        &self,
-        connection: MultiplexedConnection,
-        memory: Option<Arc<str>>,
-        beat: u32,
-    ) -> Result<(), Failure> {
-        self.tell(&connection).await?;
-        if beat.is_multiple_of(BEATS_PER_ANNOUNCEMENT) {
-            let announced = self.announce(connection, false).await?;
-            if memory != Some(announced.memory) {
-                return Err(Failure::Forgotten);
-            }
-            self.nodes.store(announced.nodes, Ordering::Relaxed);
-            self.sharing.store(announced.nodes, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// Looks whether the others have told what they know, too.
-    async fn complete(
-        &self,
-        connection: MultiplexedConnection,
-        memory: Option<Arc<str>>,
-    ) -> Result<(), Failure> {
-        self.tell(&connection).await?;
-        let announced = self.announce(connection, true).await?;
-        if memory.as_ref() != Some(&announced.memory) {
-            return Err(Failure::Forgotten);
-        }
-        if self.is_complete(&announced) {
-            self.link.write().unwrap_or_else(PoisonError::into_inner).is_complete = true;
-            tracing::info!("Redis knows what every node allowed; rate limits are shared again");
-        }
-        Ok(())
-    }
-
-    fn is_complete(&self, announced: &Announced) -> bool {
-        announced.told >= self.sharing.load(Ordering::Relaxed) || announced.age >= TOLD_SECONDS
+        // Until it succeeds, the log says already that Redis is lost.
+        let _ = self.reconnect().await;
     }
 
     async fn reconnect(&self) -> Result<(), Failure> {
@@ -265,36 +242,73 @@ impl Shared {
         let connect = self.client.get_multiplexed_async_connection_with_config(&config);
         let connection = within(CONNECT_TIMEOUT, connect).await?;
         // A connection counts once Redis has answered on it: a host may accept what its Redis no longer serves.
-        let found = self.announce(connection.clone(), false).await?;
+        let found = self.announce(connection.clone(), None).await?;
         // The others may not be back yet, so this first count can only raise the number.
         self.nodes.fetch_max(found.nodes, Ordering::Relaxed);
-        let known = self.link().memory;
-        let is_known = known.as_ref().is_none_or(|known| *known == found.memory);
-        if !is_known {
+        let known = self.link.read().unwrap_or_else(PoisonError::into_inner).memory.clone();
+        if known.is_some_and(|known| known != found.memory) {
             self.local.forget_told();
         }
-        self.tell(&connection).await?;
-        let announced = self.announce(connection.clone(), true).await?;
-        let is_complete = is_known || self.is_complete(&announced);
+        let joined = self.join(connection, found);
+        let generation = joined.generation;
+        self.keep_up(joined).await.inspect_err(|failure| self.lose(generation, failure))
+    }
+
+    /// From here on requests pass Redis, so that there is nothing new to tell after what is told next.
+    fn join(&self, connection: MultiplexedConnection, found: Announced) -> Joined {
         let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
-        let generation = link.generation + 1;
-        *link = Link { generation, connection: Some(connection), memory: Some(found.memory), is_complete };
+        link.generation += 1;
+        link.memory = Some(Arc::clone(&found.memory));
+        let joined = Joined {
+            generation: link.generation,
+            connection,
+            memory: found.memory,
+            at: Instant::now(),
+            since: found.number,
+            is_complete: false,
+        };
+        link.joined = Some(joined.clone());
+        joined
+    }
+
+    /// Tells what this node allowed without Redis, and that it is there; and looks whether the others have told, too.
+    async fn keep_up(&self, joined: Joined) -> Result<(), Failure> {
+        self.tell(&joined.connection).await?;
+        let announced = self.announce(joined.connection, Some((&joined.memory, joined.since))).await?;
+        if joined.memory != announced.memory {
+            return Err(Failure::Forgotten);
+        }
+        if joined.is_complete {
+            self.nodes.store(announced.nodes, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.nodes.fetch_max(announced.nodes, Ordering::Relaxed);
+        if announced.is_complete || joined.at.elapsed() >= PATIENCE_WITH_OTHERS {
+            let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(current) = link.joined.as_mut().filter(|now| now.generation == joined.generation) {
+                current.is_complete = true;
+                tracing::info!("Redis knows what every node allowed; rate limits are shared");
+            }
+        }
         Ok(())
     }
 
-    /// Tells Redis that this node is there, and whether it has told everything.
+    /// Tells Redis that this node is there, and that the named memory holds all that the node allowed. `since` is the
+    /// announcement after which the others must have said so for the memory to be complete.
     async fn announce(
         &self,
         mut connection: MultiplexedConnection,
-        has_told: bool,
+        told: Option<(&str, u64)>,
     ) -> Result<Announced, Failure> {
         let mut call = self.announce.key(format!("{KEY_PREFIX}:nodes"));
-        call.key(format!("{KEY_PREFIX}:memory")).key(format!("{KEY_PREFIX}:told"));
-        call.arg(&self.node).arg(NODE_SECONDS).arg(uuid::Uuid::new_v4().to_string());
-        call.arg(u8::from(has_told));
-        let answered = within(CONNECT_TIMEOUT, call.invoke_async::<(u32, String, u32, u32)>(&mut connection));
-        let (nodes, memory, age, told) = answered.await?;
-        Ok(Announced { nodes: nodes.max(1), memory: memory.into(), age, told })
+        call.key(format!("{KEY_PREFIX}:memory")).key(format!("{KEY_PREFIX}:told_at"));
+        call.arg(&self.node).arg(NODE_SECONDS).arg(TOLD_SECONDS).arg(PAUSE_SECONDS);
+        let (memory, since) = told.unwrap_or_default();
+        call.arg(uuid::Uuid::new_v4().to_string()).arg(memory).arg(since);
+        let answered =
+            within(CONNECT_TIMEOUT, call.invoke_async::<(u64, u32, String, bool)>(&mut connection));
+        let (number, nodes, memory, is_complete) = answered.await?;
+        Ok(Announced { number, nodes: nodes.max(1), memory: memory.into(), is_complete })
     }
 
     /// Tells Redis what this node allowed without it.
@@ -315,15 +329,14 @@ impl Shared {
         Ok(())
     }
 
-    fn link(&self) -> Link {
-        self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn joined(&self) -> Option<Joined> {
+        self.link.read().unwrap_or_else(PoisonError::into_inner).joined.clone()
     }
 
     /// Gives up the connection of that generation, unless it was given up before.
     fn lose(&self, generation: u64, failure: &Failure) {
         let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
-        if link.generation == generation && link.connection.take().is_some() {
-            link.is_complete = false;
+        if link.joined.take_if(|joined| joined.generation == generation).is_some() {
             tracing::warn!(%failure, "Redis is lost; rate limits are local shares until it is back");
         }
     }
@@ -334,10 +347,10 @@ async fn keep_connected(shared: Weak<Shared>) {
     let mut beats = interval(BEAT);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     beats.tick().await;
-    for beat in 1_u32.. {
+    loop {
         beats.tick().await;
         let Some(shared) = shared.upgrade() else { return };
-        shared.tend(beat).await;
+        shared.tend().await;
     }
 }
 

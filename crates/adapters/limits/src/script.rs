@@ -79,21 +79,47 @@ end
 return { allowed, tightest.limit, tightest.remaining, tightest.reset, retry_after }
 ";
 
-/// A node announces itself: keys of the nodes, of Redis's memory and of those that told it what they know; the node, for how
-/// many seconds a node counts that is not heard of again, a name for the memory if it has none, and whether the node has told
-/// everything. It answers how many nodes there are, the memory's name, its age in seconds, and how many have told.
+/// A node announces itself: keys of the nodes, of Redis's memory and of those that told it what they know; the node; for how
+/// many seconds a node counts that is not heard of again, for how many it is waited for, and after how many without any
+/// announcement nodes may have come that nobody here knows; a name for the memory if it has none; the name of the memory
+/// that the node has told everything, or none; and the announcement after which the others must have told. It answers
+/// the number of this announcement, how many nodes there are, the memory's name, and whether it is complete.
+///
+/// It is complete if nodes have announced themselves without a pause for so long that every one that lives was heard of, and all
+/// that were heard of in that time have told.
 pub(crate) const ANNOUNCE: &str = r"
+local nodes, memory, told = KEYS[1], KEYS[2], KEYS[3]
+local node, counted_for, waited_for, pause = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local now = tonumber(redis.call('TIME')[1])
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-if redis.call('HSETNX', KEYS[2], 'name', ARGV[3]) == 1 then redis.call('HSET', KEYS[2], 'since', now) end
-if ARGV[4] == '1' then
-    redis.call('SADD', KEYS[3], ARGV[1])
-    redis.call('EXPIRE', KEYS[3], 2 * ARGV[2])
+
+if redis.call('HSETNX', memory, 'name', ARGV[5]) == 1 then redis.call('DEL', told) end
+local name, heard = unpack(redis.call('HMGET', memory, 'name', 'heard'))
+if not heard or math.abs(now - tonumber(heard)) > pause then redis.call('HSET', memory, 'since', now) end
+redis.call('HSET', memory, 'heard', now)
+local number = redis.call('HINCRBY', memory, 'announcements', 1)
+
+redis.call('ZADD', nodes, now, node)
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', nodes, '-inf', now - counted_for)) do
+    redis.call('ZREM', nodes, gone)
+    redis.call('HDEL', told, gone)
 end
-local memory = redis.call('HMGET', KEYS[2], 'name', 'since')
-return { redis.call('ZCARD', KEYS[1]), memory[1], now - tonumber(memory[2]), redis.call('SCARD', KEYS[3]) }
+-- A clock set back leaves nodes behind that seem to be heard of in the future.
+redis.call('ZREMRANGEBYSCORE', nodes, now + pause + 1, '+inf')
+redis.call('EXPIRE', nodes, counted_for)
+if ARGV[6] == name then
+    redis.call('HSET', told, node, number)
+    redis.call('EXPIRE', told, 2 * counted_for)
+end
+
+local complete = 0
+if now - tonumber(redis.call('HGET', memory, 'since')) >= waited_for then
+    complete = 1
+    for _, other in ipairs(redis.call('ZRANGEBYSCORE', nodes, now - waited_for, '+inf')) do
+        local told_at = tonumber(redis.call('HGET', told, other) or 0)
+        if told_at < tonumber(ARGV[7]) then complete = 0 end
+    end
+end
+return { number, redis.call('ZCARD', nodes), name, complete }
 ";
 
 /// A node tells what it allowed by itself: the keys of the subjects; for each of them for how many seconds it matters, how many

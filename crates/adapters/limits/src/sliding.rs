@@ -26,10 +26,17 @@ impl SlidingCount {
     /// Counts a request in second `now` if every window has room for it. `is_told` says that others know of it already.
     pub(crate) fn take(&mut self, budget: Budget, now: i64, is_told: bool) -> RateVerdict {
         let now = self.advance(budget, now);
-        let allowed = budget.windows().all(|window| self.used(window, now) < window.limit());
+        let allowed = self.has_room(budget, now);
         if allowed {
             self.count(now, is_told);
         }
+        self.verdict(budget, now, allowed)
+    }
+
+    /// What a request in second `now` would be answered, except that it is not counted.
+    pub(crate) fn look(&mut self, budget: Budget, now: i64) -> RateVerdict {
+        let now = self.advance(budget, now);
+        let allowed = self.has_room(budget, now);
         self.verdict(budget, now, allowed)
     }
 
@@ -68,6 +75,10 @@ impl SlidingCount {
             self.seconds.pop_back();
         }
         now
+    }
+
+    fn has_room(&self, budget: Budget, now: i64) -> bool {
+        budget.windows().all(|window| self.used(window, now) < window.limit())
     }
 
     fn count(&mut self, now: i64, is_told: bool) {
@@ -258,6 +269,16 @@ mod tests {
         assert_eq!(take_many(&mut count, budget, 0, 1), 1);
         assert_eq!((1..=10).map(|now| take_many(&mut count, budget, now, 5)).sum::<usize>(), 0);
         assert_eq!(take_many(&mut count, budget, 11, 1), 1);
+    }
+
+    #[test]
+    fn a_look_says_whether_there_is_room_and_consumes_nothing() {
+        let budget = budget(&[(2, 10)]);
+        let mut count = SlidingCount::default();
+        assert!((0..5).all(|_| count.look(budget, 0).allowed));
+        assert_eq!(take_many(&mut count, budget, 0, 5), 2);
+        assert_eq!(count.look(budget, 1), count.take(budget, 1, true));
+        assert!(count.look(budget, 11).allowed);
     }
 
     #[test]
