@@ -4,7 +4,8 @@
 //! it reconnects if the connection was lost, or else announces this node and learns how many there are, which is what the
 //! shares of the fall-back are divided by.
 //!
-//! Redis may come back without its memory, or lose it while it runs; so the memory has a name, which every check compares.
+//! Redis may come back without its memory or with an old state of it, or lose it while it runs; so the memory has a name, which
+//! every check compares, and each run of a Redis server begins a new one.
 //! Each node remembers what it allowed itself. A node that comes (back) to Redis tells it what it allowed that Redis does not
 //! know. From then on its requests pass Redis, but its share holds as well, until Redis is complete: until all others
 //! have told, too. The others are those that Redis heard of lately, which are all that live once nodes have announced
@@ -197,7 +198,7 @@ impl Shared {
         budget: Budget,
         subject: &str,
     ) -> Result<RateVerdict, Failure> {
-        let mut call = self.check.key(key_of(budget.kind(), subject));
+        let mut call = self.check.key(key_of(&memory, budget.kind(), subject));
         call.key(format!("{KEY_PREFIX}:memory")).arg(&*memory);
         for window in budget.windows() {
             call.arg(window.limit()).arg(window.seconds());
@@ -273,7 +274,7 @@ impl Shared {
 
     /// Tells what this node allowed without Redis, and that it is there; and looks whether the others have told, too.
     async fn keep_up(&self, joined: Joined) -> Result<(), Failure> {
-        self.tell(&joined.connection).await?;
+        self.tell(&joined).await?;
         let announced = self.announce(joined.connection, Some((&joined.memory, joined.since))).await?;
         if joined.memory != announced.memory {
             return Err(Failure::Forgotten);
@@ -312,17 +313,18 @@ impl Shared {
     }
 
     /// Tells Redis what this node allowed without it.
-    async fn tell(&self, connection: &MultiplexedConnection) -> Result<(), Failure> {
+    async fn tell(&self, joined: &Joined) -> Result<(), Failure> {
         let untold = self.local.tell();
         for some in untold.chunks(TOLD_AT_ONCE) {
             let mut call = self.tell.prepare_invoke();
             for Untold { kind, subject, kept_for, ages } in some {
-                call.key(key_of(*kind, subject)).arg(kept_for).arg(ages.len());
+                call.key(key_of(&joined.memory, *kind, subject)).arg(kept_for).arg(ages.len());
                 for (age, count) in ages {
                     call.arg(age).arg(count);
                 }
             }
-            let told = within(CONNECT_TIMEOUT, call.invoke_async::<u32>(&mut connection.clone())).await;
+            let mut connection = joined.connection.clone();
+            let told = within(CONNECT_TIMEOUT, call.invoke_async::<u32>(&mut connection)).await;
             // Some may have arrived; rather count them twice than not at all.
             told.inspect_err(|_| self.local.forget_told())?;
         }
@@ -354,8 +356,8 @@ async fn keep_connected(shared: Weak<Shared>) {
     }
 }
 
-fn key_of(kind: BudgetKind, subject: &str) -> String {
-    format!("{KEY_PREFIX}:{}:{subject}", kind.as_str())
+fn key_of(memory: &str, kind: BudgetKind, subject: &str) -> String {
+    format!("{KEY_PREFIX}:{memory}:{}:{subject}", kind.as_str())
 }
 
 async fn within<T>(limit: Duration, work: impl Future<Output = redis::RedisResult<T>>) -> Result<T, Failure> {

@@ -4,7 +4,8 @@
 /// node knows, then limit and length of each window. It answers whether the request is allowed, and limit, remaining,
 /// reset and retry-after of the window with less left; or -1 if Redis has lost that memory.
 ///
-/// A subject is a hash from second to number of requests, gone a little after its last second has left.
+/// A subject is a hash from second to number of requests, gone a little after its last second has left. Its key names the
+/// memory, so that nothing counts in a memory that was there before it.
 pub(crate) const CHECK: &str = r"
 if redis.call('HGET', KEYS[2], 'name') ~= ARGV[1] then return { -1, 0, 0, 0, 0 } end
 local now = tonumber(redis.call('TIME')[1])
@@ -81,18 +82,25 @@ return { allowed, tightest.limit, tightest.remaining, tightest.reset, retry_afte
 
 /// A node announces itself: keys of the nodes, of Redis's memory and of those that told it what they know; the node; for how
 /// many seconds a node counts that is not heard of again, for how many it is waited for, and after how many without any
-/// announcement nodes may have come that nobody here knows; a name for the memory if it has none; the name of the memory
+/// announcement nodes may have come that nobody here knows; a name for the memory if it is new; the name of the memory
 /// that the node has told everything, or none; and the announcement after which the others must have told. It answers
 /// the number of this announcement, how many nodes there are, the memory's name, and whether it is complete.
 ///
-/// It is complete if nodes have announced themselves without a pause for so long that every one that lives was heard of, and all
-/// that were heard of in that time have told.
+/// A memory is new if there was none, and if another run of a Redis server left it: what is loaded from a file, or copied to
+/// a replica, may lack the latest requests. It is complete if nodes have announced themselves without a pause for so long
+/// that every one that lives was heard of, and all that were heard of in that time have told.
 pub(crate) const ANNOUNCE: &str = r"
 local nodes, memory, told = KEYS[1], KEYS[2], KEYS[3]
 local node, counted_for, waited_for, pause = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local now = tonumber(redis.call('TIME')[1])
 
-if redis.call('HSETNX', memory, 'name', ARGV[5]) == 1 then redis.call('DEL', told) end
+-- Who may not ask for it has the same answer always, and a copy of the memory passes for the memory.
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or 'unknown'
+if redis.call('HGET', memory, 'run') ~= run then
+    redis.call('DEL', memory, told)
+    redis.call('HSET', memory, 'name', ARGV[5], 'run', run)
+end
 local name, heard = unpack(redis.call('HMGET', memory, 'name', 'heard'))
 if not heard or math.abs(now - tonumber(heard)) > pause then redis.call('HSET', memory, 'since', now) end
 redis.call('HSET', memory, 'heard', now)

@@ -14,7 +14,7 @@ use quipu_limits::{BadRedisUrl, LocalLimiter, RedisLimiter};
 use quipu_merchants::{Budget, BudgetKind, RateLimiter, Window};
 use tokio::{task::JoinSet, time::interval};
 
-use crate::private::PrivateRedis;
+use crate::private::{IN_USE, PrivateRedis};
 
 /// So patient that a busy machine is not taken for a lost Redis.
 const PATIENT: Duration = Duration::from_secs(10);
@@ -145,7 +145,7 @@ async fn a_refused_request_consumes_nothing_and_keys_expire() {
     let (budget, subject) = (budget(2, 60), new_subject());
     assert_eq!(take_many(&limiter, budget, &subject, 9).await, 2);
     let mut connection = redis.connection().await;
-    let key = format!("quipu:limits:standard:{subject}");
+    let key = format!("quipu:limits:{IN_USE}:standard:{subject}");
     let stored: Vec<(i64, u32)> =
         redis::cmd("HGETALL").arg(&key).query_async(&mut connection).await.expect("a hash");
     assert_eq!(stored.iter().map(|(_, count)| count).sum::<u32>(), 2);

@@ -91,6 +91,23 @@ async fn a_redis_that_comes_back_empty_is_told_what_every_node_allowed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_comes_back_with_an_old_state_is_told_all() {
+    let redis = PrivateRedis::start_in_use().await;
+    let [one, other] = join_all(&redis.url(), PATIENT).await;
+    let (budget, subject) = (budget(60, 3600), new_subject());
+    assert_eq!(take_many(&one, budget, &subject, 20).await, 20);
+    redis.save().await;
+    assert_eq!(take_many(&one, budget, &subject, 30).await, 30);
+    let port = redis.kill();
+    until_away(&one).await;
+    until_away(&other).await;
+    let _redis = PrivateRedis::start_on(port);
+    until_shared(&other).await;
+    let verdict = other.take(budget, &subject).await;
+    assert!(verdict.allowed && verdict.remaining == 9, "neither forgotten nor counted twice: {verdict:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_stood_still_lets_neither_old_nodes_nor_a_new_one_exceed_the_limit() {
     let redis = PrivateRedis::start_in_use().await;
     let nodes: [_; 2] = join_all(&redis.url(), HASTY).await;

@@ -2,6 +2,7 @@
 
 use std::{
     net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -11,11 +12,19 @@ use tokio::time::interval;
 
 use crate::DEADLINE;
 
+/// The name of the memory of a Redis in use.
+pub(crate) const IN_USE: &str = "in_use";
+
 /// A port below those that the system hands out, so that nobody is given it while its Redis is down.
 fn free_port() -> u16 {
     let candidates = std::iter::repeat_with(|| 20_000 + (uuid::Uuid::new_v4().as_u128() % 12_000) as u16);
     let mut free = candidates.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
     free.next().expect("the candidates never end")
+}
+
+/// Where the Redis on that port saves its data, if it is told to.
+fn file(port: u16) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("redis-{port}.rdb"))
 }
 
 /// A Redis process of a test's own, which ends with it.
@@ -26,7 +35,9 @@ pub(crate) struct PrivateRedis {
 
 impl PrivateRedis {
     pub(crate) fn start() -> Self {
-        Self::start_on(free_port())
+        let port = free_port();
+        let _ = std::fs::remove_file(file(port));
+        Self::start_on(port)
     }
 
     /// One that nodes have used for a while without a pause, and that knows what they allowed.
@@ -34,10 +45,16 @@ impl PrivateRedis {
         let redis = Self::start();
         let mut connection = redis.connection().await;
         let (now, _): (i64, i64) = redis::cmd("TIME").query_async(&mut connection).await.expect("the time");
+        let info: String = redis::cmd("INFO").query_async(&mut connection).await.expect("a text");
+        let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).expect("a run");
         let mut call = redis::cmd("HSET");
-        call.arg("quipu:limits:memory").arg(&[("name", "of old"), ("since", "0")]).arg("heard").arg(now);
-        call.exec_async(&mut connection).await.expect("done");
+        call.arg("quipu:limits:memory").arg(&[("name", IN_USE), ("since", "0"), ("run", run)]);
+        call.arg("heard").arg(now).exec_async(&mut connection).await.expect("done");
         redis
+    }
+
+    pub(crate) async fn save(&self) {
+        redis::cmd("SAVE").exec_async(&mut self.connection().await).await.expect("done");
     }
 
     /// A connection, as soon as there can be one.
@@ -56,7 +73,7 @@ impl PrivateRedis {
     pub(crate) fn start_on(port: u16) -> Self {
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-            .args(["--dir", env!("CARGO_TARGET_TMPDIR")])
+            .args(["--dir", env!("CARGO_TARGET_TMPDIR"), "--dbfilename", &format!("redis-{port}.rdb")])
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server must be installed; `make test` does that");
