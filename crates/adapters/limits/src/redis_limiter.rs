@@ -35,12 +35,13 @@ use crate::{
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often a lost connection is tried again, and a node announces itself.
 const BEAT: Duration = Duration::from_secs(1);
-/// How many beats a node that starts leaves the others to tell what they allowed. One that lives does so within two.
-const BEATS_AT_START: u32 = 2;
+/// For how many beats at most a node that starts lets the others tell what they allowed, before it takes a request: one more
+/// than they are waited for.
+const BEATS_AT_START: u32 = TOLD_SECONDS + 1;
 /// For how many seconds a node counts that is not heard of again.
 const NODE_SECONDS: u32 = 30;
 /// For how many seconds nodes are waited for that may live. One that does is back after two.
-const TOLD_SECONDS: u32 = 5;
+const TOLD_SECONDS: u32 = 4;
 /// How long a node waits in all for others that are there and do not tell.
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
 /// After how many seconds without any announcement Redis was away, or nobody there.
@@ -120,7 +121,7 @@ impl RedisLimiter {
     pub const PATIENCE: Duration = Duration::from_millis(50);
 
     /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Gives other nodes
-    /// two seconds if Redis may not know yet what they allowed. A check waits no longer than `patience`, then it is
+    /// some seconds if Redis may not know yet what they allowed. A check waits no longer than `patience`, then it is
     /// judged without Redis, by `clock`. Must be called on a tokio runtime, which carries the connection from then on.
     pub async fn connect(url: &str, patience: Duration, clock: Arc<dyn Clock>) -> Result<Self, BadRedisUrl> {
         let shared = Arc::new(Shared {
