@@ -115,6 +115,7 @@ const TAMPERED: [(&str, &str); 85] = [
     ("UPDATE payments SET document = '{}'", "payments_can_be_read"),
     ("UPDATE payments SET document = 'no JSON'", "payments_can_be_read"),
     ("UPDATE work SET due_at = 9000000000000000 WHERE queue = 'settlement'", "open_payments_are_due"),
+    ("UPDATE work SET due_at = due_at + 10000000000 WHERE queue = 'settlement' AND action = 'expire'", "open_payments_are_due"),
     ("UPDATE work SET action = 'nothing' WHERE queue = 'settlement'", "open_payments_are_due"),
     ("UPDATE work SET action = 'submit' WHERE queue = 'settlement'", "open_payments_are_due"),
     ("DELETE FROM webhook_endpoints", "rows_belong_together"),

@@ -75,7 +75,8 @@ pub(super) const DUE_IS_OPEN: &str = "
             AND payment.type IN ('withdrawal', 'withdrawal_pp'))
     LIMIT 100";
 
-/// What is due is something that can be done, and within a year unless the payment itself waits for longer.
+/// What is due is something that can be done, and within a year unless the payment itself waits for longer. A payment expires
+/// when its time is over; only what cannot be done then is tried again after an hour.
 pub(super) const DUE_IN_TIME: &str = "
     SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
         'is to ' || work.action || CASE WHEN work.due_at > NOW() THEN ' too late' ELSE '' END AS detail
@@ -83,6 +84,8 @@ pub(super) const DUE_IN_TIME: &str = "
         AND payment.environment = work.environment AND payment.id = work.subject
     WHERE work.queue = 'settlement' AND (work.action NOT IN ('submit', 'ask', 'expire')
         OR work.action = 'submit' AND payment.type NOT IN ('withdrawal', 'withdrawal_pp')
+        OR work.action = 'expire' AND work.due_at > NOW() + 3660000
+            AND work.due_at > COALESCE(payment.expires_at, work.due_at) + 60000
         OR work.due_at > NOW() + 31622400000 AND work.due_at > COALESCE(payment.expires_at, 0)
         OR work.due_since > NOW() + 31622400000 AND work.due_since > COALESCE(payment.expires_at, 0))
     LIMIT 100";
