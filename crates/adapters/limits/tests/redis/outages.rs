@@ -161,12 +161,11 @@ async fn a_node_that_starts_when_redis_has_lost_its_data_waits_for_what_others_a
     redis.flush().await;
     let new = connect(&redis.url(), PATIENT).await;
     assert_eq!(take_many(&new, budget, &subject, 70).await, 0);
-    // Until Redis knows all, a node allows its share, and others see it.
     let other = new_subject();
-    assert!(new.probe().await.is_err());
-    assert_eq!(take_many(&new, budget, &other, 70).await, 30);
+    until_shared(&new).await;
     until_shared(&old).await;
-    assert_eq!(take_many(&old, budget, &other, 70).await, 30);
+    assert_eq!(take_many(&new, budget, &other, 70).await, 60);
+    assert_eq!(take_many(&old, budget, &other, 70).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
