@@ -19,7 +19,7 @@ on_both_databases!(
 );
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-const TAMPERED: [(&str, &str); 85] = [
+const TAMPERED: [(&str, &str); 86] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
