@@ -1,4 +1,4 @@
-//! The dispatcher over a queue in memory and receivers that only pretend, in virtual time.
+//! A queue in memory, receivers that only pretend, and a dispatcher between them, in virtual time.
 
 use std::{
     collections::BTreeMap,
@@ -19,10 +19,10 @@ use quipu_webhooks::{
 };
 use tokio::{sync::oneshot, time::Instant};
 
-const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
 
 /// The time of the test's runtime, as a time of day.
-struct VirtualClock(Instant);
+pub(crate) struct VirtualClock(Instant);
 
 impl Clock for VirtualClock {
     fn now(&self) -> Timestamp {
@@ -30,7 +30,7 @@ impl Clock for VirtualClock {
     }
 }
 
-struct Zeros;
+pub(crate) struct Zeros;
 
 impl Entropy for Zeros {
     fn fill(&self, bytes: &mut [u8]) {
@@ -39,37 +39,37 @@ impl Entropy for Zeros {
 }
 
 #[derive(Clone)]
-struct Row {
-    owed: Owed,
-    held: bool,
-    status: DeliveryStatus,
+pub(crate) struct Row {
+    pub(crate) owed: Owed,
+    pub(crate) held: bool,
+    pub(crate) status: DeliveryStatus,
 }
 
 /// A store as the port describes it.
 #[derive(Default)]
-struct Queue {
-    rows: Mutex<BTreeMap<(EndpointId, String), Row>>,
+pub(crate) struct Queue {
+    pub(crate) rows: Mutex<BTreeMap<(EndpointId, String), Row>>,
     /// What other nodes have made of endpoints.
-    endpoints: Mutex<Vec<Endpoint>>,
-    commits: AtomicUsize,
-    refusals_left: AtomicUsize,
+    pub(crate) endpoints: Mutex<Vec<Endpoint>>,
+    pub(crate) commits: AtomicUsize,
+    pub(crate) refusals_left: AtomicUsize,
     /// Whose rows somebody holds locked for ever.
-    locked: Mutex<Option<MerchantId>>,
-    is_broken: AtomicBool,
+    pub(crate) locked: Mutex<Option<MerchantId>>,
+    pub(crate) is_broken: AtomicBool,
 }
 
 impl Queue {
-    fn add(&self, owed: &Owed, held: bool) {
+    pub(crate) fn add(&self, owed: &Owed, held: bool) {
         let row = Row { owed: owed.clone(), held, status: DeliveryStatus::Pending };
         let key = (owed.endpoint.id.clone(), owed.event_id.to_string());
         self.rows.lock().expect("no panic").insert(key, row);
     }
 
-    fn count(&self, status: DeliveryStatus) -> usize {
+    pub(crate) fn count(&self, status: DeliveryStatus) -> usize {
         self.rows.lock().expect("no panic").values().filter(|row| row.status == status).count()
     }
 
-    fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.rows.lock().expect("no panic").values().filter(|row| row.held).count()
     }
 }
@@ -190,10 +190,10 @@ impl DeliveryQueue for Queue {
 }
 
 /// Receivers that behave as their address says.
-struct Receivers {
-    clock: Arc<VirtualClock>,
+pub(crate) struct Receivers {
+    pub(crate) clock: Arc<VirtualClock>,
     /// Endpoint and time of each attempt.
-    seen: Mutex<Vec<(String, Timestamp)>>,
+    pub(crate) seen: Mutex<Vec<(String, Timestamp)>>,
 }
 
 #[async_trait]
@@ -217,17 +217,17 @@ impl Courier for Receivers {
     }
 }
 
-struct World {
-    queue: Arc<Queue>,
-    receivers: Arc<Receivers>,
-    dispatcher: Dispatcher,
-    clock: Arc<VirtualClock>,
-    stop: Option<oneshot::Sender<()>>,
-    running: tokio::task::JoinHandle<()>,
+pub(crate) struct World {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) receivers: Arc<Receivers>,
+    pub(crate) dispatcher: Dispatcher,
+    pub(crate) clock: Arc<VirtualClock>,
+    pub(crate) stop: Option<oneshot::Sender<()>>,
+    pub(crate) running: tokio::task::JoinHandle<()>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Arc::new(VirtualClock(Instant::now()));
         let queue = Arc::new(Queue::default());
         let receivers = Arc::new(Receivers { clock: Arc::clone(&clock), seen: Mutex::default() });
@@ -244,14 +244,14 @@ impl World {
         Self { queue, receivers, dispatcher, clock, stop: Some(stop), running }
     }
 
-    fn endpoint(name: &str) -> Arc<Endpoint> {
+    pub(crate) fn endpoint(name: &str) -> Arc<Endpoint> {
         let url = TargetUrl::restore(format!("https://{name}.test"));
         let tenant = Tenant::new(MerchantId(1), Environment::Test);
         let id = EndpointId::restore(name.to_owned());
         Arc::new(Endpoint::named(id, tenant, url, vec![EventName::PaymentCreated], NOON))
     }
 
-    fn owed(&self, endpoint: &Arc<Endpoint>, number: usize) -> Owed {
+    pub(crate) fn owed(&self, endpoint: &Arc<Endpoint>, number: usize) -> Owed {
         Owed {
             endpoint: Arc::clone(endpoint),
             event_id: EventId::restore(format!("evt_{number:06}")),
@@ -263,7 +263,7 @@ impl World {
     }
 
     /// As a commit of this node does.
-    fn hand_over(&self, endpoint: &Arc<Endpoint>, numbers: std::ops::Range<usize>) {
+    pub(crate) fn hand_over(&self, endpoint: &Arc<Endpoint>, numbers: std::ops::Range<usize>) {
         let owed: Vec<_> = numbers.map(|number| self.owed(endpoint, number)).collect();
         for owed in &owed {
             self.queue.add(owed, true);
@@ -271,7 +271,7 @@ impl World {
         self.dispatcher.hand_over(owed);
     }
 
-    async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
+    pub(crate) async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + Duration::from_hours(1);
         while !condition(self) {
             assert!(Instant::now() < deadline, "{what}");
@@ -279,13 +279,13 @@ impl World {
         }
     }
 
-    async fn stop(mut self) -> Arc<Queue> {
+    pub(crate) async fn stop(mut self) -> Arc<Queue> {
         drop(self.stop.take());
         self.running.await.expect("it ends well");
         self.queue
     }
 
-    fn delays(&self, name: &str, since: Timestamp, every: Duration) -> Vec<u128> {
+    pub(crate) fn delays(&self, name: &str, since: Timestamp, every: Duration) -> Vec<u128> {
         let seen = self.receivers.seen.lock().expect("no panic");
         let url = format!("https://{name}.test");
         let times = seen.iter().filter(|(seen, _)| *seen == url).map(|(_, at)| *at);
@@ -300,143 +300,4 @@ impl World {
         delays.sort_unstable();
         delays
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_handed_over_arrives_and_outcomes_share_commits() {
-    let world = World::new();
-    let endpoint = World::endpoint("healthy");
-    world.hand_over(&endpoint, 0..1_000);
-    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1_000).await;
-    assert_eq!(world.receivers.seen.lock().expect("no panic").len(), 1_000, "each was sent once");
-    assert!(world.queue.commits.load(Ordering::Relaxed) < 500);
-}
-
-#[tokio::test(start_paused = true)]
-async fn endpoints_that_hang_drip_and_fail_delay_no_healthy_one() {
-    let every = Duration::from_millis(10);
-    let mut p99 = Vec::new();
-    for others in [&[][..], &["hangs", "drips", "fails"]] {
-        let world = World::new();
-        for name in others {
-            world.hand_over(&World::endpoint(name), 0..1_500);
-        }
-        let healthy = World::endpoint("healthy");
-        let since = world.clock.now();
-        for number in 0..1_000 {
-            world.hand_over(&healthy, number..number + 1);
-            tokio::time::sleep(every).await;
-        }
-        world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1_000).await;
-        let delays = world.delays("healthy", since, every);
-        p99.push(delays[delays.len() * 99 / 100]);
-    }
-    assert!(p99[1] <= 2 * p99[0] + 10, "{p99:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn waiting_behind_a_probe_uses_no_attempt() {
-    let world = World::new();
-    world.hand_over(&World::endpoint("hangs"), 0..5_000);
-    tokio::time::sleep(Duration::from_mins(3)).await;
-    let queue = world.stop().await;
-    let rows = queue.rows.lock().expect("no panic");
-    let attempts: usize = rows.values().map(|row| row.owed.attempts.len()).sum();
-    // Eight at first, then one after the other, each for fifteen seconds.
-    assert!((15..=25).contains(&attempts), "{attempts}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_failed_is_tried_again_by_the_schedule_and_then_given_up() {
-    let world = World::new();
-    world.hand_over(&World::endpoint("fails"), 0..1);
-    tokio::time::sleep(Duration::from_hours(100)).await;
-    assert_eq!(world.queue.count(DeliveryStatus::Failed), 1);
-    let seen = world.receivers.seen.lock().expect("no panic");
-    let gaps: Vec<_> = seen.windows(2).map(|pair| pair[1].1.since(pair[0].1).as_secs()).collect();
-    // The test's randomness gives the shortest gaps, four fifths of the schedule's.
-    let expected = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(|gap| gap * 4 / 5);
-    assert_eq!(gaps.len(), expected.len());
-    for (gap, expected) in gaps.iter().zip(expected) {
-        assert!(gap.abs_diff(expected) <= 1, "{gaps:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_store_that_refuses_for_a_while_learns_every_outcome_in_the_end() {
-    let world = World::new();
-    world.queue.refusals_left.store(5, Ordering::Relaxed);
-    world.hand_over(&World::endpoint("healthy"), 0..50);
-    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 50).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn more_than_finds_room_is_fetched_later() {
-    let world = World::new();
-    let endpoint = World::endpoint("healthy");
-    for number in 0..6_000 {
-        world.queue.add(&world.owed(&endpoint, number), false);
-    }
-    world.dispatcher.look();
-    world.hand_over(&endpoint, 6_000..8_000);
-    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 8_000).await;
-    assert_eq!(world.receivers.seen.lock().expect("no panic").len(), 8_000);
-}
-
-#[tokio::test(start_paused = true)]
-async fn at_the_end_attempts_are_recorded_and_the_rest_is_given_back() {
-    let world = World::new();
-    world.hand_over(&World::endpoint("hangs"), 0..60);
-    world.hand_over(&World::endpoint("healthy"), 0..60);
-    world.until("some under way", |world| !world.receivers.seen.lock().expect("no panic").is_empty()).await;
-    let queue = world.stop().await;
-    assert_eq!(queue.held(), 0);
-    let attempted =
-        queue.rows.lock().expect("no panic").values().filter(|row| !row.owed.attempts.is_empty()).count();
-    assert!(attempted >= 16, "{attempted}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_another_node_has_disabled_or_moved_is_not_sent_where_it_was() {
-    let world = World::new();
-    let (disabled, moved) = (World::endpoint("hangs"), World::endpoint("drips"));
-    for endpoint in [&disabled, &moved] {
-        world.hand_over(endpoint, 0..60);
-    }
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    let elsewhere = {
-        let mut elsewhere = Endpoint::clone(&disabled);
-        elsewhere.disable(None, world.clock.now());
-        let url = TargetUrl::restore("https://moved.test".to_owned());
-        vec![elsewhere, Endpoint { url, ..Endpoint::clone(&moved) }]
-    };
-    *world.queue.endpoints.lock().expect("no panic") = elsewhere;
-    let named = [&disabled, &moved].map(|endpoint| endpoint.id.clone());
-    world.dispatcher.changed_elsewhere(Some(named.to_vec()));
-    world.until("all moved", |world| world.queue.count(DeliveryStatus::Delivered) == 52).await;
-    let seen = world.receivers.seen.lock().expect("no panic");
-    let sent = |name: &str| seen.iter().filter(|(url, _)| *url == format!("https://{name}.test")).count();
-    assert_eq!((sent("hangs"), sent("drips"), sent("moved")), (8, 8, 52));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_merchant_whose_rows_are_locked_delays_nobody_elses_outcomes() {
-    let world = World::new();
-    let (locked, healthy) = (World::endpoint("locked"), World::endpoint("healthy"));
-    let others = Tenant::new(MerchantId(2), Environment::Test);
-    let healthy = Arc::new(Endpoint { tenant: others, ..Endpoint::clone(&healthy) });
-    *world.queue.locked.lock().expect("no panic") = Some(locked.tenant.merchant());
-    world.hand_over(&locked, 0..6_000);
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    world.hand_over(&healthy, 0..1_000);
-    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1_000).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_part_that_panics_ends_the_dispatcher_so_that_it_is_noticed() {
-    let World { queue, dispatcher, running, stop, .. } = World::new();
-    queue.is_broken.store(true, Ordering::Relaxed);
-    dispatcher.look();
-    running.await.expect("it ends by itself");
-    assert!(stop.is_some(), "nobody told it to stop");
 }
