@@ -189,13 +189,19 @@ async fn claim_portion(
         Err(error) if asked.len() > 1 => vec![error],
         claimed => return claimed,
     };
-    let mut claimed = Vec::new();
+    let (mut claimed, mut in_a_row) = (Vec::new(), 0);
     for one in asked {
         match queue.claim(now, vec![one.clone()]).await {
-            Ok(mut some) => claimed.append(&mut some),
-            Err(error) => failures.push(error),
+            Ok(mut some) => {
+                claimed.append(&mut some);
+                in_a_row = 0;
+            }
+            Err(error) => {
+                failures.push(error);
+                in_a_row += 1;
+            }
         }
-        if failures.len() > MOST_LOCKED && claimed.is_empty() {
+        if in_a_row == MOST_LOCKED {
             break;
         }
     }
