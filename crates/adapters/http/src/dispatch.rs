@@ -18,6 +18,7 @@ use actix_web::{
     web,
 };
 use futures_util::FutureExt;
+use quipu_commit::CallWaits;
 use quipu_kernel::{PaymentId, Timestamp};
 use quipu_merchants::RateVerdict;
 use tracing::{Instrument, Span, field::Empty};
@@ -58,7 +59,8 @@ pub(crate) async fn dispatch(
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let span = span(row, &request_id);
     let outcome = if has_place {
-        let opened = AssertUnwindSafe(entrance.open()).catch_unwind().instrument(span.clone()).await;
+        let opened = Arc::<CallWaits>::default().around(entrance.open());
+        let opened = AssertUnwindSafe(opened).catch_unwind().instrument(span.clone()).await;
         opened.unwrap_or_else(|_| Err(ApiError::Internal { cause: "a handler panicked".to_owned() }))
     } else {
         Err(ApiError::Overloaded)

@@ -9,7 +9,7 @@ use quipu_merchants::StoreUnavailable;
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, oneshot},
-    time::{Instant, timeout, timeout_at},
+    time::{timeout, timeout_at},
 };
 
 use crate::{
@@ -30,6 +30,7 @@ use crate::{
     query::{Query, Reading},
     server::Server,
     settings::{StoreSettings, Times},
+    step::Step,
     transaction::in_transaction,
 };
 
@@ -139,8 +140,8 @@ impl Engine {
         T: Send + 'static,
         E: From<Fault> + Trouble + Send + 'static,
     {
-        let deadline =
-            (!matches!(reading, Reading::Whole | Reading::Seals)).then(|| Instant::now() + self.times.call);
+        let step = (!matches!(reading, Reading::Whole | Reading::Seals)).then(|| Step::begin(self.times));
+        let deadline = step.as_ref().map(|step| step.deadline);
         let (reply, outcome) = oneshot::channel();
         match &self.kind {
             Kind::Sqlite { readers, .. } => readers.ask(reading, query, reply)?,
@@ -195,7 +196,8 @@ impl Engine {
         E: From<Fault> + From<StoreUnavailable> + Trouble + Send + 'static,
     {
         let (reply, outcome) = oneshot::channel();
-        let standing = Arc::new(Standing::new(self.times));
+        let step = Step::begin(self.times);
+        let standing = Arc::new(Standing::until(step.deadline));
         let begun = Arc::clone(&standing);
         match &self.kind {
             Kind::Sqlite { writer, .. } => {
@@ -230,12 +232,13 @@ impl Engine {
     /// more when its turn comes.
     pub(crate) async fn write_alone(&self, lane: &Lane, query: impl Query<(), Fault>) -> Result<(), Fault> {
         let (reply, outcome) = oneshot::channel();
-        let standing = Arc::new(Standing::new(self.times));
+        let step = Step::begin(self.times);
+        let standing = Arc::new(Standing::until(step.deadline));
         let begun = Arc::clone(&standing);
         let write: LoneWrite = Box::new(move |custody, origin| {
             Box::pin(async move {
-                if !reply.is_closed() && begun.begin() {
-                    let _gone = reply.send(in_transaction(custody, origin, query).await);
+                if !reply.is_closed() {
+                    let _gone = reply.send(in_transaction(custody, origin, &begun, query).await);
                 }
             })
         });

@@ -34,6 +34,7 @@ mod server;
 mod session;
 mod settings;
 mod statement;
+mod step;
 mod store;
 mod stored;
 mod tables;

@@ -123,8 +123,9 @@ impl Server {
         let origin = self.short.clone();
         self.spawn(Box::pin(async move {
             let _place = place;
-            if standing.begin() {
-                let _gone = reply.send(in_transaction(&mut Custody::none(), &origin, query).await);
+            if !reply.is_closed() {
+                let mut custody = Custody::none();
+                let _gone = reply.send(in_transaction(&mut custody, &origin, &standing, query).await);
             }
         }));
         Ok(())

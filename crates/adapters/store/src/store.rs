@@ -30,6 +30,7 @@ use crate::{
     read::{flights::PaymentLists, ticket_tally::Tallies},
     session,
     settings::StoreSettings,
+    step::Step,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -158,7 +159,8 @@ impl Commit for Store {
         let lane = self.inner.engine.lane(changes.tenant.merchant());
         let (reply, outcome) = oneshot::channel();
         let times = self.inner.engine.times();
-        let standing = Arc::new(Standing::new(times));
+        let step = Step::begin(times);
+        let standing = Arc::new(Standing::until(step.deadline));
         let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
         let job = Job::new(changes, not_before, reply);
         let job = job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?;

@@ -6,7 +6,10 @@ use diesel_async::RunQueryDsl as _;
 use tokio::time::timeout;
 
 use crate::{
-    commit::mark::{self, Mark},
+    commit::{
+        mark::{self, Mark},
+        standing::Standing,
+    },
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, Trouble},
@@ -27,16 +30,22 @@ where
     outcome
 }
 
-/// Runs a query that writes in a transaction of its own, which an error undoes.
+/// Runs a query that writes in a transaction of its own, which an error undoes. It begins once there is a connection, if whoever
+/// asked still waits by then.
 pub(crate) async fn in_transaction<T, E>(
     custody: &mut Custody,
     origin: &Origin,
+    standing: &Standing,
     query: impl Query<T, E>,
 ) -> Result<T, E>
 where
     E: From<Fault> + Trouble,
 {
     let conn = custody.connection(origin).await?;
+    if !standing.begin() {
+        custody.done();
+        return Err(Fault::TooLate.into());
+    }
     let work = async {
         let mark = begin(conn).await?;
         Ok::<_, E>((query(conn).await?, mark))

@@ -11,6 +11,7 @@ mod ports;
 mod record;
 mod state;
 mod tally;
+mod waits;
 mod work;
 
 pub use answer::{Answer, AnswerKey, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
@@ -24,4 +25,5 @@ pub use ports::{Commit, CommitError, Refusal, WorkQueue};
 pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, Wanted};
 pub use tally::{CounterKey, Tally};
+pub use waits::CallWaits;
 pub use work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange};

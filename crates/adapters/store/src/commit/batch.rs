@@ -83,11 +83,18 @@ pub(crate) async fn settle(
     let (mut splits, mut failures) = (0, 0);
     let mut parts = vec![Part { jobs, tries: 0, revisions: Revisions::Trusted }];
     while let Some(Part { jobs, mut tries, revisions }) = parts.pop() {
+        // Whoever waits for a connection can still be told in time that nothing happened.
+        let unconnected = custody.connection(origin).await.err();
         let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
         if jobs.is_empty() {
+            custody.done();
             continue;
         }
-        let fault = match transact(custody, origin, hub, (&mut jobs, revisions)).await {
+        let turn = match unconnected {
+            None => transact(custody, origin, hub, (&mut jobs, revisions)).await,
+            Some(fault) => Turn::Failed(fault),
+        };
+        let fault = match turn {
             Turn::Judged(judged) => {
                 let answers = Answers { jobs, judged };
                 if parts.is_empty() {
@@ -187,17 +194,14 @@ enum Turn {
     Unlearnt(Judged, Fault),
 }
 
-/// One transaction over all of `jobs`, rolled back unless it commits.
+/// One transaction over all of `jobs` on the connection in custody, rolled back unless it commits.
 async fn transact(
     custody: &mut Custody,
     origin: &Origin,
     hub: &Hub,
     (jobs, revisions): (&mut [Job], Revisions),
 ) -> Turn {
-    let conn = match custody.connection(origin).await {
-        Ok(conn) => conn,
-        Err(fault) => return Turn::Failed(fault),
-    };
+    let Some(conn) = custody.taken() else { return Turn::Failed(Fault::Abandoned) };
     let decided = origin.within(origin.times().attempt, decide(conn, jobs, revisions)).await;
     let Decided { verdicts, writes, fan_out, mark, trusted } = match decided.unwrap_or(Err(Fault::Silent)) {
         Ok(decided) => decided,

@@ -33,9 +33,9 @@ impl Default for Standing {
 }
 
 impl Standing {
-    /// Work that waits, and has this long.
-    pub(crate) fn new(times: Times) -> Self {
-        Self { state: AtomicU8::new(WAITING), deadline: Instant::now() + times.call }
+    /// Work that waits, and has until then.
+    pub(crate) const fn until(deadline: Instant) -> Self {
+        Self { state: AtomicU8::new(WAITING), deadline }
     }
 
     fn moved(&self, from: u8, to: u8) -> bool {

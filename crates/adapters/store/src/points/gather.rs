@@ -13,10 +13,10 @@ use futures_util::future::BoxFuture;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
     sync::{Semaphore, oneshot},
-    time::timeout,
+    time::{timeout, timeout_at},
 };
 
-use crate::{connection::Connection, engine::Engine, error::Fault, lock::locked};
+use crate::{connection::Connection, engine::Engine, error::Fault, lock::locked, step::Step};
 
 /// How many may wait.
 const QUEUE: usize = 8192;
@@ -69,7 +69,8 @@ where
         if nobody_comes {
             self.start(engine)?;
         }
-        let answered = timeout(engine.times().call, outcome).await.map_err(|_| Fault::Silent)?;
+        let step = Step::begin(engine.times());
+        let answered = timeout_at(step.deadline, outcome).await.map_err(|_| Fault::Silent)?;
         answered.map_err(|_| Fault::Abandoned)?.map_err(Fault::Shared)
     }
 

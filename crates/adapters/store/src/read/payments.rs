@@ -8,7 +8,7 @@ use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 
 use super::{
     flights::{Flight, ListKey, Listed, Seat},
@@ -20,6 +20,7 @@ use crate::{
     error::Fault,
     query::Reading,
     schema::{customers, kept_answers},
+    step::Step,
     store::{Inner, Store},
     stored::parsed,
     tables::kept_answers::AWAITED,
@@ -68,8 +69,8 @@ impl PaymentReads for Store {
         filter: &PaymentFilter,
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
-        let listed =
-            timeout(self.inner.engine.times().call, listed(&self.inner, (tenant, filter.clone(), page)));
+        let step = Step::begin(self.inner.engine.times());
+        let listed = timeout_at(step.deadline, listed(&self.inner, (tenant, filter.clone(), page)));
         Ok(Arc::unwrap_or_clone(listed.await.map_err(|_| Fault::Silent)??))
     }
 

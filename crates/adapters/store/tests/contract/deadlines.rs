@@ -1,10 +1,13 @@
 //! Whatever the server does, callers are answered in time, and nobody waits for what concerns somebody else.
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::{FutureExt, future::join_all};
-use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
+use quipu_commit::{CallWaits, Commit as _, CommitError, WorkQueue as _};
 use quipu_kernel::Page;
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::StoreUnavailable;
@@ -28,6 +31,8 @@ macro_rules! on_a_server {
 
 on_a_server! {
     a_stopped_server_is_answered_for_in_time_and_used_again,
+    the_steps_of_a_call_share_its_time,
+    who_is_not_begun_in_time_is_told_that_nothing_happened,
     connections_that_lead_nowhere_are_replaced,
     a_server_that_is_gone_is_found_again,
     a_locked_balance_holds_up_its_merchant_alone,
@@ -39,6 +44,8 @@ on_a_server! {
     who_has_read_may_write_while_another_node_migrates,
 }
 
+/// How long the calls to a [`warm`] store may wait.
+const CALL: Duration = Duration::from_secs(4);
 /// Longer than any call may take.
 const ANSWERED: Duration = Duration::from_secs(15);
 /// Until when there must be a first success.
@@ -54,7 +61,7 @@ async fn open(url: &str, call: Duration, lock: Duration) -> Store {
 /// A store behind a proxy that has its connections, and the reads and writes that a caller may ask for.
 async fn warm(fixture: &Fixture) -> (Proxy, Store) {
     let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
-    let store = open(&proxy.url, Duration::from_secs(4), Duration::from_secs(1)).await;
+    let store = open(&proxy.url, CALL, Duration::from_secs(1)).await;
     store.commit(funding(tenant(1), 1_000)).await.expect("funded");
     store.balance(tenant(1), MXN).await.expect("read");
     (proxy, store)
@@ -101,6 +108,49 @@ async fn a_stopped_server_is_answered_for_in_time_and_used_again(fixture: Fixtur
     proxy.freeze(false);
     works_again(&store).await;
     assert_eq!(store.payment(tenant(1), &id).await.expect("read"), None);
+}
+
+async fn the_steps_of_a_call_share_its_time(fixture: Fixture) {
+    let (proxy, store) = warm(&fixture).await;
+    let stranger = Sample::withdrawal(tenant(1), 10).payment();
+    let waits = Arc::<CallWaits>::default();
+    proxy.freeze(true);
+    while waits.until(Instant::now()) < CALL {
+        let first = waits.clone().around(async { store.balances(tenant(1)).await.is_ok() });
+        assert!(!timeout(ANSWERED, first).await.expect("answered in time"));
+    }
+    proxy.freeze(false);
+    works_again(&store).await;
+    let every_step = async {
+        [
+            store.balances(tenant(1)).await.is_ok(),
+            store.payment(tenant(1), stranger.id()).await.is_ok(),
+            store.payments(tenant(1), &PaymentFilter::default(), Page::default()).await.is_ok(),
+            store.commit(Sample::deposit(tenant(1), 10).create()).await.is_ok(),
+        ]
+    };
+    assert_eq!(waits.around(every_step).await, [false; 4], "the first steps have used up the call's time");
+    store.balances(tenant(1)).await.expect("another call has time of its own");
+}
+
+/// More merchants are locked than there are connections for them.
+async fn who_is_not_begun_in_time_is_told_that_nothing_happened(fixture: Fixture) {
+    let store = open(&fixture.url, Duration::from_secs(4), Duration::from_secs(1)).await;
+    for merchant in 1..=16 {
+        store.commit(funding(tenant(merchant), 1_000)).await.expect("funded");
+    }
+    let mut locking = session(&fixture, "BEGIN; SELECT 1 FROM balances FOR UPDATE").await;
+    let withdrawals = (0..64).map(|number| {
+        let change = Sample::withdrawal(tenant(number % 16 + 1), 10).create();
+        let id = payment_of(&change).id().clone();
+        async { (id, store.commit(change).await) }
+    });
+    for (id, told) in join_all(withdrawals).await {
+        assert!(matches!(told, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))), "{id}: {told:?}");
+    }
+    locking.batch_execute("ROLLBACK").await.expect("unlocked");
+    store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("free again");
+    assert!(store.check().await.expect("checked").is_clean());
 }
 
 async fn connections_that_lead_nowhere_are_replaced(fixture: Fixture) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use quipu_commit::{Answer, IdempotencyKey, Nonce};
+use quipu_commit::{Answer, CallWaits, IdempotencyKey, Nonce};
 use quipu_kernel::PaymentId;
 use quipu_payments::{Answered, Creation, Draft, InvalidDraft, KeyedRequest};
 use quipu_signing::sha256_hex;
@@ -81,7 +81,8 @@ async fn whoever_goes_away<T: Send + 'static>(
     if !asks_providers {
         return Ok(work.await);
     }
-    let done = tokio::spawn(work.in_current_span()).await;
+    let call = CallWaits::current().unwrap_or_default();
+    let done = tokio::spawn(call.around(work).in_current_span()).await;
     done.map_err(|error| ApiError::internal("creating a payment", &error))
 }
 
