@@ -18,7 +18,7 @@ on_both_databases!(
 );
 
 /// Each operation of staff, and the role it needs where it is not an admin's.
-const STAFF: [(&str, &str, &str); 43] = [
+const STAFF: [(&str, &str, &str); 44] = [
     ("POST", "/operator/v1/operators", "admin"),
     ("GET", "/operator/v1/operators", "admin"),
     ("DELETE", "/operator/v1/operators/{operator_id}", "admin"),
@@ -59,6 +59,7 @@ const STAFF: [(&str, &str, &str); 43] = [
     ("POST", "/operator/v1/tickets/{id}/status", "support"),
     ("GET", "/operator/v1/tickets/{id}/comments", "support"),
     ("POST", "/operator/v1/tickets/{id}/comments", "support"),
+    ("GET", "/operator/v1/tickets/{id}/attachments/{attachment_id}", "support"),
     ("GET", "/operator/v1/ledger/check", "finance"),
     ("GET", "/operator/v1/ledger/chains", "finance"),
     ("GET", "/operator/v1/audit-log", "finance"),

@@ -123,6 +123,7 @@ const OF_STAFF: &[Row] = &[
     ("POST", "/operator/v1/tickets/{id}/status", Operator("support")),
     ("GET", "/operator/v1/tickets/{id}/comments", Operator("support")),
     ("POST", "/operator/v1/tickets/{id}/comments", Operator("support")),
+    ("GET", "/operator/v1/tickets/{id}/attachments/{attachment_id}", Operator("support")),
     ("GET", "/operator/v1/openapi.json", Nobody),
     ("POST", "/operator/v1/operators", Operator("admin")),
     ("GET", "/operator/v1/operators", Operator("admin")),

@@ -42,8 +42,10 @@ async fn a_file_goes_all_the_way(database: Database) {
     let attachment_id = url["attachment_id"].as_str().expect("an id");
     let of_ticket = path(&id, &format!("/attachments/{attachment_id}"));
     let of_comment = path(&id, &format!("/comments/{}/attachments/{attachment_id}", comment["id"]));
-    for place in [&of_ticket, &of_comment] {
-        let links = merchant.api.get(place).await.data();
+    let to_staff =
+        gateway.operator().get(&staff_path(&id, &format!("/attachments/{attachment_id}"))).await.data();
+    let to_merchant = [merchant.api.get(&of_ticket).await.data(), merchant.api.get(&of_comment).await.data()];
+    for links in to_merchant.into_iter().chain([to_staff]) {
         let answer = fetch(&links["download_url"]).await;
         assert_eq!(answer.status(), StatusCode::OK);
         let header = |name: &str| answer.headers()[name].to_str().expect("ASCII").to_owned();
@@ -133,6 +135,15 @@ async fn an_attachment_is_found_where_it_belongs(database: Database) {
     }
     let elsewhere = api.get(&path(&other, &format!("/attachments/{attachment}"))).await;
     refused(&elsewhere, 404, "ATTACHMENT_NOT_FOUND");
+    let staff = gateway.operator();
+    for (ticket, attachment, code) in [
+        (&*id, none, "ATTACHMENT_NOT_FOUND"),
+        (&*id, "x", "ATTACHMENT_NOT_FOUND"),
+        (&*other, attachment, "ATTACHMENT_NOT_FOUND"),
+        (none, attachment, "TICKET_NOT_FOUND"),
+    ] {
+        refused(&staff.get(&staff_path(ticket, &format!("/attachments/{attachment}"))).await, 404, code);
+    }
     let links = api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data();
     assert_eq!(links["thumb_url"], json!(null), "a document has none");
     let answer = fetch(&links["download_url"]).await;

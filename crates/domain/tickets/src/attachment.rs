@@ -64,10 +64,9 @@ impl Upload {
         self
     }
 
-    /// Whether a comment on `ticket` that names an upload so may use this one.
+    /// Whether a comment on `ticket` that names an upload so means this one.
     pub fn answers_to(&self, ticket: &TicketId, named: &NamedUpload) -> bool {
         self.ticket == *ticket
-            && !self.spent
             && self.id == named.id
             && self.content_type == named.content_type
             && self.key() == named.key
@@ -151,7 +150,5 @@ mod tests {
         ] {
             assert!(!upload.answers_to(&upload.ticket, &other), "{other:?}");
         }
-        let spent = Upload { spent: true, ..upload };
-        assert!(!spent.answers_to(&spent.ticket, &named));
     }
 }

@@ -27,10 +27,12 @@ wire_names! {
 }
 
 /// The brands (ISO/IEC 14496-12, section 4.3) that begin an MP4 file. Pictures (`heic`, `avif`) and `QuickTime` (`qt`) use the
-/// same container and are not among them.
-const MP4_BRANDS: [&[u8; 4]; 22] = [
-    b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"iso7", b"iso8", b"iso9", b"mp41", b"mp42",
-    b"mp71", b"avc1", b"M4V ", b"M4VH", b"M4VP", b"MSNV", b"NDSC", b"dash", b"cmfc", b"f4v ", b"mmp4",
+/// same container and are not among them; phones and cameras write brands of their own.
+const MP4_BRANDS: [&[u8; 4]; 34] = [
+    b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"iso7", b"iso8", b"iso9", b"isml", b"mp21",
+    b"mp41", b"mp42", b"mp71", b"avc1", b"hvc1", b"hev1", b"av01", b"dby1", b"M4V ", b"M4VH", b"M4VP",
+    b"MSNV", b"NDSC", b"XAVC", b"CAEP", b"dash", b"cmfc", b"cmf2", b"f4v ", b"mmp4", b"3gp4", b"3gp5",
+    b"3gp6",
 ];
 
 impl ContentType {
@@ -56,7 +58,7 @@ impl ContentType {
             Self::Png => head.starts_with(b"\x89PNG\r\n\x1a\n"),
             Self::Webp => head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"),
             Self::Gif => head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a"),
-            Self::Pdf => head.starts_with(b"%PDF-1.") || head.starts_with(b"%PDF-2."),
+            Self::Pdf => head.starts_with(b"%PDF-") && head.get(5).is_some_and(u8::is_ascii_digit),
             Self::Mp4 => {
                 let brand = head.get(8..12).and_then(|brand| <&[u8; 4]>::try_from(brand).ok());
                 head.get(4..8) == Some(b"ftyp") && brand.is_some_and(|brand| MP4_BRANDS.contains(&brand))
@@ -70,8 +72,19 @@ impl ContentType {
 fn names_other_document(head: &[u8]) -> bool {
     let seen = &head[..head.len().min(ContentType::HEAD_BYTES)];
     let Some(place) = seen.windows(2).position(|id| id == b"\x42\x82") else { return false };
-    // The identifier, one byte of length with its marker bit, and the name.
-    seen.get(place + 2) != Some(&0x84) || seen.get(place + 3..place + 7) != Some(b"webm")
+    let Some((length, size)) = length_at(&seen[place + 2..]) else { return true };
+    let begin = place + 2 + size;
+    seen.get(begin..begin + length) != Some(b"webm")
+}
+
+/// The length of an EBML element (RFC 8794, section 4), and how many bytes it takes: as many as its first bit that is set says.
+fn length_at(bytes: &[u8]) -> Option<(usize, usize)> {
+    let first = *bytes.first()?;
+    let size = usize::try_from(first.leading_zeros()).ok()? + 1;
+    let bytes = bytes.get(..size)?;
+    let marked = bytes.iter().fold(0_u64, |length, byte| length << 8 | u64::from(*byte));
+    let length = usize::try_from(marked ^ 1 << (7 * size)).ok()?;
+    (length <= ContentType::HEAD_BYTES).then_some((length, size))
 }
 
 #[cfg(test)]
@@ -101,6 +114,20 @@ mod tests {
     }
 
     #[test]
+    fn less_usual_heads_are_known() {
+        for (kind, head) in [
+            (ContentType::Pdf, &b"%PDF-1.0\n"[..]),
+            (ContentType::Mp4, b"\0\0\0\x1cftypXAVC\0\0\0\0"),
+            (ContentType::Mp4, b"\0\0\0\x18ftyp3gp4\0\0\0\0"),
+            (ContentType::Webm, b"\x1a\x45\xdf\xa3\x01\0\0\0\0\0\0\x1f\x42\x86\x81\x01\x42\x82\x40\x04webm"),
+            (ContentType::Webm, b"\x1a\x45\xdf\xa3\x9f\x42\x82\x10\0\0\x04webm"),
+            (ContentType::Webm, b"\x1a\x45\xdf\xa3\x9f\x42\x82\x01\0\0\0\0\0\0\x04webm"),
+        ] {
+            assert!(kind.begins(head), "{head:?}");
+        }
+    }
+
+    #[test]
     fn a_file_that_ends_within_its_signature_is_of_no_type() {
         for (kind, head) in heads() {
             for length in 0..3 {
@@ -119,6 +146,9 @@ mod tests {
             b"\0\0\0\x18ftypheic\0\0\0\0",
             b"\0\0\0\x14ftypqt  \0\0\0\0",
             b"\x1a\x45\xdf\xa3\xa3\x42\x86\x81\x01\x42\x82\x88matroska",
+            b"\x1a\x45\xdf\xa3\xa3\x42\x82\x40\x08matroska",
+            b"\x1a\x45\xdf\xa3\xa3\x42\x82\0webm",
+            b"\x1a\x45\xdf\xa3\xa3\x42\x82\x84we",
             b"RIFF\x24\0\0\0WAVEfmt ",
             b"MZ\x90\0",
             b"",

@@ -3,6 +3,7 @@
 use quipu_kernel::{Problems, Tenant};
 
 use crate::{
+    attachment::Upload,
     changes,
     comment::Comment,
     decide::SettledUpload,
@@ -19,6 +20,8 @@ use crate::{
 const MAX_FILES: usize = 200;
 /// How often a comment with files is decided anew.
 const TRIES: u8 = 100;
+/// What is wrong with a file that a comment names and may not.
+const UNUSABLE: &str = "must name an upload of this ticket that no comment has used";
 
 impl TicketOffice {
     /// Opens a ticket. A payment that it names must be the tenant's, and no other ticket may be about it.
@@ -130,8 +133,12 @@ impl TicketOffice {
     ) -> Result<Result<SettledUpload, &'static str>, TicketError> {
         let upload = self.ports.reads.upload(tenant, &named.id).await?;
         let Some(upload) = upload.filter(|upload| upload.answers_to(ticket, named)) else {
-            return Ok(Err("must name an upload of this ticket that no comment has used"));
+            return Ok(Err(UNUSABLE));
         };
+        if upload.spent {
+            self.drop_what_came_late(&upload).await;
+            return Ok(Err(UNUSABLE));
+        }
         match self.ports.files.settle(&upload).await {
             Ok(arrival) => Ok(Ok(SettledUpload { upload, arrival, filename: named.filename.clone() })),
             Err(FileRefused::NotArrived) => Ok(Err("has not been uploaded")),
@@ -141,13 +148,19 @@ impl TicketOffice {
         }
     }
 
+    /// Deletes what was sent to the upload's address after a comment had used it. What cannot be deleted now is found by the
+    /// clean-up.
+    async fn drop_what_came_late(&self, upload: &Upload) {
+        let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
+        let _ = self.ports.files.sweep(upload, used).await;
+    }
+
     /// Nobody else has used one of them up meanwhile.
     async fn require_unspent(&self, tenant: Tenant, settled: &[SettledUpload]) -> Result<(), TicketError> {
         for (place, one) in settled.iter().enumerate() {
             let present = self.ports.reads.upload(tenant, &one.upload.id).await?;
             if present.is_none_or(|present| present.revision != one.upload.revision) {
-                let what = "must name an upload of this ticket that no comment has used";
-                return Err(TicketError::Invalid(Problems::of(&format!("attachments.{place}"), what)));
+                return Err(TicketError::Invalid(Problems::of(&format!("attachments.{place}"), UNUSABLE)));
             }
         }
         Ok(())

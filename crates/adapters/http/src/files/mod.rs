@@ -7,6 +7,7 @@ pub(crate) mod send;
 use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use quipu_signing::{SignedUrl, UrlProblem};
 use quipu_tickets::{AttachmentId, StoredAttachment, TicketId, Upload};
+use serde::Serialize;
 
 use crate::{call::Call, code::ErrorCode, error::ApiError, query::Query, state::AppState};
 
@@ -108,11 +109,11 @@ pub(crate) fn upload_url(state: &AppState, upload: &Upload) -> String {
     Place { tenant: upload.tenant, ticket, attachment }.url(state, Kind::Upload, end(upload.expires_at))
 }
 
-/// Where an attachment is fetched.
+/// Where an attachment is fetched: the data of an answer. There is a small picture once it is made.
+#[derive(Serialize)]
 pub(crate) struct Links {
-    pub(crate) download: String,
-    /// Once there is one.
-    pub(crate) thumbnail: Option<String>,
+    download_url: String,
+    thumb_url: Option<String>,
 }
 
 impl Links {
@@ -121,8 +122,8 @@ impl Links {
         let expires = end(call.now.plus(call.state.services.tickets.periods().download_expires_in));
         let thumbnail = stored.thumbnail.as_ref();
         Self {
-            download: place.url(&call.state, Kind::File, expires),
-            thumbnail: thumbnail.map(|_| place.url(&call.state, Kind::Thumbnail, expires)),
+            download_url: place.url(&call.state, Kind::File, expires),
+            thumb_url: thumbnail.map(|_| place.url(&call.state, Kind::Thumbnail, expires)),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     caller::AuthenticatedOperator,
     envelope,
     error::ApiError,
+    files,
     query::Query,
 };
 
@@ -99,6 +100,15 @@ pub(crate) async fn comments(call: Call, _staff: AuthenticatedOperator) -> Outco
     let tenant = ticket.terms().tenant;
     let (entries, total) = call.state.services.support_reads.conversation(tenant, ticket.id(), page).await?;
     envelope::many_counted(entries.iter().map(EntryRecord::of).collect(), total, page)
+}
+
+/// `GET /operator/v1/tickets/{id}/attachments/{attachment_id}`: where a file of the merchant may be fetched.
+pub(crate) async fn attachment(call: Call, _staff: AuthenticatedOperator) -> Outcome {
+    let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
+    let id = call.segment("attachment_id").parse().map_err(|_| ApiError::attachment_not_found())?;
+    let stored = call.state.services.tickets.attachment(ticket.terms().tenant, ticket.id(), &id).await?;
+    let stored = stored.ok_or_else(ApiError::attachment_not_found)?;
+    envelope::one(files::Links::of(&call, &stored))
 }
 
 /// `POST /operator/v1/tickets/{id}/assign`

@@ -143,6 +143,8 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(&["Limit", "Offset"]).shows(List("TicketEntry")).refuses(NO_TICKET)),
     row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff)))
         .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
+    row("GET", "/operator/v1/tickets/{id}/attachments/{attachment_id}", Door::Staff(Role::Support, run!(operator::tickets::attachment, call, staff)))
+        .doc(op("getSupportAttachment", "Where a file may be fetched").shows(Data("AttachmentLinks")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::AttachmentNotFound])),
     row("GET", "/operator/v1/ledger/check", Door::Staff(Role::Finance, run!(operator::ledger::check, call, staff)))
         .doc(op("checkLedger", "Recompute every balance and verify every invariant").shows(Data("LedgerReport"))),
     row("GET", "/operator/v1/ledger/chains", Door::Staff(Role::Finance, run!(operator::ledger::chains, call, staff)))

@@ -1,7 +1,6 @@
 //! Where the files of comments may be fetched.
 
 use quipu_tickets::{CommentId, StoredAttachment};
-use serde_json::json;
 
 use super::ticket_id;
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
 /// `GET …/tickets/{id}/attachments/{attachment_id}`
 pub(crate) async fn of_ticket(call: Call, caller: Caller) -> Outcome {
     let stored = find(&call, &caller).await?;
-    links(&call, &stored)
+    envelope::one(files::Links::of(&call, &stored))
 }
 
 /// `GET …/tickets/{id}/comments/{comment_id}/attachments/{attachment_id}`
@@ -36,7 +35,7 @@ pub(crate) async fn of_comment(call: Call, caller: Caller) -> Outcome {
     if Some(stored.comment) != comment {
         return Err(ApiError::attachment_not_found());
     }
-    links(&call, &stored)
+    envelope::one(files::Links::of(&call, &stored))
 }
 
 async fn require_ticket(call: &Call, caller: &Caller) -> Result<(), ApiError> {
@@ -56,9 +55,4 @@ async fn find(call: &Call, caller: &Caller) -> Result<StoredAttachment, ApiError
     }
     require_ticket(call, caller).await?;
     Err(ApiError::attachment_not_found())
-}
-
-fn links(call: &Call, stored: &StoredAttachment) -> Outcome {
-    let links = files::Links::of(call, stored);
-    envelope::one(json!({ "download_url": links.download, "thumb_url": links.thumbnail }))
 }
