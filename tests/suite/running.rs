@@ -111,9 +111,13 @@ async fn what_was_begun_before_a_stop_is_answered(database: Database) {
 
 async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Database) {
     let gateway = Setup::new(database).set("LOG__FORMAT", "json").start().await;
+    let metrics = gateway.metrics().await;
+    let unchecked = metrics.send(Method::GET, "/metrics", None, &[]).await.text;
+    for gauge in ["quipu_ledger_breaches 0", "quipu_ledger_checked_timestamp_seconds 0"] {
+        assert!(unchecked.contains(gauge), "{unchecked}");
+    }
     gateway.v1().create(&draft::deposit_mxn(100)).await.ok();
     gateway.operator().get("/operator/v1/ledger/check").await.data();
-    let metrics = gateway.metrics().await;
     let names = [
         "quipu_requests_total{method=\"POST\",path=\"/api/v1/payments\",status=\"2xx\"} 1",
         "quipu_request_seconds_count",
@@ -125,6 +129,7 @@ async fn the_metrics_tell_of_calls_commits_payouts_and_the_ledger(database: Data
         "quipu_payouts_waiting 0",
         "quipu_payouts_oldest_seconds 0",
         "quipu_ledger_breaches 0",
+        "quipu_ledger_checked_timestamp_seconds 1",
     ];
     // A commit is measured after its answer has left.
     eventually("everything to be measured", async || {

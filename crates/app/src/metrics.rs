@@ -41,7 +41,7 @@ const COUNTERS: [(&str, &str); 10] = [
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
 /// What gauges show.
-const GAUGES: [(&str, &str); 12] = [
+const GAUGES: [(&str, &str); 13] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
     ("quipu_webhook_attempts_under_way", "Attempts to deliver an event that this process is making"),
@@ -57,6 +57,10 @@ const GAUGES: [(&str, &str); 12] = [
         "Rails of providers that do not answer, and that this process leaves alone for now",
     ),
     ("quipu_ledger_breaches", "What the last verification of the ledger over the interface found broken"),
+    (
+        "quipu_ledger_checked_timestamp_seconds",
+        "When that verification was made, in Unix time; zero before the first",
+    ),
 ];
 /// What histograms show.
 const HISTOGRAMS: [(&str, &str); 6] = [
@@ -117,6 +121,8 @@ fn begin_at_zero() {
     }
     for name in [
         "quipu_commit_asides",
+        "quipu_ledger_breaches",
+        "quipu_ledger_checked_timestamp_seconds",
         "quipu_rails_left_alone",
         "quipu_webhook_attempts_under_way",
         "quipu_webhook_deliveries_in_memory",

@@ -2,11 +2,12 @@
 //!
 //! If the file is removed or replaced, a process that has it open keeps writing to the old file, which is lost. SQLite does
 //! not check for this. So this module checks it whenever a connection is taken and before a commit is acknowledged. A look
-//! is two calls of the system and reads nothing.
+//! is four calls of the system and reads four bytes.
 
 use std::{
+    fs::File,
     io,
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -28,6 +29,11 @@ pub(crate) struct DatabaseFile {
     log: PathBuf,
     identity: Identity,
     log_identity: Identity,
+    /// The log, to be read. SQLite locks its other files, whose locks would end whenever one of them is closed.
+    opened_log: File,
+    /// What processes that share the database tell each other: where the log ends, and who locks what.
+    index: PathBuf,
+    index_identity: Identity,
     /// The longest that the file was seen: SQLite never shortens it unless it is told to.
     longest: AtomicU64,
     is_truncated: AtomicBool,
@@ -69,15 +75,24 @@ impl DatabaseFile {
         sql_query("SELECT COUNT(*) FROM sqlite_schema").execute(conn)?;
         let page: PageSize = sql_query("PRAGMA page_size").get_result(conn)?;
         // SQLite keeps its log beside the file itself, wherever a link to it may be.
-        let mut log = std::fs::canonicalize(path).map_err(unopened)?.into_os_string();
-        log.push("-wal");
-        let log = PathBuf::from(log);
-        let log_identity = identity_of(&std::fs::metadata(&log).map_err(unopened)?);
+        let itself = std::fs::canonicalize(path).map_err(unopened)?;
+        let beside = |what: &str| {
+            let mut name = itself.clone().into_os_string();
+            name.push(what);
+            PathBuf::from(name)
+        };
+        let (log, index) = (beside("-wal"), beside("-shm"));
+        let opened_log = File::open(&log).map_err(unopened)?;
+        let log_identity = identity_of(&opened_log.metadata().map_err(unopened)?);
+        let index_identity = identity_of(&std::fs::metadata(&index).map_err(unopened)?);
         let file = Self {
             path: path.to_owned(),
             log,
             identity,
             log_identity,
+            opened_log,
+            index,
+            index_identity,
             longest: AtomicU64::new(0),
             is_truncated: AtomicBool::new(false),
             longest_log: AtomicU64::new(0),
@@ -138,7 +153,9 @@ impl DatabaseFile {
         if file.mode() & 0o222 == 0 {
             return Err(FileTrouble::ReadOnly);
         }
-        self.found_log()
+        self.found_log()?;
+        let index = metadata(&self.index, FileTrouble::IndexGone)?;
+        if identity_of(&index) == self.index_identity { Ok(()) } else { Err(FileTrouble::IndexGone) }
     }
 
     fn found_log(&self) -> Result<(), FileTrouble> {
@@ -146,6 +163,9 @@ impl DatabaseFile {
         let log = metadata(&self.log, FileTrouble::LogGone)?;
         if identity_of(&log) != self.log_identity {
             return Err(FileTrouble::LogReplaced);
+        }
+        if self.has_a_hole(longest) {
+            self.is_log_truncated.store(true, Ordering::Relaxed);
         }
         if log.len() > longest {
             self.longest_log.fetch_max(log.len(), Ordering::AcqRel);
@@ -158,6 +178,16 @@ impl DatabaseFile {
             }
         }
         if self.is_log_truncated.load(Ordering::Relaxed) { Err(FileTrouble::LogTruncated) } else { Ok(()) }
+    }
+
+    /// Whether the log was cut off and written on where it had ended, `length` bytes from its begin or behind: it is long again, and
+    /// there are zeros where its last frame was. A frame begins with the number of its page, which is not zero.
+    fn has_a_hole(&self, length: u64) -> bool {
+        let frames = length.saturating_sub(LOG_HEADER) / self.frame;
+        let Some(before) = frames.checked_sub(1) else { return false };
+        let mut page = [0; 4];
+        let read = self.opened_log.read_exact_at(&mut page, LOG_HEADER + before * self.frame);
+        read.is_ok() && page == [0; 4]
     }
 
     /// Whether the log is too short for what SQLite knows to be in it.
@@ -242,6 +272,38 @@ mod tests {
         let log = fs::OpenOptions::new().write(true).open(format!("{path}-wal")).expect("opened");
         log.set_len(50_000).expect("truncated");
         assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
+    }
+
+    #[test]
+    fn a_log_that_was_cut_off_and_written_on_is_found_out() {
+        use diesel::connection::SimpleConnection as _;
+        let (_folder, path, file) = database();
+        let Ok(Connection::Sqlite(mut writer)) = file.connect(Duration::ZERO) else { panic!("a connection") };
+        let mut write = |statement| writer.batch_execute(statement).expect("written");
+        write("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (randomblob(100000))");
+        for _ in 0..3 {
+            write("INSERT INTO filler VALUES (zeroblob(50000)); DELETE FROM filler");
+            assert_eq!(file.look(), Ok(()));
+        }
+        let log = fs::OpenOptions::new().write(true).open(format!("{path}-wal")).expect("opened");
+        log.set_len(0).expect("truncated");
+        // What happens before the next look.
+        write("INSERT INTO filler VALUES (randomblob(50000))");
+        assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
+        write("INSERT INTO filler VALUES (randomblob(50000))");
+        assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
+    }
+
+    #[test]
+    fn what_other_processes_are_told_by_belongs_to_it() {
+        let (_folder, path, file) = database();
+        let (index, away) = (format!("{path}-shm"), format!("{path}-shm.away"));
+        fs::rename(&index, &away).expect("moved");
+        assert_eq!(file.look(), Err(FileTrouble::IndexGone));
+        fs::write(&index, "").expect("written");
+        assert_eq!(file.look(), Err(FileTrouble::IndexGone));
+        fs::rename(&away, &index).expect("moved back");
+        assert_eq!(file.look(), Ok(()));
     }
 
     #[test]

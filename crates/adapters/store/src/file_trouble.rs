@@ -12,6 +12,7 @@ pub(crate) enum FileTrouble {
     LogGone,
     LogReplaced,
     LogTruncated,
+    IndexGone,
     Hidden(io::ErrorKind),
 }
 
@@ -25,6 +26,7 @@ impl fmt::Display for FileTrouble {
             Self::LogGone => "the database's write-ahead log is gone; stop and restore a backup",
             Self::LogReplaced => "the database's write-ahead log was replaced; stop and restore a backup",
             Self::LogTruncated => "the database's write-ahead log was truncated; stop and restore a backup",
+            Self::IndexGone => "the index of the write-ahead log (-shm) is gone; restart",
             Self::Hidden(kind) => return write!(f, "the database file cannot be looked at: {kind}"),
         };
         f.write_str(said)

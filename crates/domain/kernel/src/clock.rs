@@ -35,7 +35,10 @@ impl Timestamp {
 
     /// The same, where a fraction of a millisecond is rounded up: the first instant of a period that begins then.
     pub fn parse_beginning(text: &str) -> Option<Self> {
-        Read::instant(text).map_or_else(|| Self::parse_date(text), |read| Self::of(read.rounded_up()?))
+        let Some(read) = Read::instant(text) else { return Self::parse_date(text) };
+        let last = Self::of(read.instant)?;
+        // Behind the last millisecond that can be written nothing begins, and nothing is found either.
+        Some(read.rounded_up().and_then(Self::of).unwrap_or(Self(last.0 + 1)))
     }
 
     /// The same as [`Self::parse`] for the end of a period, which is included: a plain date means its last instant.
@@ -235,6 +238,10 @@ mod tests {
             assert_eq!(begins - midnight, millis, "{text}");
         }
         assert_eq!(Timestamp::parse_beginning("soon"), None);
+        let last = "9999-12-31T23:59:59.9999Z";
+        let beyond = Timestamp::parse(last).map(|last| last.millis() + 1);
+        assert_eq!(Timestamp::parse_beginning(last).map(Timestamp::millis), beyond);
+        assert_eq!(Timestamp::parse_beginning("10000-01-01T00:00:00Z"), None);
     }
 
     #[test]
