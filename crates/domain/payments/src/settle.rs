@@ -90,15 +90,6 @@ impl SettlePayment {
     /// between the two.
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
-        if payment.status() == Status::Processing {
-            // It was begun here or elsewhere and is still to be done, unless staff handed it over by hand since it was claimed.
-            let until = self.clock.now().plus(Self::RESUBMIT_AFTER);
-            let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
-            return match still_to_do {
-                Some(claimed) => self.hand_over(rail, &claimed, payment).await,
-                None => Ok(()),
-            };
-        }
         let pause = match rail.promise().await {
             Promise::Given => None,
             Promise::NoRoom => Some(until_room(claimed)),
@@ -107,6 +98,15 @@ impl SettlePayment {
         let now = self.clock.now();
         if let Some(pause) = pause {
             return self.put_off(claimed, Due { at: now.plus(pause), action: DueAction::Submit }).await;
+        }
+        if payment.status() == Status::Processing {
+            // It was begun here or elsewhere and is still to be done, unless staff decided about it since it was claimed.
+            let until = now.plus(Self::RESUBMIT_AFTER);
+            let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
+            return match still_to_do {
+                Some(claimed) => self.hand_over(rail, &claimed, payment).await,
+                None => Ok(()),
+            };
         }
         let mut happening = Happening::new(now, &*self.entropy);
         happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
@@ -179,13 +179,21 @@ impl SettlePayment {
                         self.instruct(rail, claimed, payment).await
                     }
                     Direction::Deposit => self.ask_again(rail, claimed, &payment).await,
-                    Direction::Withdrawal => self.hand_over(rail, claimed, payment).await,
+                    Direction::Withdrawal => self.submit_anew(&payment).await,
                 }
             }
             RailStatus::Pending | RailStatus::Silent | RailStatus::NeverHeardOf => {
                 self.ask_again(rail, claimed, &payment).await
             }
         }
+    }
+
+    /// Has a withdrawal that its rail never heard of submitted once more. Staff may have decided about it while the rail was asked,
+    /// and then nothing is sent.
+    async fn submit_anew(&self, payment: &Payment) -> Result<(), SettleError> {
+        let now = self.clock.now();
+        let due = Due { at: now, action: DueAction::Submit };
+        self.commit_unless_stale(changes::postponed(payment, now, Some(due))).await
     }
 
     /// Asks once more for the instructions of a deposit whose creation had no certain outcome.

@@ -167,6 +167,47 @@ fn what_staff_ended_by_hand_is_not_asked_about_any_more() {
     assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Failed, None));
 }
 
+/// A withdrawal whose first submission had no certain outcome, and whose rail says that it never heard of it, after staff decided
+/// so about it.
+fn never_heard_of(submissions: usize, meanwhile: Option<Trigger>) -> (World, PaymentId) {
+    let decides = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
+    let mut rail = issuing(DueAction::Submit);
+    rail.expect_submit().times(submissions).returning(|_| Submission::Unknown);
+    let at_question = Arc::clone(&decides);
+    rail.expect_ask().times(1).returning(move |_| {
+        at_question.get().expect("staff")();
+        RailStatus::NeverHeardOf
+    });
+    let (world, id) = withdrawal_on(rail);
+    let (store, entropy, subject) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
+    let decide = move || {
+        let how = Happening::new(START, &*entropy);
+        if let Some(trigger) = meanwhile {
+            store.intrude(store.payment(&subject).apply(trigger, how).expect("a move"));
+        }
+    };
+    assert!(decides.set(Box::new(decide)).is_ok(), "set once");
+    assert_eq!(attend(&world, &id).status(), Status::Processing);
+    attend(&world, &id);
+    (world, id)
+}
+
+#[test]
+fn a_withdrawal_that_its_rail_never_heard_of_is_submitted_again() {
+    let (world, id) = never_heard_of(2, None);
+    assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Submit));
+    assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
+    assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
+}
+
+#[test]
+fn what_staff_ended_while_the_rail_was_asked_is_not_submitted_again() {
+    for (trigger, ended) in [(Trigger::Fail, Status::Failed), (Trigger::Confirm, Status::Completed)] {
+        let (world, id) = never_heard_of(1, Some(trigger));
+        assert_eq!((attend(&world, &id).status(), world.store.due(&id)), (ended, None));
+    }
+}
+
 #[test]
 fn a_rejected_withdrawal_fails_and_its_money_is_free() {
     let mut rail = issuing(DueAction::Submit);
