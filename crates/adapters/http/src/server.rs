@@ -16,7 +16,7 @@ use actix_web::{
     App, Error, HttpRequest,
     dev::{AppConfig, Extensions, Server},
     http::Method,
-    rt::net::TcpStream,
+    rt::{net::TcpStream, time::sleep},
     web::{self, ServiceConfig},
 };
 
@@ -37,6 +37,10 @@ use crate::{
 
 /// How many connections a worker accepts that have no place, to end an idle one for them.
 const BEYOND: usize = 8;
+
+/// How long after the order to stop a connection that was accepted may still begin a request: what its client has sent may not
+/// have been read yet.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 static DOCUMENTS: LazyLock<Documents> =
     LazyLock::new(|| Documents { of_merchants: openapi(false), of_operators: openapi(true) });
@@ -73,7 +77,10 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
             .client_disconnect_timeout(Duration::ZERO)
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
-                async move { stopping.notified().await }
+                async move {
+                    stopping.notified().await;
+                    sleep(LAST_WORDS).await;
+                }
             })
             .on_connect_ext(|socket: &Guarded, data: &mut Extensions| {
                 data.insert(socket.conversation());
