@@ -55,7 +55,7 @@ pub enum WorkChange {
         /// For this.
         subject: String,
     },
-    /// Whoever holds this claim puts it off. Nothing happens if the claim was lost.
+    /// Whoever holds this claim puts it off, begun as often as the claim says. Nothing happens if the claim was lost.
     PutOff {
         /// The claim.
         claim: Claimed,

@@ -62,6 +62,10 @@ pub enum RailStatus {
     NeverHeardOf,
     /// The rail did not answer, or not so that it could be understood.
     Silent,
+    /// It was not asked: others are before it, and there will be room in a moment.
+    NoRoom,
+    /// It was not asked: the rail takes no calls now and is left alone for a while.
+    LeftAlone,
 }
 
 /// Money that arrived.

@@ -1,7 +1,8 @@
 //! What a worker does with a payment whose time has come.
 //!
 //! Every step may be repeated: after a crash, after a lease that ran out, by two workers at once. A step that has
-//! happened is a success that changes nothing. Silence of a rail decides nothing: it is asked again by its schedule.
+//! happened is a success that changes nothing. Silence of a rail decides nothing: it is asked again by its schedule, of
+//! which a question that was not sent uses up nothing.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,7 +44,8 @@ const BUSY_FOR: Duration = Duration::from_secs(15);
 
 /// When a withdrawal for which a rail has no room comes again: at first soon, and every time after twice as long.
 const IN_A_MOMENT: Duration = Duration::from_millis(250);
-/// The longest of these waits. It keeps a long line of payouts from occupying the database.
+/// The longest of these waits, and every wait of a question for which there is no room. It keeps a long line from occupying
+/// the database.
 const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 /// What the end of its time means to a payment.
@@ -185,6 +187,8 @@ impl SettlePayment {
             RailStatus::Pending | RailStatus::Silent | RailStatus::NeverHeardOf => {
                 self.ask_again(rail, claimed, &payment).await
             }
+            RailStatus::NoRoom => self.ask_after_all(claimed, &payment, IN_A_WHILE).await,
+            RailStatus::LeftAlone => self.ask_after_all(claimed, &payment, BUSY_FOR).await,
         }
     }
 
@@ -275,6 +279,19 @@ impl SettlePayment {
             Some(due) => self.put_off(claimed, due).await,
             None => self.commit_unless_stale(changes::postponed(payment, self.clock.now(), None)).await,
         }
+    }
+
+    /// Puts a question off that could not be sent, though never beyond expiry. It counts as if it had never been begun.
+    async fn ask_after_all(
+        &self,
+        claimed: &Claimed,
+        payment: &Payment,
+        pause: Duration,
+    ) -> Result<(), SettleError> {
+        let question = Due { at: self.clock.now().plus(pause), action: DueAction::Ask };
+        let due = Due::earlier(Some(question), expiry(payment)).unwrap_or(question);
+        let claimed = Claimed { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() };
+        self.put_off(&claimed, due).await
     }
 
     /// When the rail is asked next: the gaps in their order, the last of them repeated.

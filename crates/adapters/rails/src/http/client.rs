@@ -65,9 +65,12 @@ pub(super) struct Reply {
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoReply {
-    /// The circuit is open or there is no room: nothing was sent.
+    /// There is no room: nothing was sent.
+    #[error("too many calls to the rail are under way")]
+    NoRoom,
+    /// The circuit is open: nothing was sent.
     #[error("the rail takes no calls now")]
-    NotSent,
+    LeftAlone,
     /// It was sent, or may have been, and nothing usable came back.
     #[error("the rail did not answer")]
     Silence,
@@ -144,9 +147,9 @@ impl ProviderClient {
             (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER).await,
             (None, Caller::Submitter | Caller::Inquirer) => self.places.for_worker(FOR_A_PLACE).await,
         };
-        let Some(_place) = place else { return Err(NoReply::NotSent) };
+        let Some(_place) = place else { return Err(NoReply::NoRoom) };
         if !self.breaker.admit(self.clock.now(), was_promised) {
-            return Err(NoReply::NotSent);
+            return Err(NoReply::LeftAlone);
         }
         // The guard gives a probe's place back where this call is dropped half-way.
         let mut outcome = Outcome { client: self, answered: None };

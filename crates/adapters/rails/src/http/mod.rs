@@ -99,7 +99,7 @@ impl Rail for HttpRail {
         let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
         match self.client.ask(&question, Caller::Submitter, wire::submitted).await {
             Ok(submission) => submission,
-            Err(NoReply::NotSent) => Submission::NotSent,
+            Err(NoReply::NoRoom | NoReply::LeftAlone) => Submission::NotSent,
             Err(NoReply::Silence) => Submission::Unknown,
         }
     }
@@ -114,7 +114,9 @@ impl Rail for HttpRail {
         };
         match self.client.ask(&question, Caller::Inquirer, wire::standing).await {
             Ok(status) => status,
-            Err(NoReply::NotSent | NoReply::Silence) => RailStatus::Silent,
+            Err(NoReply::Silence) => RailStatus::Silent,
+            Err(NoReply::NoRoom) => RailStatus::NoRoom,
+            Err(NoReply::LeftAlone) => RailStatus::LeftAlone,
         }
     }
 
@@ -135,4 +137,28 @@ fn order(path: &str, payment: &Payment) -> Option<Question> {
         id: format!("{}_{reference}", path.trim_start_matches('/')),
         body: serde_json::to_vec(&Order::of(payment)).ok()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+    use quipu_kernel::{Currency, SystemClock};
+    use quipu_merchants::Method;
+    use quipu_payments::PaymentType;
+
+    use super::*;
+    use crate::samples::Sample;
+
+    #[tokio::test]
+    async fn a_question_to_a_provider_that_is_left_alone_was_not_asked() {
+        let secret = format!("whsec_{}=", "A".repeat(43));
+        let nowhere = "http://127.0.0.1:1";
+        let rail = HttpRail::new("any", nowhere, &secret, Vec::new(), Arc::new(SystemClock));
+        let rail = rail.expect("a secret of the right form");
+        let payment = Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).payment();
+        for status in join_all((0..5).map(|_| rail.ask(&payment))).await {
+            assert_eq!(status, RailStatus::Silent);
+        }
+        assert_eq!(rail.ask(&payment).await, RailStatus::LeftAlone);
+    }
 }

@@ -279,6 +279,24 @@ fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
 }
 
 #[test]
+fn a_question_that_was_not_sent_comes_again_soon_and_uses_up_no_step_of_the_schedule() {
+    let mut rail = issuing(DueAction::Ask);
+    for status in [RailStatus::LeftAlone, RailStatus::NoRoom, RailStatus::LeftAlone, RailStatus::Silent] {
+        rail.expect_ask().times(1).return_once(|_| status);
+    }
+    rail.expect_ask().returning(|_| RailStatus::LeftAlone);
+    let world = World::with_rail(rail);
+    let id = world.created(&deposit()).id().clone();
+    for seconds in [15, 4, 15, 10] {
+        attend(&world, &id);
+        assert_eq!(world.store.due(&id), Some(Due { at: later(seconds), action: DueAction::Ask }));
+    }
+    world.clock.advance(86_390_000);
+    attend(&world, &id);
+    assert_eq!(world.store.due(&id), Some(Due { at: later(86_400), action: DueAction::Expire }));
+}
+
+#[test]
 fn a_withdrawal_in_flight_waits_for_word_without_end() {
     let mut rail = issuing(DueAction::Submit);
     rail.expect_submit().returning(|_| Submission::Accepted { provider_reference: None });
