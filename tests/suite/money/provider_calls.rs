@@ -113,12 +113,12 @@ async fn a_provider_that_hangs_is_given_up_and_later_left_alone() {
     let provider = Provider::start().await;
     provider.always(Endpoint::Payouts, Behaviour::TakeAndHang);
     let (rail, withdrawal) = (rail(&provider), payment(PaymentType::Withdrawal));
-    assert!(rail.is_available());
+    assert!(rail.reserve().await.is_some());
     let calls = (0..5).map(|_| rail.submit(&withdrawal));
     for outcome in futures_util::future::join_all(calls).await {
         assert_eq!(outcome, Submission::Unknown);
     }
-    assert!(!rail.is_available(), "its circuit is open");
+    assert!(rail.reserve().await.is_none(), "its circuit is open");
     let calls = provider.calls(Endpoint::Payouts);
     assert_eq!(rail.submit(&withdrawal).await, Submission::NotSent);
     assert_eq!(provider.calls(Endpoint::Payouts), calls, "nothing is sent through an open circuit");

@@ -188,18 +188,20 @@ impl CreatePayment {
         let id = changes.payment_id.clone();
         if let Some(record) = &mut changes.idempotency {
             record.payment_id.clone_from(&id);
-            if remote {
+            if remote.is_some() {
                 record.answer = KeptAnswer::Later;
             }
         }
-        let record = changes.idempotency.clone().filter(|_| remote);
+        let record = changes.idempotency.clone().filter(|_| remote.is_some());
         match self.commit.commit(changes).await {
             Ok(mut committed) => {
                 let answer = committed.answer.take();
-                match committed.into_saved::<Payment>() {
-                    Some(payment) if remote => self.instruct(payment, record).await,
-                    Some(payment) => Attempt::Created(payment, answer),
-                    None => Attempt::Refused(broken("a creation was committed without its payment"), None),
+                match (committed.into_saved::<Payment>(), remote) {
+                    (Some(payment), Some(reserved)) => self.instruct(payment, reserved, record).await,
+                    (Some(payment), None) => Attempt::Created(payment, answer),
+                    (None, _) => {
+                        Attempt::Refused(broken("a creation was committed without its payment"), None)
+                    }
                 }
             }
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Attempt::KeyUsed,

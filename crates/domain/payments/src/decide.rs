@@ -24,6 +24,7 @@ use crate::{
     payment::{Due, DueAction, Payment, State, Terms},
     ports::PaymentReads,
     rail::{IssuedInstructions, Rail},
+    rail_answer::Reservation,
     rails::Rails,
 };
 
@@ -53,8 +54,8 @@ pub(crate) struct DecidedCreation {
     pub(crate) changes: Changes,
     /// For the words of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
-    /// Whether the rail has still to be asked for instructions.
-    pub(crate) remote: bool,
+    /// Set if the rail has still to be asked for instructions.
+    pub(crate) remote: Option<Reservation>,
 }
 
 /// Decides what new payments are.
@@ -113,10 +114,8 @@ impl Decider {
         let id = earlier.unwrap_or_else(|| self.payment_ids.next(now, &*self.entropy));
         let making = Making { id, tenant, now, customer_id, fee, default_return_urls };
         let direction = draft.kind.direction();
-        if direction == Direction::Deposit && !rail.is_available() {
-            return Err(CreateError::Store(StoreUnavailable::Overloaded));
-        }
         let (payment, due, remote) = self.make(draft, making, route, rail);
+        let remote = if remote { Some(reserve(&**rail).await?) } else { None };
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, &*self.entropy) {
             changes.add(event);
@@ -264,6 +263,11 @@ impl Payment {
         let due = if has_nowhere_to_go { expiry } else { Due::earlier(issued.due, expiry) };
         (Self::restore(terms, state), due)
     }
+}
+
+/// Room at the rail for the call that follows the commit.
+async fn reserve(rail: &dyn Rail) -> Result<Reservation, CreateError> {
+    rail.reserve().await.ok_or(CreateError::Store(StoreUnavailable::Overloaded))
 }
 
 fn route_key(draft: &Draft, environment: Environment) -> RouteKey {

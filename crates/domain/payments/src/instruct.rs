@@ -16,7 +16,7 @@ use crate::{
     instructions::Instructions,
     payment::{Due, DueAction, Failure, Payment},
     rail::Rail,
-    rail_answer::Instructed,
+    rail_answer::{Instructed, Reservation},
     rail_event::RailEvent,
     status::{Status, Trigger},
     view,
@@ -63,12 +63,20 @@ fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> 
 impl CreatePayment {
     /// Asks the rail of a payment that has just been committed for its instructions, and commits them with the answer that
     /// is kept under `record`.
-    pub(crate) async fn instruct(&self, payment: Box<Payment>, record: Option<IdempotencyRecord>) -> Attempt {
+    pub(crate) async fn instruct(
+        &self,
+        payment: Box<Payment>,
+        reserved: Reservation,
+        record: Option<IdempotencyRecord>,
+    ) -> Attempt {
         let Some(rail) = self.rails().get(&payment.terms().rail).cloned() else {
             return Attempt::Refused(broken("a rail is gone"), None);
         };
         let (tenant, id) = (payment.terms().tenant, payment.id().clone());
-        let answer = rail.instruct(&payment).await;
+        let answer = match reserved {
+            Reservation::Kept(reserved) => reserved.instruct(&payment).await,
+            Reservation::Unneeded => rail.instruct(&payment).await,
+        };
         if answer == Instructed::Unknown {
             let now = self.clock.now();
             let due = due_after(&payment, &*rail, now);

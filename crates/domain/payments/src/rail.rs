@@ -10,7 +10,7 @@ use crate::{
     callback::{CallbackHeaders, NotVerified},
     instructions::Instructions,
     payment::{Due, Payment},
-    rail_answer::{Instructed, Promise, RailStatus, Submission},
+    rail_answer::{Instructed, Promise, RailStatus, Reservation, Submission},
 };
 
 /// What a rail gives for a new payment, without asking anybody.
@@ -35,15 +35,17 @@ pub trait Rail: Send + Sync {
     /// What a new payment begins with, made quickly and without I/O: it is part of the payment's own commit.
     fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
 
-    /// Whether the rail takes calls now. While it does not, no deposit is made on it and no withdrawal submitted.
-    fn is_available(&self) -> bool {
-        true
+    /// Keeps room for the call for a deposit's [remote](IssuedInstructions::remote) instructions, so that it will surely be
+    /// made once the deposit is committed. Nothing if the rail takes no call now: then the deposit is not made. A turn is
+    /// waited for, though never for long.
+    async fn reserve(&self) -> Option<Reservation> {
+        Some(Reservation::Unneeded)
     }
 
     /// Promises the caller, who is about to submit a withdrawal, that [`Rail::submit`] will send it, or not. What could not be
     /// sent must not be told to be on its way. Where only its turn is missing, that is waited for, though never for long.
     async fn promise(&self) -> Promise {
-        if self.is_available() { Promise::Given } else { Promise::LeftAlone }
+        Promise::Given
     }
 
     /// The gaps between questions about a payment whose outcome is open; the last one repeats. None where the rail is never
@@ -52,8 +54,8 @@ pub trait Rail: Send + Sync {
         &[]
     }
 
-    /// Asks for a deposit's instructions, after the payment was committed. It may be called again, always under the
-    /// payment's own identifier.
+    /// Asks for a deposit's instructions, after the payment was committed and if no room was [kept](Self::reserve) for that.
+    /// It may be called again, always under the payment's own identifier.
     async fn instruct(&self, _payment: &Payment) -> Instructed {
         Instructed::Unknown
     }

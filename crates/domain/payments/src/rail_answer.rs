@@ -3,9 +3,14 @@
 //! If the answer to a call that may have reached the rail is missing or cannot be parsed, the result is `Unknown`. It never
 //! fails a payment, and is asked about again.
 
+use async_trait::async_trait;
 use quipu_kernel::{Amount, Currency, Timestamp};
 
-use crate::{instructions::Instructions, payment::Failure, rail_event::RailEvent};
+use crate::{
+    instructions::Instructions,
+    payment::{Failure, Payment},
+    rail_event::RailEvent,
+};
 
 /// What came of asking a rail for a deposit's instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +21,21 @@ pub enum Instructed {
     Rejected(Failure),
     /// The rail may have taken it on or not.
     Unknown,
+}
+
+/// What a rail grants to a deposit that is about to be committed.
+pub enum Reservation {
+    /// It takes every call.
+    Unneeded,
+    /// Room for the one call, kept for it until this is dropped.
+    Kept(Box<dyn Reserved>),
+}
+
+/// Room for a call to a rail.
+#[async_trait]
+pub trait Reserved: Send {
+    /// Asks for a deposit's instructions, which will surely be sent.
+    async fn instruct(self: Box<Self>, payment: &Payment) -> Instructed;
 }
 
 /// Whether a withdrawal that is submitted now will be sent.

@@ -24,6 +24,15 @@ enum Circuit {
     Promised(Timestamp),
 }
 
+/// What a caller is promised who is about to call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// The circuit is closed.
+    AsUsual,
+    /// The call is the probe.
+    Probe,
+}
+
 /// What a circuit has just become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turned {
@@ -50,15 +59,32 @@ impl Breaker {
     }
 
     /// Promises a caller who is about to call that it will be let through, or not. A probe is promised to one.
-    pub(super) fn promise(&self, now: Timestamp) -> bool {
+    pub(super) fn promise(&self, now: Timestamp) -> Option<Passage> {
         let mut circuit = self.lock();
         match *circuit {
-            Circuit::Closed(_) => true,
-            Circuit::Open(until) | Circuit::Promised(until) if now < until => false,
+            Circuit::Closed(_) => Some(Passage::AsUsual),
+            Circuit::Open(until) | Circuit::Promised(until) if now < until => None,
             Circuit::Open(_) | Circuit::Promised(_) => {
                 *circuit = Circuit::Promised(now.plus(PROMISED_FOR));
-                true
+                Some(Passage::Probe)
             }
+        }
+    }
+
+    /// Lets a call through whatever the circuit has become since it was promised: what waits for it is already committed.
+    pub(super) fn redeem(&self, passage: Passage, now: Timestamp) {
+        self.end_promise(passage, now.plus(OPEN_FOR));
+    }
+
+    /// Takes a promise back whose call will not be made; the probe is anybody's again.
+    pub(super) fn give_back(&self, passage: Passage, now: Timestamp) {
+        self.end_promise(passage, now);
+    }
+
+    fn end_promise(&self, passage: Passage, open_until: Timestamp) {
+        let mut circuit = self.lock();
+        if passage == Passage::Probe && matches!(*circuit, Circuit::Promised(_)) {
+            *circuit = Circuit::Open(open_until);
         }
     }
 
@@ -124,13 +150,14 @@ mod tests {
             let turned = (failure == FAILURES).then_some(Turned::Open);
             assert_eq!(breaker.note(false, NOON), turned);
         }
-        assert!(breaker.is_open(NOON) && !breaker.promise(NOON) && !breaker.admit(NOON, true));
+        assert!(breaker.is_open(NOON) && breaker.promise(NOON).is_none() && !breaker.admit(NOON, true));
         let later = NOON.plus(OPEN_FOR);
         assert!(!breaker.is_open(later));
         assert!(breaker.admit(later, false), "one probe");
-        assert!(!breaker.admit(later, false) && !breaker.promise(later), "and only one");
+        assert!(!breaker.admit(later, false) && breaker.promise(later).is_none(), "and only one");
         assert_eq!(breaker.note(true, later), Some(Turned::Closed));
-        assert!(breaker.promise(later) && breaker.admit(later, false) && breaker.admit(later, false));
+        assert_eq!(breaker.promise(later), Some(Passage::AsUsual));
+        assert!(breaker.admit(later, false) && breaker.admit(later, false));
     }
 
     #[test]
@@ -140,14 +167,30 @@ mod tests {
             breaker.note(false, NOON);
         }
         let later = NOON.plus(OPEN_FOR);
-        assert!(breaker.promise(later));
-        assert!(!breaker.promise(later) && !breaker.admit(later, false), "nobody else");
+        assert_eq!(breaker.promise(later), Some(Passage::Probe));
+        assert!(breaker.promise(later).is_none() && !breaker.admit(later, false), "nobody else");
         assert!(breaker.admit(later, true));
         assert!(!breaker.admit(later, true), "once");
         // A promise that nobody redeems holds up nobody for long.
         let again = later.plus(OPEN_FOR);
-        assert!(breaker.promise(again) && !breaker.promise(again));
+        assert!(breaker.promise(again).is_some() && breaker.promise(again).is_none());
         assert!(breaker.admit(again.plus(PROMISED_FOR), false));
+    }
+
+    #[test]
+    fn a_probe_that_is_given_back_is_the_next_callers_and_one_that_begins_is_nobody_elses() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            breaker.note(false, NOON);
+        }
+        let later = NOON.plus(OPEN_FOR);
+        let probe = breaker.promise(later).expect("promised");
+        breaker.give_back(Passage::AsUsual, later);
+        assert!(breaker.promise(later).is_none(), "somebody else's");
+        breaker.give_back(probe, later);
+        assert_eq!(breaker.promise(later), Some(probe));
+        breaker.redeem(probe, later);
+        assert!(breaker.is_open(later) && breaker.promise(later.plus(PROMISED_FOR)).is_none());
     }
 
     #[test]
@@ -159,6 +202,6 @@ mod tests {
         let later = NOON.plus(OPEN_FOR);
         assert!(breaker.admit(later, false));
         assert_eq!(breaker.note(false, later), None);
-        assert!(!breaker.promise(later) && breaker.promise(later.plus(OPEN_FOR)));
+        assert!(breaker.promise(later).is_none() && breaker.promise(later.plus(OPEN_FOR)).is_some());
     }
 }

@@ -15,8 +15,8 @@ use quipu_payments::Promise;
 use quipu_signing::WebhookSecret;
 
 use super::{
-    breaker::{Breaker, PROMISED_FOR, Turned},
-    places::Places,
+    breaker::{Breaker, PROMISED_FOR, Passage, Turned},
+    places::{Place, Places},
 };
 
 /// How long connecting may take.
@@ -47,7 +47,7 @@ pub(super) struct Question {
 /// Who asks a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// A deposit begins, and its payer waits.
+    /// A worker asks for the instructions of a deposit whose payer waits.
     Payer,
     /// A worker hands a payout over; it may have been [promised](ProviderClient::promise) its place.
     Submitter,
@@ -110,10 +110,15 @@ impl ProviderClient {
         }
     }
 
-    /// Whether a payer's call begun now would be sent.
-    pub(super) fn is_available(&self) -> bool {
-        let now = self.clock.now();
-        !self.breaker.is_open(now) && self.places.is_one_free(now)
+    /// Keeps a place and a way through the circuit for the call of a deposit that is about to be committed.
+    pub(super) async fn reserve(self: &Arc<Self>) -> Option<ReservedCall> {
+        let began = self.clock.now();
+        if self.breaker.is_open(began) {
+            return None;
+        }
+        let place = self.places.for_payer(FOR_A_PAYER, began).await?;
+        let passage = self.breaker.promise(self.clock.now())?;
+        Some(ReservedCall { client: Arc::clone(self), _place: place, passage: Some(passage) })
     }
 
     /// Promises a worker who is about to hand a payout over that the call will be sent, or not. The place is kept until then.
@@ -124,15 +129,14 @@ impl ProviderClient {
         }
         let Some(place) = self.places.queued(FOR_A_PROMISE, began).await else { return Promise::NoRoom };
         let now = self.clock.now();
-        if !self.breaker.promise(now) {
+        if self.breaker.promise(now).is_none() {
             return Promise::LeftAlone;
         }
         self.places.keep(place, now.plus(PROMISED_FOR));
         Promise::Given
     }
 
-    /// Asks until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
-    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are.
+    /// Asks if there is room and the circuit lets it through.
     pub(super) async fn ask<T>(
         &self,
         question: &Question,
@@ -144,13 +148,23 @@ impl ProviderClient {
         let was_promised = kept.is_some();
         let place = match (kept, caller) {
             (Some(kept), _) => Some(kept),
-            (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER).await,
+            (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER, self.clock.now()).await,
             (None, Caller::Submitter | Caller::Inquirer) => self.places.for_worker(FOR_A_PLACE).await,
         };
         let Some(_place) = place else { return Err(NoReply::NoRoom) };
         if !self.breaker.admit(self.clock.now(), was_promised) {
             return Err(NoReply::LeftAlone);
         }
+        self.call(question, understood).await
+    }
+
+    /// Calls until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
+    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are.
+    async fn call<T>(
+        &self,
+        question: &Question,
+        understood: impl Fn(&Reply) -> Option<T>,
+    ) -> Result<T, NoReply> {
         // The guard gives a probe's place back where this call is dropped half-way.
         let mut outcome = Outcome { client: self, answered: None };
         let mut cause = "nothing came within its time".to_owned();
@@ -202,6 +216,37 @@ impl ProviderClient {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         request.body(Full::from(question.body.clone()))
+    }
+}
+
+/// A call that will be sent whenever it is made. Its place is free again when this is dropped, and so is a probe that was not
+/// made.
+pub(super) struct ReservedCall {
+    client: Arc<ProviderClient>,
+    _place: Place,
+    /// `None` once the call has begun.
+    passage: Option<Passage>,
+}
+
+impl ReservedCall {
+    /// Makes the call.
+    pub(super) async fn ask<T>(
+        mut self,
+        question: &Question,
+        understood: impl Fn(&Reply) -> Option<T>,
+    ) -> Result<T, NoReply> {
+        if let Some(passage) = self.passage.take() {
+            self.client.breaker.redeem(passage, self.client.clock.now());
+        }
+        self.client.call(question, understood).await
+    }
+}
+
+impl Drop for ReservedCall {
+    fn drop(&mut self) {
+        if let Some(passage) = self.passage {
+            self.client.breaker.give_back(passage, self.client.clock.now());
+        }
     }
 }
 

@@ -14,12 +14,12 @@ use quipu_kernel::{Clock, Unrecognised};
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
     CallbackHeaders, Due, DueAction, Instructed, IssuedInstructions, NotVerified, Payment, Promise, Rail,
-    RailStatus, Submission,
+    RailStatus, Reservation, Reserved, Submission,
 };
 use quipu_signing::WebhookSecret;
 
 use self::{
-    client::{Caller, FOR_A_PAYER, NoReply, ProviderClient, Question, Reply, WHOLE},
+    client::{Caller, FOR_A_PAYER, NoReply, ProviderClient, Question, Reply, ReservedCall, WHOLE},
     wire::Order,
 };
 
@@ -32,7 +32,7 @@ pub struct HttpRail {
     name: String,
     secret: WebhookSecret,
     questions: Vec<Duration>,
-    client: ProviderClient,
+    client: Arc<ProviderClient>,
     clock: Arc<dyn Clock>,
 }
 
@@ -47,7 +47,7 @@ impl HttpRail {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Unrecognised> {
         let secret = WebhookSecret::parse(secret)?;
-        let client = ProviderClient::new(name, url, secret.clone(), Arc::clone(&clock));
+        let client = Arc::new(ProviderClient::new(name, url, secret.clone(), Arc::clone(&clock)));
         Ok(Self { name: format!("{PREFIX}{name}"), secret, questions, client, clock })
     }
 }
@@ -76,8 +76,9 @@ impl Rail for HttpRail {
         }
     }
 
-    fn is_available(&self) -> bool {
-        self.client.is_available()
+    async fn reserve(&self) -> Option<Reservation> {
+        let call = self.client.reserve().await?;
+        Some(Reservation::Kept(Box::new(call)))
     }
 
     async fn promise(&self) -> Promise {
@@ -90,9 +91,7 @@ impl Rail for HttpRail {
 
     async fn instruct(&self, payment: &Payment) -> Instructed {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
-        let (amount, currency) = (payment.terms().amount, payment.terms().currency);
-        let understood = |reply: &Reply| wire::instructed(reply, amount, currency);
-        self.client.ask(&question, Caller::Payer, understood).await.unwrap_or(Instructed::Unknown)
+        self.client.ask(&question, Caller::Payer, instructed(payment)).await.unwrap_or(Instructed::Unknown)
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {
@@ -129,6 +128,20 @@ impl Rail for HttpRail {
     }
 }
 
+#[async_trait]
+impl Reserved for ReservedCall {
+    async fn instruct(self: Box<Self>, payment: &Payment) -> Instructed {
+        let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
+        self.ask(&question, instructed(payment)).await.unwrap_or(Instructed::Unknown)
+    }
+}
+
+/// What a reply to the order of this deposit says.
+fn instructed(payment: &Payment) -> impl Fn(&Reply) -> Option<Instructed> {
+    let (amount, currency) = (payment.terms().amount, payment.terms().currency);
+    move |reply| wire::instructed(reply, amount, currency)
+}
+
 fn order(path: &str, payment: &Payment) -> Option<Question> {
     let reference = payment.id().as_str();
     Some(Question {
@@ -141,24 +154,77 @@ fn order(path: &str, payment: &Payment) -> Option<Question> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use futures_util::future::join_all;
-    use quipu_kernel::{Currency, SystemClock};
+    use quipu_kernel::{Currency, Timestamp};
     use quipu_merchants::Method;
     use quipu_payments::PaymentType;
 
     use super::*;
     use crate::samples::Sample;
 
-    #[tokio::test]
-    async fn a_question_to_a_provider_that_is_left_alone_was_not_asked() {
+    /// A clock that stands until it is moved.
+    #[derive(Default)]
+    struct HandClock(AtomicI64);
+
+    impl Clock for HandClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    fn deposit() -> Payment {
+        Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).payment()
+    }
+
+    /// The rail of a provider that is not there.
+    fn to_nowhere(clock: &Arc<HandClock>) -> HttpRail {
         let secret = format!("whsec_{}=", "A".repeat(43));
-        let nowhere = "http://127.0.0.1:1";
-        let rail = HttpRail::new("any", nowhere, &secret, Vec::new(), Arc::new(SystemClock));
-        let rail = rail.expect("a secret of the right form");
-        let payment = Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).payment();
+        let rail = HttpRail::new("any", "http://127.0.0.1:1", &secret, Vec::new(), clock.clone());
+        rail.expect("a secret of the right form")
+    }
+
+    async fn until_left_alone(rail: &HttpRail) {
+        let payment = deposit();
         for status in join_all((0..5).map(|_| rail.ask(&payment))).await {
             assert_eq!(status, RailStatus::Silent);
         }
-        assert_eq!(rail.ask(&payment).await, RailStatus::LeftAlone);
+    }
+
+    #[tokio::test]
+    async fn a_question_to_a_provider_that_is_left_alone_was_not_asked() {
+        let rail = to_nowhere(&Arc::default());
+        until_left_alone(&rail).await;
+        assert_eq!(rail.ask(&deposit()).await, RailStatus::LeftAlone);
+    }
+
+    #[tokio::test]
+    async fn the_probe_is_kept_for_one_deposit_until_that_is_committed_or_not() {
+        let clock = Arc::new(HandClock::default());
+        let rail = to_nowhere(&clock);
+        assert_eq!(join_all((0..12).map(|_| rail.reserve())).await.iter().flatten().count(), 12);
+        until_left_alone(&rail).await;
+        assert!(rail.reserve().await.is_none(), "it is left alone");
+        clock.0.fetch_add(15_000, Ordering::Relaxed);
+        let mut reserved: Vec<_> = join_all((0..12).map(|_| rail.reserve())).await;
+        reserved.retain(Option::is_some);
+        assert_eq!(reserved.len(), 1);
+        assert_eq!(rail.ask(&deposit()).await, RailStatus::LeftAlone, "nobody else gets through");
+        drop(reserved);
+        let reserved = rail.reserve().await;
+        let Some(Reservation::Kept(call)) = reserved else { panic!("the probe was given back") };
+        assert_eq!(call.instruct(&deposit()).await, Instructed::Unknown);
+        assert!(rail.reserve().await.is_none(), "the probe failed");
+    }
+
+    #[tokio::test]
+    async fn a_deposit_that_has_a_place_keeps_it_while_it_is_committed() {
+        let rail = to_nowhere(&Arc::default());
+        let mut reserved = join_all((0..64).map(|_| rail.reserve())).await;
+        assert!(reserved.iter().all(Option::is_some));
+        assert!(rail.reserve().await.is_none(), "all places are taken");
+        reserved.pop();
+        assert!(rail.reserve().await.is_some());
     }
 }

@@ -48,14 +48,9 @@ impl Default for Places {
 }
 
 impl Places {
-    /// Whether a payer's call that began now would find a place.
-    pub(super) fn is_one_free(&self, now: Timestamp) -> bool {
-        drop(self.kept_at(now));
-        self.all.available_permits() > 0
-    }
-
     /// A place for a deposit that begins, if one is free within `patience`.
-    pub(super) async fn for_payer(&self, patience: Duration) -> Option<Place> {
+    pub(super) async fn for_payer(&self, patience: Duration, now: Timestamp) -> Option<Place> {
+        drop(self.kept_at(now));
         let taken = tokio::time::timeout(patience, Arc::clone(&self.all).acquire_owned()).await;
         Some(Place { _of_all: taken.ok()?.ok()?, _of_workers: None })
     }
@@ -117,11 +112,10 @@ mod tests {
         let _taken = taken_by_workers(&places).await;
         assert!(places.for_worker(MOMENT).await.is_none());
         let mut payers = Vec::new();
-        while places.is_one_free(NOON) {
-            payers.push(places.for_payer(MOMENT).await.expect("free"));
+        for _ in FOR_WORKERS..ALL {
+            payers.push(places.for_payer(MOMENT, NOON).await.expect("free"));
         }
-        assert_eq!(payers.len(), ALL - FOR_WORKERS);
-        assert!(places.for_payer(MOMENT).await.is_none());
+        assert!(places.for_payer(MOMENT, NOON).await.is_none());
     }
 
     #[tokio::test]

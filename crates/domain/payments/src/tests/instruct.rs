@@ -1,21 +1,86 @@
 //! Rails that are asked for instructions after the commit, and what happens while they answer.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU32, Ordering},
+};
 
 use quipu_kernel::Page;
+use quipu_merchants::StoreUnavailable;
 
-use super::world::{START, World, bank_asked_after, creation, deposit, ready};
+use super::world::{MockBank, START, World, bank_asked_after, creation, deposit, ready};
 use crate::{
-    Failure, Happening, Instructed, IssuedInstructions, MoneyReads as _, ParkReason, RailEventKind,
-    ReceiptFilter, Status, Trigger,
+    CreateError, Failure, Happening, Instructed, IssuedInstructions, MoneyReads as _, ParkReason, Payment,
+    RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Trigger,
 };
+
+/// A rail that has to be asked after the commit.
+fn remote() -> MockBank {
+    let mut rail = bank_asked_after(&[]);
+    rail.expect_issue()
+        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
+    rail
+}
+
+/// Room for a call, which counts how often it was used and how often it was dropped.
+#[derive(Clone, Default)]
+struct Room {
+    used: Arc<AtomicU32>,
+    dropped: Arc<AtomicU32>,
+}
+
+impl Room {
+    fn counts(&self) -> (u32, u32) {
+        (self.used.load(Ordering::Relaxed), self.dropped.load(Ordering::Relaxed))
+    }
+}
+
+struct Kept(Room);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait::async_trait]
+impl Reserved for Kept {
+    async fn instruct(self: Box<Self>, _: &Payment) -> Instructed {
+        self.0.used.fetch_add(1, Ordering::Relaxed);
+        Instructed::Given(Box::default())
+    }
+}
+
+#[test]
+fn room_for_the_call_is_kept_before_the_commit_and_given_back_if_that_is_refused() {
+    let (mut rail, room) = (remote(), Room::default());
+    let kept = room.clone();
+    rail.expect_reserve().returning(move || Some(Reservation::Kept(Box::new(Kept(kept.clone())))));
+    rail.expect_instruct().never();
+    let world = World::with_rail(rail);
+    world.created(&deposit());
+    assert_eq!(room.counts(), (1, 1));
+    let refused = ready(world.create.run(creation(&deposit())));
+    assert!(matches!(refused, Err(CreateError::DuplicateReference { .. })), "{refused:?}");
+    assert_eq!(room.counts(), (1, 2));
+}
+
+#[test]
+fn a_deposit_without_room_for_its_call_is_refused_before_any_commit() {
+    let mut rail = remote();
+    rail.expect_reserve().times(1).returning(|| None);
+    rail.expect_instruct().never();
+    let world = World::with_rail(rail);
+    let refused = ready(world.create.run(creation(&deposit())));
+    assert!(matches!(refused, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{refused:?}");
+    assert!(world.store.rows().commits.is_empty());
+}
 
 /// A creation that its rail refuses after the payment took another way: how it was answered, and what waits for a person.
 fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)>) {
     let moves = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
-    let mut rail = bank_asked_after(&[]);
-    rail.expect_issue()
-        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
+    let mut rail = remote();
+    rail.expect_reserve().returning(|| Some(Reservation::Unneeded));
     let at_call = Arc::clone(&moves);
     rail.expect_instruct().times(1).returning(move |_| {
         at_call.get().expect("a move")();

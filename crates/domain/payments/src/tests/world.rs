@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 use super::store::FakeStore;
 use crate::{
     Customer, Draft, Happening, HearRail, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
-    Promise, Rail, RailStatus, Rails, State, Status, Submission, Terms, Trigger, create::CreatePayment,
-    creation::Creation,
+    Promise, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms, Trigger,
+    create::CreatePayment, creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);
@@ -81,7 +81,7 @@ mockall::mock! {
     impl Rail for Bank {
         fn name(&self) -> &str;
         fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
-        fn is_available(&self) -> bool;
+        async fn reserve(&self) -> Option<Reservation>;
         async fn promise(&self) -> Promise;
         fn questions(&self) -> &[Duration];
         async fn instruct(&self, payment: &Payment) -> Instructed;
@@ -99,7 +99,6 @@ pub(super) fn bank() -> MockBank {
 pub(super) fn bank_promising(promise: Promise) -> MockBank {
     let mut bank = MockBank::new();
     bank.expect_name().return_const("simulator".to_owned());
-    bank.expect_is_available().return_const(true);
     bank.expect_promise().returning(move || promise);
     bank
 }
