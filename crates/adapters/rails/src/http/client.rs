@@ -16,16 +16,16 @@ use quipu_signing::WebhookSecret;
 
 use super::{
     breaker::{Breaker, PROMISED_FOR, Passage, Turned},
-    places::{Place, Places},
+    places::{Line, Place, Places},
 };
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
 /// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
-/// How long a worker waits for a place that it can be promised. Where there is none the payout is put off.
-const FOR_A_PROMISE: Duration = Duration::from_secs(2);
-/// How long a worker's call waits for a place among the open calls.
+/// How long a payout that is to be promised its place waits for one, and a question. Where there is none it is put off.
+const FOR_A_TURN: Duration = Duration::from_secs(2);
+/// The same for a payout on its way that was promised none.
 const FOR_A_PLACE: Duration = Duration::from_secs(10);
 /// The same for a payer's call: places are kept for them, and only a crowd of payers has to wait.
 pub(super) const FOR_A_PAYER: Duration = Duration::from_secs(1);
@@ -127,7 +127,8 @@ impl ProviderClient {
         if self.breaker.is_open(began) {
             return Promise::LeftAlone;
         }
-        let Some(place) = self.places.queued(FOR_A_PROMISE, began).await else { return Promise::NoRoom };
+        let place = self.places.queued(Line::Payouts, FOR_A_TURN, began).await;
+        let Some(place) = place else { return Promise::NoRoom };
         let now = self.clock.now();
         if self.breaker.promise(now).is_none() {
             return Promise::LeftAlone;
@@ -143,13 +144,14 @@ impl ProviderClient {
         caller: Caller,
         understood: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, NoReply> {
-        let is_submitter = caller == Caller::Submitter;
-        let kept = is_submitter.then(|| self.places.redeem(self.clock.now())).flatten();
+        let (is_submitter, now) = (caller == Caller::Submitter, self.clock.now());
+        let kept = is_submitter.then(|| self.places.redeem(now)).flatten();
         let was_promised = kept.is_some();
         let place = match (kept, caller) {
             (Some(kept), _) => Some(kept),
-            (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER, self.clock.now()).await,
-            (None, Caller::Submitter | Caller::Inquirer) => self.places.for_worker(FOR_A_PLACE).await,
+            (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER, now).await,
+            (None, Caller::Submitter) => self.places.queued(Line::Payouts, FOR_A_PLACE, now).await,
+            (None, Caller::Inquirer) => self.places.queued(Line::Questions, FOR_A_TURN, now).await,
         };
         let Some(_place) = place else { return Err(NoReply::NoRoom) };
         if !self.breaker.admit(self.clock.now(), was_promised) {

@@ -156,7 +156,7 @@ fn order(path: &str, payment: &Payment) -> Option<Question> {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use futures_util::future::join_all;
+    use futures_util::{FutureExt as _, future::join_all};
     use quipu_kernel::{Currency, Timestamp};
     use quipu_merchants::Method;
     use quipu_payments::PaymentType;
@@ -178,11 +178,15 @@ mod tests {
         Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).payment()
     }
 
+    fn to(url: &str, clock: &Arc<HandClock>) -> HttpRail {
+        let secret = format!("whsec_{}=", "A".repeat(43));
+        let rail = HttpRail::new("any", url, &secret, Vec::new(), clock.clone());
+        rail.expect("a secret of the right form")
+    }
+
     /// The rail of a provider that is not there.
     fn to_nowhere(clock: &Arc<HandClock>) -> HttpRail {
-        let secret = format!("whsec_{}=", "A".repeat(43));
-        let rail = HttpRail::new("any", "http://127.0.0.1:1", &secret, Vec::new(), clock.clone());
-        rail.expect("a secret of the right form")
+        to("http://127.0.0.1:1", clock)
     }
 
     async fn until_left_alone(rail: &HttpRail) {
@@ -226,5 +230,23 @@ mod tests {
         assert!(rail.reserve().await.is_none(), "all places are taken");
         reserved.pop();
         assert!(rail.reserve().await.is_some());
+    }
+    #[tokio::test]
+    async fn few_questions_wait_for_a_provider_that_is_slow_and_the_next_come_again() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", silent.local_addr().expect("bound"));
+        let (rail, payment) = (to(&url, &Arc::default()), deposit());
+        let mut waiting = Vec::new();
+        let turned_away = loop {
+            let mut question = rail.ask(&payment);
+            match (&mut question).now_or_never() {
+                Some(status) => break status,
+                None => waiting.push(question),
+            }
+            assert!(waiting.len() < 400, "a worker has other rails to attend to");
+            tokio::task::yield_now().await;
+        };
+        assert_eq!(turned_away, RailStatus::NoRoom);
+        assert_eq!(rail.promise().now_or_never(), None, "payouts have a line of their own");
     }
 }

@@ -1,7 +1,7 @@
 //! The places among the calls to one provider that may be open at once.
 //!
-//! Payouts come in bursts, and whoever has one can wait; a payer cannot. So workers share most of the places, and the
-//! rest is kept for deposits that begin.
+//! Payouts and questions come in bursts, and whoever has one can wait; a payer cannot. So workers share most of the places, and
+//! the rest is kept for deposits that begin.
 
 use std::{
     collections::VecDeque,
@@ -16,9 +16,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const ALL: usize = 64;
 /// How many of them may be workers'.
 const FOR_WORKERS: usize = 48;
-/// Payouts that may queue for a place at once. So many keep all places taken; more would only keep the worker from
-/// payments on other rails.
+/// Payouts that may queue for a place at once, and as many questions. So many keep all places taken; more would only keep the
+/// worker from payments on other rails.
 const IN_QUEUE: usize = 256;
+
+/// What waits for a worker's place. Each has a queue of its own, so that neither fills the other's.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Line {
+    Payouts,
+    Questions,
+}
 
 /// A place. It is free again when this is dropped.
 #[derive(Debug)]
@@ -31,7 +38,8 @@ pub(super) struct Place {
 pub(super) struct Places {
     all: Arc<Semaphore>,
     for_workers: Arc<Semaphore>,
-    queue: Semaphore,
+    payouts: Semaphore,
+    questions: Semaphore,
     /// Places that are kept for those who were promised one, and until when.
     kept: Mutex<VecDeque<(Timestamp, Place)>>,
 }
@@ -41,7 +49,8 @@ impl Default for Places {
         Self {
             all: Arc::new(Semaphore::new(ALL)),
             for_workers: Arc::new(Semaphore::new(FOR_WORKERS)),
-            queue: Semaphore::new(IN_QUEUE),
+            payouts: Semaphore::new(IN_QUEUE),
+            questions: Semaphore::new(IN_QUEUE),
             kept: Mutex::default(),
         }
     }
@@ -56,7 +65,7 @@ impl Places {
     }
 
     /// A place for a worker, if one is free within `patience`.
-    pub(super) async fn for_worker(&self, patience: Duration) -> Option<Place> {
+    async fn for_worker(&self, patience: Duration) -> Option<Place> {
         let taken = async {
             let of_workers = Arc::clone(&self.for_workers).acquire_owned().await.ok()?;
             let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
@@ -65,10 +74,14 @@ impl Places {
         tokio::time::timeout(patience, taken).await.ok().flatten()
     }
 
-    /// The same for a worker that can come again: none at once if too many wait already.
-    pub(super) async fn queued(&self, patience: Duration, now: Timestamp) -> Option<Place> {
+    /// The same for what waits in this line, and can come again: none at once if too many wait already.
+    pub(super) async fn queued(&self, line: Line, patience: Duration, now: Timestamp) -> Option<Place> {
         drop(self.kept_at(now));
-        let _in_queue = self.queue.try_acquire().ok()?;
+        let queue = match line {
+            Line::Payouts => &self.payouts,
+            Line::Questions => &self.questions,
+        };
+        let _in_queue = queue.try_acquire().ok()?;
         self.for_worker(patience).await
     }
 
@@ -123,12 +136,13 @@ mod tests {
         let places = Places::default();
         let mut taken = taken_by_workers(&places).await;
         let freed = async { drop(taken.pop()) };
-        let (found, ()) = futures_util::future::join(places.queued(LONG, NOON), freed).await;
+        let (found, ()) = futures_util::future::join(places.queued(Line::Payouts, LONG, NOON), freed).await;
         assert!(found.is_some());
         drop((found, taken));
         let many = u32::try_from(IN_QUEUE).expect("few enough");
-        let _others = places.queue.try_acquire_many(many).expect("an empty queue");
-        assert!(places.queued(LONG, NOON).await.is_none());
+        let _others = places.questions.try_acquire_many(many).expect("an empty queue");
+        assert!(places.queued(Line::Questions, LONG, NOON).await.is_none());
+        assert!(places.queued(Line::Payouts, LONG, NOON).await.is_some(), "another line");
     }
 
     #[tokio::test]
@@ -137,11 +151,11 @@ mod tests {
         let mut taken = taken_by_workers(&places).await;
         let later = NOON.plus(LONG);
         places.keep(taken.pop().expect("taken"), later);
-        assert!(places.queued(MOMENT, NOON).await.is_none(), "it is not free");
+        assert!(places.queued(Line::Payouts, MOMENT, NOON).await.is_none(), "it is not free");
         let redeemed = places.redeem(NOON).expect("kept");
         assert!(places.redeem(NOON).is_none(), "once");
         places.keep(redeemed, later);
         assert!(places.redeem(later).is_none());
-        assert!(places.queued(MOMENT, later).await.is_some(), "nobody came for it");
+        assert!(places.queued(Line::Payouts, MOMENT, later).await.is_some(), "nobody came for it");
     }
 }
