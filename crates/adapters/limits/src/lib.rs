@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod link;
 mod local;
 mod redis_limiter;
 mod script;

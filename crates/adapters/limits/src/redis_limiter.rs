@@ -10,23 +10,30 @@
 //! know. From then on its requests pass Redis, but its share holds as well, until Redis is complete: until all others
 //! have told, too. The others are those that Redis heard of lately, which are all that live once nodes have announced
 //! themselves there for a while without a pause. Redis reckons that by its own clock (`script::ANNOUNCE`).
+//!
+//! A node whose Redis answers without its memory judges no request until the nodes that it knows have told: they may have
+//! allowed all that there is, and its share would come on top. While Redis does not answer, it goes by its share.
 
 use std::{
     future::Future,
     sync::{
-        Arc, PoisonError, RwLock, Weak,
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use quipu_kernel::Clock;
 use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict};
 use redis::{AsyncConnectionConfig, Client, Script, aio::MultiplexedConnection};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout, timeout_at},
+};
 
 use crate::{
+    link::{Announced, Failure, Joined, Link, Way},
     local::{LocalLimiter, Untold},
     script::{ANNOUNCE, CHECK, TELL},
 };
@@ -35,6 +42,10 @@ use crate::{
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often a lost connection is tried again, and a node announces itself.
 const BEAT: Duration = Duration::from_secs(1);
+/// How often it looks whether others have told, while it refuses all requests.
+const LOOK: Duration = Duration::from_millis(100);
+/// When a request that was refused meanwhile may be tried again, in seconds: after a beat of the others.
+const RETRY_SECONDS: u32 = 1;
 /// For how many beats at most a node that starts lets the others tell what they allowed, before it takes a request: one more
 /// than they are waited for.
 const BEATS_AT_START: u32 = TOLD_SECONDS + 1;
@@ -42,8 +53,6 @@ const BEATS_AT_START: u32 = TOLD_SECONDS + 1;
 const NODE_SECONDS: u32 = 30;
 /// For how many seconds nodes are waited for that may live. One that does is back after two.
 const TOLD_SECONDS: u32 = 4;
-/// How long a node waits in all for others that are there and do not tell.
-const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
 /// After how many seconds without any announcement Redis was away, or nobody there.
 const PAUSE_SECONDS: u32 = 2;
 /// How many subjects are told at once.
@@ -71,49 +80,8 @@ struct Shared {
     patience: Duration,
     node: String,
     nodes: AtomicU32,
-}
-
-#[derive(Default)]
-struct Link {
-    /// The name of the memory that this node knows; none before it ever was connected.
-    memory: Option<Arc<str>>,
-    /// How many connections were made.
-    generation: u64,
-    joined: Option<Joined>,
-}
-
-/// A connection, and what this node knows of the memory behind it.
-#[derive(Clone)]
-struct Joined {
-    generation: u64,
-    connection: MultiplexedConnection,
-    memory: Arc<str>,
-    /// When the node came, and the number of its first announcement. What others have told since, they have told after
-    /// every outage that this node knows of.
-    at: Instant,
-    since: u64,
-    /// Whether the memory holds what all nodes know.
-    is_complete: bool,
-}
-
-/// What Redis says when a node announces itself.
-struct Announced {
-    number: u64,
-    nodes: u32,
-    memory: Arc<str>,
-    is_complete: bool,
-}
-
-/// Redis did not do what it was asked to, in time.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error("no answer in time")]
-    Timeout(#[from] tokio::time::error::Elapsed),
-    // The category says enough; the whole text of an error may quote an address or a command.
-    #[error("{}", .0.category())]
-    Redis(#[from] redis::RedisError),
-    #[error("its memory is lost")]
-    Forgotten,
+    /// Ends a beat before its time.
+    wake: Arc<Notify>,
 }
 
 impl RedisLimiter {
@@ -134,12 +102,13 @@ impl RedisLimiter {
             patience,
             node: uuid::Uuid::new_v4().to_string(),
             nodes: AtomicU32::new(NODES_ASSUMED),
+            wake: Arc::default(),
         });
         if let Err(failure) = shared.reconnect().await {
             tracing::warn!(%failure, "Redis cannot be reached; rate limits are local shares until it can");
         }
         shared.wait_for_others().await;
-        tokio::spawn(keep_connected(Arc::downgrade(&shared)));
+        tokio::spawn(keep_connected(Arc::downgrade(&shared), Arc::clone(&shared.wake)));
         Ok(Self(shared))
     }
 }
@@ -147,9 +116,11 @@ impl RedisLimiter {
 #[async_trait]
 impl RateLimiter for RedisLimiter {
     fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a> {
-        match self.0.joined() {
-            Some(joined) => RateDecision::Waiting(Box::pin(self.0.take(joined, budget, subject))),
-            None => RateDecision::Ready(self.0.take_share(budget, subject)),
+        let way = self.0.link().way();
+        match way {
+            Way::Together(joined) => RateDecision::Waiting(Box::pin(self.0.take(joined, budget, subject))),
+            Way::Apart => RateDecision::Ready(self.0.take_share(budget, subject)),
+            Way::Refused => RateDecision::Ready(self.0.refuse(budget, subject)),
         }
     }
 
@@ -180,13 +151,21 @@ impl Shared {
             Ok(shared) => shared,
             Err(failure) => {
                 self.lose(generation, &failure);
-                self.take_share(budget, subject)
+                let is_refused = self.link().refuses_after(&failure);
+                if is_refused { self.refuse(budget, subject) } else { self.take_share(budget, subject) }
             }
         }
     }
 
     fn take_share(&self, budget: Budget, subject: &str) -> RateVerdict {
         self.local.check_apart(self.share(budget), subject)
+    }
+
+    /// Refuses a request because nobody knows whether there is room for it.
+    fn refuse(&self, budget: Budget, subject: &str) -> RateVerdict {
+        let own = self.local.look(budget, subject);
+        let retry_after_seconds = own.retry_after_seconds.max(RETRY_SECONDS);
+        RateVerdict { allowed: false, remaining: 0, retry_after_seconds, ..own }
     }
 
     fn share(&self, budget: Budget) -> Budget {
@@ -238,6 +217,19 @@ impl Shared {
     }
 
     async fn reconnect(&self) -> Result<(), Failure> {
+        let (connection, found) = self.find().await.inspect_err(|_| self.link_mut().miss())?;
+        // The others may not be back yet, so this first count can only raise the number.
+        self.nodes.fetch_max(found.nodes, Ordering::Relaxed);
+        let is_new = self.link().is_new(&found.memory);
+        if is_new {
+            self.local.forget_told();
+        }
+        let joined = self.link_mut().join(connection, found);
+        let generation = joined.generation;
+        self.keep_up(joined).await.inspect_err(|failure| self.lose(generation, failure))
+    }
+
+    async fn find(&self) -> Result<(MultiplexedConnection, Announced), Failure> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(Some(CONNECT_TIMEOUT));
@@ -245,32 +237,7 @@ impl Shared {
         let connection = within(CONNECT_TIMEOUT, connect).await?;
         // A connection counts once Redis has answered on it: a host may accept what its Redis no longer serves.
         let found = self.announce(connection.clone(), None).await?;
-        // The others may not be back yet, so this first count can only raise the number.
-        self.nodes.fetch_max(found.nodes, Ordering::Relaxed);
-        let known = self.link.read().unwrap_or_else(PoisonError::into_inner).memory.clone();
-        if known.is_some_and(|known| known != found.memory) {
-            self.local.forget_told();
-        }
-        let joined = self.join(connection, found);
-        let generation = joined.generation;
-        self.keep_up(joined).await.inspect_err(|failure| self.lose(generation, failure))
-    }
-
-    /// From here on requests pass Redis, so that there is nothing new to tell after what is told next.
-    fn join(&self, connection: MultiplexedConnection, found: Announced) -> Joined {
-        let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
-        link.generation += 1;
-        link.memory = Some(Arc::clone(&found.memory));
-        let joined = Joined {
-            generation: link.generation,
-            connection,
-            memory: found.memory,
-            at: Instant::now(),
-            since: found.number,
-            is_complete: false,
-        };
-        link.joined = Some(joined.clone());
-        joined
+        Ok((connection, found))
     }
 
     /// Tells what this node allowed without Redis, and that it is there; and looks whether the others have told, too.
@@ -282,16 +249,10 @@ impl Shared {
         }
         if joined.is_complete {
             self.nodes.store(announced.nodes, Ordering::Relaxed);
-            return Ok(());
+        } else {
+            self.nodes.fetch_max(announced.nodes, Ordering::Relaxed);
         }
-        self.nodes.fetch_max(announced.nodes, Ordering::Relaxed);
-        if announced.is_complete || joined.at.elapsed() >= PATIENCE_WITH_OTHERS {
-            let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
-            if let Some(current) = link.joined.as_mut().filter(|now| now.generation == joined.generation) {
-                current.is_complete = true;
-                tracing::info!("Redis knows what every node allowed; rate limits are shared");
-            }
-        }
+        self.link_mut().note(joined.generation, announced);
         Ok(())
     }
 
@@ -306,11 +267,11 @@ impl Shared {
         call.key(format!("{KEY_PREFIX}:memory")).key(format!("{KEY_PREFIX}:told_at"));
         call.arg(&self.node).arg(NODE_SECONDS).arg(TOLD_SECONDS).arg(PAUSE_SECONDS);
         let (memory, since) = told.unwrap_or_default();
-        call.arg(uuid::Uuid::new_v4().to_string()).arg(memory).arg(since);
+        call.arg(uuid::Uuid::new_v4().to_string()).arg(memory).arg(since).arg(self.link().awaited());
         let answered =
-            within(CONNECT_TIMEOUT, call.invoke_async::<(u64, u32, String, bool)>(&mut connection));
-        let (number, nodes, memory, is_complete) = answered.await?;
-        Ok(Announced { number, nodes: nodes.max(1), memory: memory.into(), is_complete })
+            within(CONNECT_TIMEOUT, call.invoke_async::<(_, u32, String, _, _, _)>(&mut connection));
+        let (number, nodes, memory, is_complete, others, have_told) = answered.await?;
+        Ok(Announced { number, nodes: nodes.max(1), memory: memory.into(), is_complete, others, have_told })
     }
 
     /// Tells Redis what this node allowed without it.
@@ -333,27 +294,36 @@ impl Shared {
     }
 
     fn joined(&self) -> Option<Joined> {
-        self.link.read().unwrap_or_else(PoisonError::into_inner).joined.clone()
+        self.link().joined.clone()
     }
 
     /// Gives up the connection of that generation, unless it was given up before.
     fn lose(&self, generation: u64, failure: &Failure) {
-        let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
-        if link.joined.take_if(|joined| joined.generation == generation).is_some() {
-            tracing::warn!(%failure, "Redis is lost; rate limits are local shares until it is back");
+        let is_lost = self.link_mut().lose(generation, failure);
+        // A Redis that answers can be joined again at once.
+        if is_lost && matches!(failure, Failure::Forgotten) {
+            self.wake.notify_one();
         }
+    }
+
+    fn link(&self) -> RwLockReadGuard<'_, Link> {
+        self.link.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn link_mut(&self) -> RwLockWriteGuard<'_, Link> {
+        self.link.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Tends the connection for as long as there is a limiter.
-async fn keep_connected(shared: Weak<Shared>) {
-    let mut beats = interval(BEAT);
-    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    beats.tick().await;
+async fn keep_connected(shared: Weak<Shared>, wake: Arc<Notify>) {
+    let (mut began, mut pause) = (Instant::now(), BEAT);
     loop {
-        beats.tick().await;
+        let _ = timeout_at(began + pause, wake.notified()).await;
         let Some(shared) = shared.upgrade() else { return };
+        began = Instant::now();
         shared.tend().await;
+        pause = if shared.link().refuses() { LOOK } else { BEAT };
     }
 }
 

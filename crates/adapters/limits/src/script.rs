@@ -83,8 +83,10 @@ return { allowed, tightest.limit, tightest.remaining, tightest.reset, retry_afte
 /// A node announces itself: keys of the nodes, of Redis's memory and of those that told it what they know; the node; for how
 /// many seconds a node counts that is not heard of again, for how many it is waited for, and after how many without any
 /// announcement nodes may have come that nobody here knows; a name for the memory if it is new; the name of the memory
-/// that the node has told everything, or none; and the announcement after which the others must have told. It answers
-/// the number of this announcement, how many nodes there are, the memory's name, and whether it is complete.
+/// that the node has told everything, or none; the announcement after which the others must have told; and the nodes that
+/// are awaited because they were there before the memory was. It answers the number of this announcement, how many nodes
+/// there are, the memory's name, whether it is complete, the other nodes heard of lately, and whether all that are awaited
+/// have told, or have had the time to.
 ///
 /// A memory is new if there was none, and if another run of a Redis server left it: what is loaded from a file, or copied to
 /// a replica, may lack the latest requests. It is complete if nodes have announced themselves without a pause for so long
@@ -119,15 +121,23 @@ if ARGV[6] == name then
     redis.call('EXPIRE', told, 2 * counted_for)
 end
 
-local complete = 0
-if now - tonumber(redis.call('HGET', memory, 'since')) >= waited_for then
-    complete = 1
-    for _, other in ipairs(redis.call('ZRANGEBYSCORE', nodes, now - waited_for, '+inf')) do
-        local told_at = tonumber(redis.call('HGET', told, other) or 0)
-        if told_at < tonumber(ARGV[7]) then complete = 0 end
-    end
+local complete, others = 1, {}
+for _, other in ipairs(redis.call('ZRANGEBYSCORE', nodes, now - waited_for, '+inf')) do
+    local told_at = tonumber(redis.call('HGET', told, other) or 0)
+    if told_at < tonumber(ARGV[7]) then complete = 0 end
+    if other ~= node then table.insert(others, other) end
 end
-return { number, redis.call('ZCARD', nodes), name, complete }
+
+local have_told = 1
+for i = 8, #ARGV do
+    if redis.call('HEXISTS', told, ARGV[i]) == 0 then have_told = 0 end
+end
+if now - tonumber(redis.call('HGET', memory, 'since')) < waited_for then
+    complete = 0
+else
+    have_told = 1
+end
+return { number, redis.call('ZCARD', nodes), name, complete, others, have_told }
 ";
 
 /// A node tells what it allowed by itself: the keys of the subjects; for each of them for how many seconds it matters, how many

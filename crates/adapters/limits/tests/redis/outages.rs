@@ -169,6 +169,76 @@ async fn a_node_that_starts_when_redis_has_lost_its_data_waits_for_what_others_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_is_flushed_gives_nobody_a_share_of_what_others_used() {
+    let redis = PrivateRedis::start_in_use().await;
+    let nodes: [_; 2] = join_all(&redis.url(), PATIENT).await;
+    redis.until_counted(2).await;
+    let (budget, [used, fresh]) = (budget(60, 3600), [new_subject(), new_subject()]);
+    assert_eq!(take_many(&nodes[0], budget, &used, 70).await, 60);
+
+    redis.flush().await;
+    let verdict = nodes[1].take(budget, &used).await;
+    assert!(!verdict.allowed && verdict.limit == 60 && verdict.remaining == 0, "{verdict:?}");
+    assert_eq!(verdict.retry_after_seconds, 1);
+    let mut allowed = 0;
+    until(async || {
+        assert_eq!(take_many(&nodes[1], budget, &used, 3).await, 0);
+        allowed += take_many(&nodes[1], budget, &fresh, 1).await;
+        allowed > 0
+    })
+    .await;
+    for node in &nodes {
+        until_shared(node).await;
+        assert_eq!(take_many(node, budget, &used, 70).await, 0);
+        allowed += take_many(node, budget, &fresh, 70).await;
+    }
+    assert_eq!(allowed, 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_is_alone_goes_on_when_redis_is_flushed() {
+    let redis = PrivateRedis::start_in_use().await;
+    let limiter = join(&redis.url(), PATIENT).await;
+    redis.until_counted(1).await;
+    let (budget, subject) = (budget(60, 3600), new_subject());
+    assert_eq!(take_many(&limiter, budget, &subject, 20).await, 20);
+    redis.flush().await;
+    assert_eq!(take_many(&limiter, budget, &subject, 70).await, 40);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_was_started_again_is_used_once_the_nodes_that_were_there_have_told() {
+    let redis = PrivateRedis::start_in_use().await;
+    let limiter = join(&redis.url(), PATIENT).await;
+    redis.announce("another").await;
+    redis.until_counted(1).await;
+    let port = redis.kill();
+    until_away(&limiter).await;
+    let budget = budget(60, 3600);
+    assert!(limiter.take(budget, &new_subject()).await.allowed, "a share while it is away");
+
+    let redis = PrivateRedis::start_on(port);
+    until(async || !limiter.take(budget, &new_subject()).await.allowed).await;
+    assert!(limiter.probe().await.is_err());
+    redis.tell("another").await;
+    until(async || limiter.take(budget, &new_subject()).await.allowed).await;
+    until_shared(&limiter).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_died_with_the_memory_is_not_waited_for_for_ever() {
+    let redis = PrivateRedis::start_in_use().await;
+    let limiter = join(&redis.url(), PATIENT).await;
+    redis.announce("another").await;
+    redis.until_counted(1).await;
+    redis.flush().await;
+    let budget = budget(60, 3600);
+    assert!(!limiter.take(budget, &new_subject()).await.allowed);
+    until(async || limiter.take(budget, &new_subject()).await.allowed).await;
+    until_shared(&limiter).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_hangs_holds_nobody_up() {
     let redis = PrivateRedis::start_in_use().await;
     let limiter = connect(&redis.url(), RedisLimiter::PATIENCE).await;
@@ -191,9 +261,13 @@ async fn a_redis_that_was_never_there_is_no_reason_to_refuse() {
 }
 
 async fn until_away(limiter: &RedisLimiter) {
+    until(async || limiter.probe().await.is_err()).await;
+}
+
+async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     let (deadline, mut looks) = (Instant::now() + DEADLINE, interval(Duration::from_millis(20)));
-    while limiter.probe().await.is_ok() {
-        assert!(Instant::now() < deadline, "Redis is not missed");
+    while !is_so().await {
+        assert!(Instant::now() < deadline, "it does not come");
         looks.tick().await;
     }
 }

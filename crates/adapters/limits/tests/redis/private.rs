@@ -94,6 +94,21 @@ impl PrivateRedis {
         redis::cmd("FLUSHALL").exec_async(&mut connection).await.expect("done");
     }
 
+    /// A node is there that does nothing.
+    pub(crate) async fn announce(&self, node: &str) {
+        let mut connection = self.connection().await;
+        let (now, _): (i64, i64) = redis::cmd("TIME").query_async(&mut connection).await.expect("the time");
+        let mut call = redis::cmd("ZADD");
+        call.arg("quipu:limits:nodes").arg(now).arg(node).exec_async(&mut connection).await.expect("done");
+    }
+
+    /// That node has told what it allowed.
+    pub(crate) async fn tell(&self, node: &str) {
+        let mut call = redis::cmd("HSET");
+        call.arg("quipu:limits:told_at").arg(node).arg(1);
+        call.exec_async(&mut self.connection().await).await.expect("done");
+    }
+
     /// Waits until Redis knows of so many nodes.
     pub(crate) async fn until_known(&self, count: usize) {
         let mut connection = self.connection().await;

@@ -1,0 +1,172 @@
+//! What a node knows of Redis: the connection, the memory behind it, and who else was there.
+
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use redis::aio::MultiplexedConnection;
+
+/// How long a node waits in all for others that are there and do not tell.
+const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
+
+#[derive(Default)]
+pub(crate) struct Link {
+    /// The name of the memory that this node knows; none before it ever was connected.
+    memory: Option<Arc<str>>,
+    /// How many connections were made.
+    generation: u64,
+    pub(crate) joined: Option<Joined>,
+    /// The other nodes that were there when Redis last answered.
+    others: HashSet<String>,
+    /// Whether Redis has lost its memory, and others may not have told the new one what they allowed.
+    is_owed: bool,
+    /// Whether Redis does not answer.
+    is_away: bool,
+}
+
+/// A connection, and what this node knows of the memory behind it.
+#[derive(Clone)]
+pub(crate) struct Joined {
+    pub(crate) generation: u64,
+    pub(crate) connection: MultiplexedConnection,
+    pub(crate) memory: Arc<str>,
+    /// When the node came, and the number of its first announcement. What others have told since, they have told after
+    /// every outage that this node knows of.
+    at: Instant,
+    pub(crate) since: u64,
+    /// Whether the memory holds what all nodes know.
+    pub(crate) is_complete: bool,
+}
+
+/// What Redis says when a node announces itself.
+pub(crate) struct Announced {
+    pub(crate) number: u64,
+    pub(crate) nodes: u32,
+    pub(crate) memory: Arc<str>,
+    pub(crate) is_complete: bool,
+    /// The other nodes heard of lately.
+    pub(crate) others: HashSet<String>,
+    /// Whether all that were awaited have told this memory, or were not heard of for too long.
+    pub(crate) have_told: bool,
+}
+
+/// Redis did not do what it was asked to, in time.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("no answer in time")]
+    Timeout(#[from] tokio::time::error::Elapsed),
+    // The category says enough; the whole text of an error may quote an address or a command.
+    #[error("{}", .0.category())]
+    Redis(#[from] redis::RedisError),
+    #[error("its memory is lost")]
+    Forgotten,
+}
+
+/// How a request is judged.
+pub(crate) enum Way {
+    /// By Redis, and by the node too until the memory is complete.
+    Together(Joined),
+    /// By the node's share.
+    Apart,
+    /// Not at all: what others allowed is not known, and soon will be.
+    Refused,
+}
+
+impl Link {
+    pub(crate) fn way(&self) -> Way {
+        match &self.joined {
+            _ if self.refuses() => Way::Refused,
+            Some(joined) => Way::Together(joined.clone()),
+            None => Way::Apart,
+        }
+    }
+
+    /// Redis answers, but others have not told it yet what they allowed. A share would come on top of that.
+    pub(crate) const fn refuses(&self) -> bool {
+        self.is_owed && !self.is_away
+    }
+
+    /// Whether a request is refused that Redis was asked for in vain.
+    pub(crate) fn refuses_after(&self, failure: &Failure) -> bool {
+        match failure {
+            Failure::Forgotten => !self.others.is_empty(),
+            _ => self.refuses(),
+        }
+    }
+
+    pub(crate) fn is_new(&self, memory: &Arc<str>) -> bool {
+        self.memory.as_ref().is_some_and(|known| known != memory)
+    }
+
+    /// The nodes that have to tell what they allowed before a request is judged.
+    pub(crate) fn awaited(&self) -> Vec<String> {
+        if self.is_owed { self.others.iter().cloned().collect() } else { Vec::new() }
+    }
+
+    /// From here on requests pass Redis, so that there is nothing new to tell after what is told next.
+    pub(crate) fn join(&mut self, connection: MultiplexedConnection, found: Announced) -> Joined {
+        if self.is_new(&found.memory) {
+            self.owe();
+        }
+        self.is_away = false;
+        self.generation += 1;
+        self.memory = Some(Arc::clone(&found.memory));
+        let joined = Joined {
+            generation: self.generation,
+            connection,
+            memory: found.memory,
+            at: Instant::now(),
+            since: found.number,
+            is_complete: false,
+        };
+        self.joined = Some(joined.clone());
+        joined
+    }
+
+    /// Notes what Redis said on the connection of that generation.
+    pub(crate) fn note(&mut self, generation: u64, announced: Announced) {
+        let Some(joined) = self.joined.as_mut().filter(|joined| joined.generation == generation) else {
+            return;
+        };
+        // Until the memory is complete, some of those that were there may not be back yet.
+        if joined.is_complete {
+            self.others.clear();
+        } else if announced.is_complete || joined.at.elapsed() >= PATIENCE_WITH_OTHERS {
+            joined.is_complete = true;
+            tracing::info!("Redis knows what every node allowed; rate limits are shared");
+        }
+        self.is_owed &= !(announced.have_told || joined.is_complete);
+        self.others.extend(announced.others);
+    }
+
+    /// Gives up the connection of that generation, and answers whether it had not been given up before.
+    pub(crate) fn lose(&mut self, generation: u64, failure: &Failure) -> bool {
+        if self.joined.take_if(|joined| joined.generation == generation).is_none() {
+            return false;
+        }
+        self.is_away = !matches!(failure, Failure::Forgotten);
+        if !self.is_away {
+            self.owe();
+        }
+        if !self.refuses() {
+            tracing::warn!(%failure, "Redis is lost; rate limits are local shares until it is back");
+        }
+        true
+    }
+
+    /// Redis was tried in vain.
+    pub(crate) const fn miss(&mut self) {
+        self.is_away = true;
+    }
+
+    fn owe(&mut self) {
+        if !self.is_owed && !self.others.is_empty() {
+            self.is_owed = true;
+            tracing::warn!(
+                "Redis has lost its memory; calls are refused until the other nodes have told it theirs"
+            );
+        }
+    }
+}
