@@ -5,6 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Builder;
 
+use crate::credential::HmacCredential;
+
 /// Who made a change: a member of staff, or the shell of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Actor {
@@ -77,5 +79,29 @@ impl AuditRecord {
         self.before = before;
         self.after = after;
         self
+    }
+
+    /// The same, with one more member of the thing after.
+    pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
+        if let Value::Object(members) = &mut self.after {
+            members.insert(member.to_owned(), value.into());
+        }
+        self
+    }
+
+    /// The same for a switch of versions, with the API keys and credentials that it ended and those that it issued. They
+    /// are told apart by their identifiers, and nothing else of them is needed.
+    pub fn of_switch(
+        self,
+        mut ended_keys: Vec<String>,
+        mut ended_credentials: Vec<String>,
+        issued: &[HmacCredential],
+    ) -> Self {
+        ended_keys.sort_unstable();
+        ended_credentials.sort_unstable();
+        let issued: Vec<_> = issued.iter().map(|credential| credential.credential_id.clone()).collect();
+        self.with("revoked_api_keys", ended_keys)
+            .with("revoked_hmac_credentials", ended_credentials)
+            .with("issued_hmac_credentials", issued)
     }
 }

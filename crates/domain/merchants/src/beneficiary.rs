@@ -45,6 +45,12 @@ pub struct Beneficiary {
 }
 
 impl Beneficiary {
+    /// The end of the account, by which somebody who knows it recognises it.
+    pub fn last_four(&self) -> &str {
+        let begins = self.iban.char_indices().rev().nth(3).map_or(0, |(at, _)| at);
+        &self.iban[begins..]
+    }
+
     /// As the operator is shown it.
     pub fn shown(&self) -> Value {
         json!({

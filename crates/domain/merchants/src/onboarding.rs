@@ -274,11 +274,12 @@ impl Onboarding {
         actor: Actor,
     ) -> Result<i32, DirectoryError> {
         let audit = self.audit(self.clock.now(), actor, "beneficiary.add", beneficiary.tenant.merchant());
-        // The number is given by the commit itself, and an account number has no place in a log.
+        // The number is given by the commit itself, and the whole account has no place in a log.
         let after = json!({
             "environment": beneficiary.tenant.environment(),
             "kind": beneficiary.kind,
             "beneficiaryName": beneficiary.beneficiary_name,
+            "iban_last_four": beneficiary.last_four(),
         });
         self.directory.add_beneficiary(beneficiary, audit.changing(Value::Null, after)).await
     }

@@ -131,7 +131,8 @@ pub trait Merchants: Send + Sync {
     ) -> Result<(), DirectoryError>;
 
     /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is
-    /// revoked at `at`, and `issued` (none for v1) is added. Refused like [`Merchants::update_merchant`].
+    /// revoked at `at`, and `issued` (none for v1) is added. `audit.after` comes to name them ([`AuditRecord::of_switch`]).
+    /// Refused like [`Merchants::update_merchant`].
     async fn switch_version(
         &self,
         change: MerchantChange,
@@ -154,7 +155,7 @@ pub trait Routing: RouteBook {
     ) -> Result<(), DirectoryError>;
 
     /// Saves a beneficiary under the next free number of its tenant and answers that number; `beneficiary.id` is
-    /// ignored. Refused with `NotFound`, or with `LimitReached` when the numbers are used up.
+    /// ignored. `audit.after` comes to name it as `ibanAccountId`. Refused with `NotFound`, or with `LimitReached` when the numbers are used up.
     async fn add_beneficiary(
         &self,
         beneficiary: Beneficiary,

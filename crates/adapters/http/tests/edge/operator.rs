@@ -116,6 +116,18 @@ async fn beneficiaries_are_saved_under_a_number() {
         (&listed.body["total"], &listed.body["data"][0]["iban"]),
         (&json!(1), &json!("DE89370400440532013000"))
     );
+    let log = send(&world, &admin, "GET", "/operator/v1/audit-log", Value::Null).await;
+    let after = json!({
+        "ibanAccountId": "1",
+        "environment": "test",
+        "kind": "sepa",
+        "beneficiaryName": "Eva",
+        "iban_last_four": "3000",
+    });
+    let mut lines = log.body["data"].as_array().expect("a list").iter();
+    let line = lines.find(|line| line["action"] == "beneficiary.add").expect("a line");
+    assert_eq!(line["after"], after);
+    assert!(!log.text.contains("DE8937"), "{}", log.text);
 }
 
 #[actix_web::test]

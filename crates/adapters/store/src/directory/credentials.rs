@@ -121,11 +121,11 @@ pub(super) async fn revoke(
     revoke!(conn, credentials, credentials::credential_id, credential_id, merchant, at)
 }
 
-/// Revokes every active credential of a merchant.
+/// Revokes every active credential of a merchant that is locked already, and names them.
 pub(super) async fn revoke_all(
     conn: &mut Connection,
     merchant: MerchantId,
     at: Timestamp,
-) -> Result<(), Fault> {
-    revoke_all!(conn, credentials, merchant, at)
+) -> Result<Vec<String>, Fault> {
+    revoke_all!(conn, credentials, credentials::credential_id, merchant, at)
 }

@@ -129,13 +129,13 @@ pub(super) async fn revoke(
     revoke!(conn, api_keys, api_keys::key_id, key_id, merchant, at)
 }
 
-/// Revokes every active key of a merchant.
+/// Revokes every active key of a merchant that is locked already, and names them.
 pub(super) async fn revoke_all(
     conn: &mut Connection,
     merchant: MerchantId,
     at: Timestamp,
-) -> Result<(), Fault> {
-    revoke_all!(conn, api_keys, merchant, at)
+) -> Result<Vec<String>, Fault> {
+    revoke_all!(conn, api_keys, api_keys::key_id, merchant, at)
 }
 
 /// Notes when keys were last used, in the order of their identifiers so that two nodes do not wait for each other.

@@ -278,21 +278,19 @@ impl Merchants for Store {
         at: Timestamp,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        let outcome = self.change(
-            audit,
-            query!(|conn| {
-                let id = change.after.id;
-                // The row of the merchant is locked by its update, and everything below belongs to it.
-                merchants::update(conn, change).await?;
-                keys::revoke_all(conn, id, at).await?;
-                credentials::revoke_all(conn, id, at).await?;
-                for credential in issued {
-                    credentials::insert(conn, credential).await?;
-                }
-                Ok(())
-            }),
-        );
-        outcome.await
+        let write = self.write(query!(|conn| {
+            let id = change.after.id;
+            // The row of the merchant is locked by its update, and everything below belongs to it.
+            merchants::update(conn, change).await?;
+            let ended_keys = keys::revoke_all(conn, id, at).await?;
+            let ended_credentials = credentials::revoke_all(conn, id, at).await?;
+            audit::write(conn, &audit.of_switch(ended_keys, ended_credentials, &issued)).await?;
+            for credential in issued {
+                credentials::insert(conn, credential).await?;
+            }
+            Ok(())
+        }));
+        write.await
     }
 }
 
@@ -318,7 +316,12 @@ impl Routing for Store {
         beneficiary: Beneficiary,
         audit: AuditRecord,
     ) -> Result<i32, DirectoryError> {
-        self.change(audit, query!(|conn| beneficiaries::add(conn, beneficiary).await)).await
+        let write = self.write(query!(|conn| {
+            let id = beneficiaries::add(conn, beneficiary).await?;
+            audit::write(conn, &audit.with("ibanAccountId", id.to_string())).await?;
+            Ok(id)
+        }));
+        write.await
     }
 
     async fn beneficiaries(

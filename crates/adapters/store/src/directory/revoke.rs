@@ -19,13 +19,14 @@ macro_rules! revoke {
     }};
 }
 
-/// Revokes every active row of this merchant.
+/// Revokes every active row of this merchant, which must be locked, and answers what `$column` holds of them.
 macro_rules! revoke_all {
-    ($conn:expr, $table:ident, $merchant:expr, $at:expr) => {{
+    ($conn:expr, $table:ident, $column:expr, $merchant:expr, $at:expr) => {{
         let active =
             $table::table.filter($table::merchant_id.eq($merchant.0)).filter($table::revoked_at.is_null());
+        let revoked = load!($conn, String, active.select($column))?;
         execute!($conn, diesel::update(active).set($table::revoked_at.eq($at.millis())))?;
-        Ok(())
+        Ok(revoked)
     }};
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use quipu_kernel::{Environment, MerchantId, Page, Tenant};
 use quipu_merchants::{
-    Actor, ApiKeyRecord, ApiVersion, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError,
+    Actor, ApiKeyRecord, ApiVersion, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, DirectoryError,
     HmacCredential, Merchant, MerchantChange, MerchantFilter, MerchantStatus, Period, RateLimits, ReturnUrls,
     Route, Scope,
 };
@@ -88,6 +88,12 @@ pub(crate) async fn opened(fixture: &Fixture) -> AnyDirectory {
     let routes = Route::of_new_merchant();
     store.add_merchant(merchant(1), routes, audit("merchant.create")).await.expect("added");
     store
+}
+
+/// What the audit log says of each thing after that action.
+async fn lines(store: &AnyDirectory, action: &str) -> Vec<Value> {
+    let (lines, _) = store.audit_log(AuditFilter::default(), Page::default()).await.expect("read");
+    lines.into_iter().filter(|line| line.action == action).map(|line| line.after).collect()
 }
 
 async fn a_merchant_is_kept_changed_and_listed(fixture: Fixture) {
@@ -220,6 +226,18 @@ async fn switching_revokes_what_the_other_version_used(fixture: Fixture) {
     store.switch_version(change, Vec::new(), after(4), audit("merchant.switch")).await.expect("back");
     let all = store.credentials(MerchantId(1)).await.expect("read");
     assert!(all.iter().all(|it| it.key.revoked_at == Some(after(4))));
+    let told = lines(&store, "merchant.switch").await;
+    assert_eq!(told.len(), 2);
+    let told_of = |revoked_keys, revoked_credentials, issued| {
+        json!({
+            "name": "after",
+            "revoked_api_keys": revoked_keys,
+            "revoked_hmac_credentials": revoked_credentials,
+            "issued_hmac_credentials": issued,
+        })
+    };
+    assert!(told.contains(&told_of(json!(["one"]), json!([]), json!(["t", "l"]))), "{told:?}");
+    assert!(told.contains(&told_of(json!([]), json!(["l", "t"]), json!([]))), "{told:?}");
 }
 
 async fn routes_are_replaced_whole(fixture: Fixture) {
@@ -260,6 +278,10 @@ async fn beneficiaries_are_numbered_within_their_tenant(fixture: Fixture) {
         join_all(all).await.into_iter().map(|number| number.expect("saved")).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    let told = lines(&store, "beneficiary.create").await;
+    for number in ["1", "2", "3", "4", "5"] {
+        assert!(told.contains(&json!({"name": "after", "ibanAccountId": number})), "{told:?}");
+    }
     assert_eq!(add(Environment::Live, BeneficiaryKind::Sepa).await.expect("saved"), 1);
     let live = Tenant::new(MerchantId(1), Environment::Live);
     let found = store.beneficiary(live, BeneficiaryKind::Sepa, 1).await.expect("read");

@@ -194,13 +194,19 @@ impl Merchants for MemoryDirectory {
     ) -> Result<(), DirectoryError> {
         let id = change.after.id;
         let mut rows = self.rows();
-        rows.update(change, audit)?;
+        let (mut keys, mut credentials) = (Vec::new(), Vec::new());
+        rows.change(change)?;
         for key in rows.keys.iter_mut().filter(|key| key.tenant.merchant() == id) {
-            revoke(&mut key.revoked_at, at);
+            if revoke(&mut key.revoked_at, at) {
+                keys.push(key.key_id.clone());
+            }
         }
         for credential in rows.credentials.iter_mut().filter(|it| it.tenant.merchant() == id) {
-            revoke(&mut credential.revoked_at, at);
+            if revoke(&mut credential.revoked_at, at) {
+                credentials.push(credential.credential_id.clone());
+            }
         }
+        rows.audit.push(audit.of_switch(keys, credentials, &issued));
         rows.credentials.extend(issued);
         Ok(())
     }

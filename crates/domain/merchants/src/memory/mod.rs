@@ -102,12 +102,17 @@ impl DirectoryRows {
     }
 
     fn update(&mut self, change: MerchantChange, audit: AuditRecord) -> Result<(), DirectoryError> {
+        self.change(change)?;
+        self.audit.push(audit);
+        Ok(())
+    }
+
+    fn change(&mut self, change: MerchantChange) -> Result<(), DirectoryError> {
         if *self.merchant(change.before.id)? != change.before {
             return Err(DirectoryError::Stale);
         }
         self.merchants.retain(|merchant| merchant.id != change.after.id);
         self.merchants.push(change.after);
-        self.audit.push(audit);
         Ok(())
     }
 }

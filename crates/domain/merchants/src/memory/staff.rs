@@ -63,7 +63,7 @@ impl Routing for MemoryDirectory {
         let last = taken.map(|it| it.id).max().unwrap_or(0);
         let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
         rows.beneficiaries.push(Beneficiary { id, ..beneficiary });
-        rows.audit.push(audit);
+        rows.audit.push(audit.with("ibanAccountId", id.to_string()));
         Ok(id)
     }
 
