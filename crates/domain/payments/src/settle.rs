@@ -79,12 +79,20 @@ impl SettlePayment {
         let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
             return Err(failed("work names a payment that does not exist".to_owned()));
         };
-        match claimed.action.parse().ok() {
-            Some(DueAction::Submit) => Box::pin(self.submit(claimed, payment)).await,
-            Some(DueAction::Ask) => self.ask(claimed, payment).await,
-            Some(DueAction::Expire) => self.expire(payment).await,
-            None => Err(failed("work names no action of settlement".to_owned())),
+        let Ok(action) = claimed.action.parse() else {
+            return Err(failed("work names no action of settlement".to_owned()));
+        };
+        let attended = match action {
+            DueAction::Submit => Box::pin(self.submit(claimed, payment)).await,
+            DueAction::Ask => self.ask(claimed, payment).await,
+            DueAction::Expire => self.expire(payment).await,
+        };
+        if let Err(SettleError::UnknownRail(_)) = attended {
+            // Another node may be configured for it.
+            let due = Due { at: self.clock.now().plus(IN_A_WHILE), action };
+            self.put_off(&not_begun(claimed), due).await?;
         }
+        attended
     }
 
     /// Hands a withdrawal to its rail. Before the rail is called the payment is committed as `processing`, from when on
@@ -290,8 +298,7 @@ impl SettlePayment {
     ) -> Result<(), SettleError> {
         let question = Due { at: self.clock.now().plus(pause), action: DueAction::Ask };
         let due = Due::earlier(Some(question), expiry(payment)).unwrap_or(question);
-        let claimed = Claimed { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() };
-        self.put_off(&claimed, due).await
+        self.put_off(&not_begun(claimed), due).await
     }
 
     /// When the rail is asked next: the gaps in their order, the last of them repeated.
@@ -342,6 +349,11 @@ impl SettlePayment {
         let name = &payment.terms().rail;
         self.rails.get(name).ok_or_else(|| SettleError::UnknownRail(name.clone()))
     }
+}
+
+/// The claim of work that could not be begun, which does not count.
+fn not_begun(claimed: &Claimed) -> Claimed {
+    Claimed { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() }
 }
 
 /// How long a withdrawal is put off for which its rail has no room.

@@ -398,4 +398,6 @@ fn a_rail_that_is_gone_is_an_error_that_repeats() {
     let told = ready(settle(&world).attend(&world.store.claim(&id).expect("due")));
     assert!(matches!(told, Err(SettleError::UnknownRail(_))), "{told:?}");
     assert_eq!(world.store.payment(&id).status(), Status::Pending);
+    let again = Due { at: later(4), action: DueAction::Submit };
+    assert_eq!(world.store.due(&id), Some(again), "another node may know the rail");
 }
