@@ -22,6 +22,7 @@ use crate::{
     ports::MoneyReads,
     rail_event::RailEvent,
     receipt::{PARKED, ParkReason, Receipt},
+    status::Status,
 };
 
 /// The merchant number for events that name no payment; no real merchant has it.
@@ -75,6 +76,19 @@ impl HeardEvent {
 
 impl Record for HeardEvent {}
 
+/// What an event is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// Word of money.
+    Word,
+    /// Money of its own.
+    Movement,
+    /// The answer to a question.
+    Answer,
+    /// What a payer chose, which counts only while the payment waits for it.
+    Choice,
+}
+
 /// An event on its way.
 #[derive(Clone, Copy)]
 struct Telling<'a> {
@@ -82,18 +96,15 @@ struct Telling<'a> {
     event: &'a RailEvent,
     /// What is to be done with the payment afterwards.
     due: Option<Due>,
-    /// Whether it is money of its own, and not only word of it.
-    is_movement: bool,
+    sort: Sort,
     /// Whether what the ledger cannot take waits for a person.
     parks_unbookable: bool,
-    /// Whether it is the answer to a question.
-    is_answer: bool,
 }
 
 impl<'a> Telling<'a> {
     /// A rail tells by itself.
     fn unasked(rail: &'a str, event: &'a RailEvent) -> Self {
-        Self { rail, event, due: None, is_movement: false, parks_unbookable: true, is_answer: false }
+        Self { rail, event, due: None, sort: Sort::Word, parks_unbookable: true }
     }
 }
 
@@ -162,7 +173,7 @@ impl HearRail {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
         }
-        self.hear(Telling { is_movement: true, ..Telling::unasked(rail, event) }, None).await
+        self.hear(Telling { sort: Sort::Movement, ..Telling::unasked(rail, event) }, None).await
     }
 
     /// The same as [`Self::run`] for whoever asked, and can ask again: what the ledger cannot take is refused and not parked.
@@ -178,6 +189,18 @@ impl HearRail {
         self.hear(telling, Some(payment.clone())).await
     }
 
+    /// The same as [`Self::run_then`] for what a payer chooses: where the payment no longer waits it is not heard at all.
+    pub(crate) async fn run_choice(
+        &self,
+        rail: &str,
+        choice: &RailEvent,
+        payment: &Payment,
+    ) -> Result<Heard, HearError> {
+        let telling =
+            Telling { parks_unbookable: false, sort: Sort::Choice, ..Telling::unasked(rail, choice) };
+        self.hear(telling, Some(payment.clone())).await
+    }
+
     /// Applies the answer to a question about `payment`, which may be asked again; what the ledger cannot take is refused.
     pub(crate) async fn run_answer(
         &self,
@@ -185,7 +208,8 @@ impl HearRail {
         answer: &RailEvent,
         payment: &Payment,
     ) -> Result<Heard, HearError> {
-        let telling = Telling { parks_unbookable: false, is_answer: true, ..Telling::unasked(rail, answer) };
+        let telling =
+            Telling { parks_unbookable: false, sort: Sort::Answer, ..Telling::unasked(rail, answer) };
         self.hear(telling, Some(payment.clone())).await
     }
 
@@ -220,7 +244,7 @@ impl HearRail {
         let read = || async {
             let payment = self.find(telling.rail, telling.event).await?;
             let was_told = match &payment {
-                Some(payment) if telling.is_movement => {
+                Some(payment) if telling.sort == Sort::Movement => {
                     let timeline = self.reads.timeline(payment).await.map_err(HearError::from)?;
                     timeline.tells_of(telling.event.kind)
                 }
@@ -229,6 +253,10 @@ impl HearRail {
             Ok((payment, was_told))
         };
         let decide = |(payment, was_told): (Option<Payment>, bool)| {
+            let waits = payment.as_ref().is_some_and(|payment| payment.status() == Status::Processing);
+            if telling.sort == Sort::Choice && !waits {
+                return Ok(Decided::Stay((Heard::Known, None)));
+            }
             let consequence = match &payment {
                 None => Consequence::Park(ParkReason::UnknownPayment),
                 Some(_) if unbookable => Consequence::Park(ParkReason::Unbookable),
@@ -237,7 +265,7 @@ impl HearRail {
                     consequence => consequence,
                 },
             };
-            if telling.is_answer && consequence == Consequence::Known {
+            if telling.sort == Sort::Answer && consequence == Consequence::Known {
                 return Ok(Decided::Stay((Heard::Known, None)));
             }
             let (changes, heard) = self.follow(telling, payment, consequence)?;
@@ -291,14 +319,14 @@ impl HearRail {
                 let mut changes = Changes::new(tenant, at);
                 match payment {
                     // The money of this payment. The next movement is further money, even if it comes at the same time.
-                    Some(payment) if telling.is_movement => put_claimed(&mut changes, payment),
+                    Some(payment) if telling.sort == Sort::Movement => put_claimed(&mut changes, payment),
                     // That it is known is true only as the payment stands.
                     payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
                 }
                 (changes, Heard::Known)
             }
         };
-        if telling.is_answer && heard == Heard::Applied {
+        if telling.sort == Sort::Answer && heard == Heard::Applied {
             return Ok((changes, heard));
         }
         let name = Name::new(Index::RAIL_EVENT, HeardEvent::name_of(rail, &event.id));

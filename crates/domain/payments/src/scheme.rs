@@ -79,7 +79,7 @@ impl PlayScheme {
             code: declined.then(|| "DECLINED".to_owned()),
             message: declined.then(|| "the payer declined on the scheme's page".to_owned()),
         };
-        match self.hear.run_then(&payment.terms().rail, &event, &payment, None).await {
+        match self.hear.run_choice(&payment.terms().rail, &event, &payment).await {
             Ok(_) => Ok(()),
             Err(HearError::Unbookable(error)) => Err(StoreUnavailable::Failed(error.to_string())),
             Err(HearError::Store(error)) => Err(error),

@@ -15,6 +15,7 @@ mod keyed_creation;
 mod methods;
 mod movements;
 mod payout;
+mod scheme;
 mod settle;
 mod store;
 mod told;
