@@ -172,7 +172,7 @@ async fn a_node_that_starts_when_redis_has_lost_its_data_waits_for_what_others_a
 async fn a_redis_that_is_flushed_gives_nobody_a_share_of_what_others_used() {
     let redis = PrivateRedis::start_in_use().await;
     let nodes: [_; 2] = join_all(&redis.url(), PATIENT).await;
-    redis.until_counted(2).await;
+    redis.until_heard(2).await;
     let (budget, [used, fresh]) = (budget(60, 3600), [new_subject(), new_subject()]);
     assert_eq!(take_many(&nodes[0], budget, &used, 70).await, 60);
 
@@ -199,7 +199,7 @@ async fn a_redis_that_is_flushed_gives_nobody_a_share_of_what_others_used() {
 async fn a_node_that_is_alone_goes_on_when_redis_is_flushed() {
     let redis = PrivateRedis::start_in_use().await;
     let limiter = join(&redis.url(), PATIENT).await;
-    redis.until_counted(1).await;
+    redis.until_heard(1).await;
     let (budget, subject) = (budget(60, 3600), new_subject());
     assert_eq!(take_many(&limiter, budget, &subject, 20).await, 20);
     redis.flush().await;
@@ -211,7 +211,7 @@ async fn a_redis_that_was_started_again_is_used_once_the_nodes_that_were_there_h
     let redis = PrivateRedis::start_in_use().await;
     let limiter = join(&redis.url(), PATIENT).await;
     redis.announce("another").await;
-    redis.until_counted(1).await;
+    redis.until_heard(1).await;
     let port = redis.kill();
     until_away(&limiter).await;
     let budget = budget(60, 3600);
@@ -230,7 +230,7 @@ async fn a_node_that_died_with_the_memory_is_not_waited_for_for_ever() {
     let redis = PrivateRedis::start_in_use().await;
     let limiter = join(&redis.url(), PATIENT).await;
     redis.announce("another").await;
-    redis.until_counted(1).await;
+    redis.until_heard(1).await;
     redis.flush().await;
     let budget = budget(60, 3600);
     assert!(!limiter.take(budget, &new_subject()).await.allowed);

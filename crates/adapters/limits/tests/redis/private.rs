@@ -94,12 +94,17 @@ impl PrivateRedis {
         redis::cmd("FLUSHALL").exec_async(&mut connection).await.expect("done");
     }
 
-    /// A node is there that does nothing.
+    /// A node is there that does nothing. It announces itself a little ahead of time, to be heard of for longer.
     pub(crate) async fn announce(&self, node: &str) {
         let mut connection = self.connection().await;
         let (now, _): (i64, i64) = redis::cmd("TIME").query_async(&mut connection).await.expect("the time");
         let mut call = redis::cmd("ZADD");
-        call.arg("quipu:limits:nodes").arg(now).arg(node).exec_async(&mut connection).await.expect("done");
+        call.arg("quipu:limits:nodes")
+            .arg(now + 2)
+            .arg(node)
+            .exec_async(&mut connection)
+            .await
+            .expect("done");
     }
 
     /// That node has told what it allowed.
@@ -148,6 +153,12 @@ impl PrivateRedis {
             assert!(Instant::now() < deadline, "the nodes are not announced: {now:?}");
             looks.tick().await;
         }
+    }
+
+    /// Waits until each of so many nodes has read who is there now: it has the answer before it asks again.
+    pub(crate) async fn until_heard(&self, count: usize) {
+        self.until_counted(count).await;
+        self.until_counted(count).await;
     }
 
     pub(crate) fn kill(mut self) -> u16 {
