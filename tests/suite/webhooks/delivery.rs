@@ -125,8 +125,11 @@ async fn a_receiver_that_is_gone_is_disabled_at_once(database: Database) {
         (endpoint["enabled"] == false).then_some(endpoint)
     });
     assert!(disabled.await["disabled_reason"].as_str().expect("a reason").contains("410"));
-    let failed = merchant.api.get(&path_of(&made, "/events?status=failed")).await.ok();
-    assert_eq!(failed["total"], 1);
+    eventually("what is owed to it to fail", async || {
+        let failed = merchant.api.get(&path_of(&made, "/events?status=failed")).await.ok();
+        (failed["total"] == 1).then_some(())
+    })
+    .await;
     merchant.create(&draft::deposit_mxn(100)).await;
     merchant.api.post(&path_of(&made, "/retry"), &json!({})).await.refused(400, "INVALID_STATUS_TRANSITION");
     assert_eq!(merchant.api.get(&path_of(&made, "/events")).await.ok()["total"], 1, "nothing new is owed");

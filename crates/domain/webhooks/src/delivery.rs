@@ -8,6 +8,7 @@ use crate::{
     attempt::{Attempt, Attempted},
     endpoint::{Endpoint, EndpointId, Standing},
     schedule::{RetryPolicy, Spread},
+    target::TargetUrl,
 };
 
 wire_names! {
@@ -61,13 +62,12 @@ impl Owed {
         let gone = attempted.is_gone();
         let next = if attempted.is_success() {
             Next::Delivered
-        } else if gone {
-            Next::Failed
         } else {
             let wait = policy.wait(self.step, attempted.retry_after(), spread);
             wait.map_or(Next::Failed, |wait| Next::RetryAt(ended_at.plus(wait)))
         };
-        let due = if let Next::RetryAt(at) = next { Some(at) } else { None };
+        // Where the receiver is gone, there is another one only if its endpoint has moved meanwhile.
+        let due = if let (Next::RetryAt(at), false) = (next, gone) { Some(at) } else { None };
         let mut attempts = self.attempts.clone();
         attempts.push(Attempt::of(number, attempted, due));
         if attempts.len() > MOST_ATTEMPTS_KEPT {
@@ -76,6 +76,7 @@ impl Owed {
         Outcome {
             tenant: self.tenant(),
             endpoint: self.endpoint.id.clone(),
+            address: self.endpoint.url.clone(),
             event_id: self.event_id.clone(),
             due_at: self.due_at,
             attempts,
@@ -98,7 +99,7 @@ pub enum Next {
     Delivered,
     /// Another attempt at this time.
     RetryAt(Timestamp),
-    /// Nothing more: the schedule is used up, or the receiver wants none.
+    /// Nothing more: the schedule is used up.
     Failed,
 }
 
@@ -109,6 +110,8 @@ pub struct Outcome {
     pub tenant: Tenant,
     /// Of the delivery to this endpoint.
     pub endpoint: EndpointId,
+    /// Where the attempt went.
+    pub address: TargetUrl,
     /// And of this event.
     pub event_id: EventId,
     /// When the attempt was due. A retry that somebody asks for is due at another time, so that an outcome of the round
@@ -122,7 +125,8 @@ pub struct Outcome {
     pub next: Next,
     /// When the attempt ended.
     pub ended_at: Timestamp,
-    /// Whether the receiver wants no deliveries any more.
+    /// Whether the receiver wants no deliveries any more. The delivery is owed until its endpoint is disabled, and stays so if
+    /// the endpoint has another address by now.
     pub gone: bool,
     /// When the attempt began, if it failed.
     pub failed_at: Option<Timestamp>,
@@ -141,24 +145,31 @@ impl Outcome {
 
 impl Endpoint {
     /// Notes how an attempt went; answers whether anything of the endpoint changed. A success ends a time of failing; a
-    /// receiver that is gone, or has failed for too long, is disabled.
+    /// receiver that is gone, or has failed for too long, is disabled. An address that the endpoint no longer has tells nothing
+    /// of it.
     pub fn note(&mut self, outcome: &Outcome, policy: &RetryPolicy) -> bool {
         let before = (self.failing_since, self.is_enabled());
-        match outcome.failed_at {
-            None => self.failing_since = None,
-            Some(at) => {
-                let earlier = self.failing_since.is_none_or(|since| at < since);
-                if earlier {
-                    self.failing_since = Some(at);
-                }
-                if outcome.gone {
-                    let reason = "the receiver answered 410 Gone".to_owned();
-                    self.disable(Some(reason), outcome.ended_at);
-                }
+        if outcome.address == self.url {
+            match outcome.failed_at {
+                None => self.failing_since = None,
+                Some(at) => self.note_failure(at),
+            }
+            if outcome.gone {
+                let reason = "the receiver answered 410 Gone".to_owned();
+                self.disable(Some(reason), outcome.ended_at);
             }
         }
         self.disable_if_failing(outcome.ended_at, policy);
         before != (self.failing_since, self.is_enabled())
+    }
+
+    /// Notes that an attempt failed that began at `at`. One that was under way when the endpoint was changed tells nothing of how
+    /// long it has been failing as it stands now.
+    fn note_failure(&mut self, at: Timestamp) {
+        let is_earlier = self.failing_since.is_none_or(|since| at < since);
+        if is_earlier && at >= self.updated_at {
+            self.failing_since = Some(at);
+        }
     }
 
     /// Disables it if at `now` it has been without a success for too long; answers whether it was.
@@ -214,11 +225,11 @@ mod tests {
             (answered(301), retry, false),
             (answered(400), retry, false),
             (answered(404), retry, false),
-            (answered(410), Next::Failed, true),
+            (answered(410), retry, true),
             (answered(500), retry, false),
             (timed_out(), retry, false),
             (broken_off(200, None), retry, false),
-            (broken_off(410, None), Next::Failed, true),
+            (broken_off(410, None), retry, true),
             (
                 broken_off(503, Some(Duration::from_secs(8))),
                 Next::RetryAt(NOON.plus(Duration::from_millis(8_250))),
@@ -276,6 +287,29 @@ mod tests {
         let mut endpoint = endpoint(Source::Admin);
         assert!(endpoint.note(&after(&answered(410)), &RetryPolicy::default()));
         assert_eq!(endpoint.standing, Standing::Disabled(Some("the receiver answered 410 Gone".to_owned())));
+        assert_eq!(after(&answered(410)).attempts[0].next_attempt_at, None);
+    }
+
+    #[test]
+    fn what_a_former_address_answers_tells_nothing_of_the_endpoint() {
+        let moved = TargetUrl::restore("https://shop.example/new".to_owned());
+        let endpoint = Endpoint { url: moved, failing_since: Some(NOON), ..endpoint(Source::Admin) };
+        for attempted in [answered(410), answered(500), answered(200)] {
+            let mut noted = endpoint.clone();
+            assert!(!noted.note(&after(&attempted), &RetryPolicy::default()), "{attempted:?}");
+            assert_eq!(noted, endpoint);
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_was_under_way_when_its_endpoint_was_enabled_begins_no_time_of_failing() {
+        let mut endpoint = endpoint(Source::Admin);
+        endpoint.disable(None, NOON);
+        endpoint.enable(NOON.plus(Duration::from_millis(1)));
+        assert!(!endpoint.note(&after(&answered(500)), &RetryPolicy::default()));
+        let later = Attempted { started_at: NOON.plus(Duration::from_millis(1)), ..answered(500) };
+        assert!(endpoint.note(&after(&later), &RetryPolicy::default()));
+        assert_eq!(endpoint.failing_since, Some(later.started_at));
     }
 
     #[test]

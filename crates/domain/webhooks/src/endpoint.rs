@@ -160,11 +160,8 @@ impl Endpoint {
             EndpointChange::Disable => self.disable(None, at),
             EndpointChange::Update(patch) => {
                 let before = (self.url.clone(), self.events.clone(), self.description.clone());
-                if let Some(url) = patch.url {
-                    if self.source == Source::InRequest && url != self.url {
-                        return Err(EndpointError::AddressFixed);
-                    }
-                    self.url = url;
+                if let Some(url) = patch.url.filter(|url| *url != self.url) {
+                    self.move_to(url)?;
                 }
                 self.events = patch.events.unwrap_or_else(|| std::mem::take(&mut self.events));
                 if let Some(text) = patch.description {
@@ -175,6 +172,16 @@ impl Endpoint {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Gives it another address. How the former one failed counts no longer.
+    fn move_to(&mut self, url: TargetUrl) -> Result<(), EndpointError> {
+        if self.source == Source::InRequest {
+            return Err(EndpointError::AddressFixed);
+        }
+        self.url = url;
+        self.failing_since = None;
         Ok(())
     }
 
@@ -298,10 +305,12 @@ mod tests {
         let moved = TargetUrl::restore("https://moved.example/".to_owned());
         let patch = EndpointPatch { url: Some(moved.clone()), ..EndpointPatch::default() };
         let mut endpoint = endpoint(Source::Admin);
+        endpoint.failing_since = Some(NOON);
         endpoint.apply(EndpointChange::Update(EndpointPatch::default()), later).expect("applied");
-        assert_eq!(endpoint.updated_at, NOON);
+        assert_eq!((endpoint.updated_at, endpoint.failing_since), (NOON, Some(NOON)));
         endpoint.apply(EndpointChange::Update(patch.clone()), later).expect("applied");
         assert_eq!((&endpoint.url, endpoint.updated_at), (&moved, later));
+        assert_eq!(endpoint.failing_since, None, "that was at the former address");
         let words = EndpointPatch { description: Some("shop".to_owned()), ..EndpointPatch::default() };
         endpoint.apply(EndpointChange::Update(words), later).expect("applied");
         assert_eq!(endpoint.description.as_deref(), Some("shop"));

@@ -25,4 +25,5 @@ mod proxy;
 mod pruning;
 mod sample;
 mod staff;
+mod tellings;
 mod together;

@@ -1,0 +1,71 @@
+//! What outcomes tell of their endpoints, and what they do not.
+
+use std::time::Duration;
+
+use quipu_webhooks::{
+    DeliveryStatus, EndpointChange, EndpointPatch, LogFilter, RetryPolicy, Standing, TargetUrl,
+};
+
+use crate::{
+    deliveries::{HEARD, add, claim, counts, endpoint, opened, record, tell},
+    fixture::{Fixture, on_every_store},
+    sample::{after, tenant},
+};
+
+on_every_store! {
+    a_receiver_that_is_gone_is_told_nothing_more,
+    a_former_address_that_is_gone_disables_nothing,
+    what_a_former_address_did_ends_with_it,
+}
+
+async fn a_receiver_that_is_gone_is_told_nothing_more(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    tell(&store, HEARD, 2).await;
+    let claimed = claim(&store, &hears, 10, 1).await;
+    let changed = record(&store, &claimed, 410, 20).await;
+    let gone = Standing::Disabled(Some("the receiver answered 410 Gone".to_owned()));
+    assert_eq!(changed.iter().map(|endpoint| &endpoint.standing).collect::<Vec<_>>(), [&gone]);
+    assert_eq!(counts(&store, &hears).await, [0, 0, 2, 2]);
+    let filter = LogFilter { status: Some(DeliveryStatus::Failed), ..LogFilter::default() };
+    let page = quipu_kernel::Page::new(10, 0).expect("a page");
+    let (log, _) = store.logged(tenant(1), &hears.id, filter, page).await.expect("read");
+    assert_eq!((log[1].attempts[0].http_status, log[1].next_attempt_at), (Some(410), None));
+}
+
+async fn a_former_address_that_is_gone_disables_nothing(fixture: Fixture) {
+    let (store, elsewhere) = (opened(&fixture).await, fixture.any_deliveries().await);
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    let under_way = claim(&store, &hears, 10, 1).await;
+    elsewhere.change(tenant(1), &hears.id, moved(), after(15)).await.expect("moved");
+    assert_eq!(record(&store, &under_way, 410, 12).await, []);
+    let stands = store.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");
+    assert_eq!((stands.is_enabled(), stands.failing_since), (true, None));
+    assert_eq!(counts(&store, &hears).await, [1, 0, 0, 1], "it is still owed");
+    let again = claim(&store, &hears, 70_000, 1).await;
+    assert_eq!(again[0].endpoint.url, stands.url);
+    record(&store, &again, 200, 70_000).await;
+    assert_eq!(counts(&store, &hears).await, [0, 1, 0, 1]);
+}
+
+fn moved() -> EndpointChange {
+    let url = TargetUrl::restore("https://shop.example/moved".to_owned());
+    EndpointChange::Update(EndpointPatch { url: Some(url), ..EndpointPatch::default() })
+}
+
+async fn what_a_former_address_did_ends_with_it(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    let claimed = claim(&store, &hears, 10, 1).await;
+    record(&store, &claimed, 500, 100).await;
+    let changed = store.change(tenant(1), &hears.id, moved(), after(200)).await.expect("moved");
+    assert_eq!(changed.failing_since, None);
+    let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..RetryPolicy::default() };
+    assert_eq!(store.disable_failing(after(20_000), &policy, 9).await.expect("asked"), []);
+}
