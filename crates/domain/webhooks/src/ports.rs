@@ -162,7 +162,8 @@ pub trait DeliveryQueue: Send + Sync {
 
     /// Records outcomes, those of a tenant in one commit, and what they mean for their endpoints. An outcome counts only while this
     /// node has the delivery in hand. If it had, and the delivery has failed meanwhile because its endpoint was disabled, the
-    /// attempt is kept, and a success makes the delivery a delivered one. Answers the endpoints that changed.
+    /// attempt is kept, and a success makes the delivery a delivered one. What was not recorded tells nothing of an endpoint.
+    /// Answers the endpoints that changed.
     async fn record(
         &self,
         outcomes: Vec<Outcome>,

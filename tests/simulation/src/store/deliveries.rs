@@ -279,16 +279,20 @@ impl Deliveries {
         Some(id)
     }
 
-    /// Records what came of an attempt, if the node had the delivery in hand for it.
-    pub(super) fn record(&mut self, node: Node, outcome: &Outcome) {
+    /// Records what came of an attempt, if the node had the delivery in hand for it; answers whether it did.
+    pub(super) fn record(&mut self, node: Node, outcome: &Outcome) -> bool {
         let hearer = self.hearers.get_mut(&outcome.endpoint);
-        let Some(hearer) = hearer.filter(|hearer| hearer.endpoint.tenant == outcome.tenant) else { return };
-        let Some(delivery) = hearer.told.get_mut(&outcome.event_id) else { return };
+        let hearer = hearer.filter(|hearer| hearer.endpoint.tenant == outcome.tenant);
+        let delivery = hearer.and_then(|hearer| hearer.told.get_mut(&outcome.event_id));
+        let Some(delivery) = delivery else { return false };
         if delivery.node == Some(node) && delivery.due_at == Some(outcome.due_at) {
             delivery.settle(outcome);
         } else if delivery.was_overtaken(outcome) {
             delivery.settle_late(outcome);
+        } else {
+            return false;
         }
+        true
     }
 
     /// A delivery that the node has in hand.

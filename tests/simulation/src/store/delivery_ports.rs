@@ -158,8 +158,9 @@ impl DeliveryQueue for MemoryStore {
         let mut kept = self.deliveries();
         let mut of_endpoint: BTreeMap<(Tenant, &EndpointId), Vec<&Outcome>> = BTreeMap::new();
         for outcome in &outcomes {
-            kept.record(self.node, outcome);
-            of_endpoint.entry((outcome.tenant, &outcome.endpoint)).or_default().push(outcome);
+            if kept.record(self.node, outcome) {
+                of_endpoint.entry((outcome.tenant, &outcome.endpoint)).or_default().push(outcome);
+            }
         }
         let mut changed = Vec::new();
         for ((tenant, id), outcomes) in of_endpoint {

@@ -5,6 +5,7 @@ mod endpoints;
 mod log;
 mod prune;
 mod queue;
+mod record;
 pub(crate) mod row;
 mod settle;
 pub(crate) mod unlearnt;

@@ -1,10 +1,6 @@
 //! The queue of pending deliveries.
 
-use std::{
-    collections::{HashMap, HashSet},
-    iter::once,
-    time::Instant,
-};
+use std::{iter::once, time::Instant};
 
 use async_trait::async_trait;
 use diesel::{
@@ -14,15 +10,12 @@ use diesel::{
     sql_types::{BigInt, Text},
     sqlite::Sqlite,
 };
-use futures_util::future::try_join_all;
-use quipu_commit::{Changes, Commit as _, CommitError};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Wanted};
 
 use super::{
     claim::{give_back, take},
-    endpoints::{lock, save},
     row::EndpointRow,
     unlearnt::Taken,
 };
@@ -33,7 +26,6 @@ use crate::{
     statement::statement,
     store::Store,
     stored::parsed,
-    tables::deliveries::Told,
 };
 
 /// Endpoints in one answer about who waits.
@@ -138,25 +130,7 @@ impl DeliveryQueue for Store {
         outcomes: Vec<Outcome>,
         policy: &RetryPolicy,
     ) -> Result<Vec<Endpoint>, StoreUnavailable> {
-        let mut of_tenant: HashMap<Tenant, Vec<Outcome>> = HashMap::new();
-        for outcome in outcomes.clone() {
-            of_tenant.entry(outcome.tenant).or_default().push(outcome);
-        }
-        let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.tell(tenant, outcomes));
-        try_join_all(told).await?;
-        let succeeded = outcomes.iter().filter(|outcome| outcome.failed_at.is_none());
-        let failing = self.failing_among(succeeded.map(|outcome| outcome.endpoint.as_str())).await?;
-        let mut of_endpoint: HashMap<(Tenant, EndpointId), Vec<Outcome>> = HashMap::new();
-        for outcome in outcomes {
-            if outcome.failed_at.is_some() || failing.contains(outcome.endpoint.as_str()) {
-                of_endpoint.entry((outcome.tenant, outcome.endpoint.clone())).or_default().push(outcome);
-            }
-        }
-        let mut changed = Vec::new();
-        for ((tenant, id), outcomes) in of_endpoint {
-            changed.extend(self.note(tenant, id, outcomes, policy).await?);
-        }
-        Ok(changed)
+        self.record_all(outcomes, policy).await
     }
 
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {
@@ -227,8 +201,9 @@ impl DeliveryQueue for Store {
         let mut disabled = Vec::new();
         for endpoint in failing.await? {
             let policy = policy.clone();
-            let decide = move |endpoint: &mut Endpoint| endpoint.disable_if_failing(now, &policy);
-            disabled.extend(self.revise(endpoint.tenant, endpoint.id, decide).await?);
+            let decide =
+                move |endpoint: &mut Endpoint, _: Vec<Outcome>| endpoint.disable_if_failing(now, &policy);
+            disabled.extend(self.revise(endpoint.tenant, endpoint.id, Vec::new(), decide).await?);
         }
         Ok(disabled)
     }
@@ -258,27 +233,6 @@ impl DeliveryQueue for Store {
 }
 
 impl Store {
-    /// Those of some endpoints that are failing as far as is known: how a delivery that was handed out earlier ended may be news.
-    async fn failing_among<'e>(
-        &self,
-        ids: impl Iterator<Item = &'e str>,
-    ) -> Result<HashSet<String>, StoreUnavailable> {
-        let ids: HashSet<String> = ids.map(str::to_owned).collect();
-        if ids.is_empty() {
-            return Ok(ids);
-        }
-        let failing = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move {
-                let query = endpoints::table
-                    .filter(endpoints::failing_since.is_not_null())
-                    .filter(endpoints::id.eq_any(ids))
-                    .select(endpoints::id);
-                Ok::<_, Fault>(load!(conn, String, query)?.into_iter().collect())
-            })
-        });
-        Ok(failing.await?)
-    }
-
     /// Frees what is in the hands of this node by a commit that it could not learn about.
     async fn free_unlearnt(&self) -> Result<u64, StoreUnavailable> {
         let now = Instant::now();
@@ -300,58 +254,5 @@ impl Store {
             }
         }
         Ok(freed)
-    }
-
-    /// Outcomes of one tenant travel with its other changes, so that they share a flush to disk.
-    async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreUnavailable> {
-        let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);
-        let mut changes = Changes::new(tenant, at);
-        changes.add(Told { node: self.inner.hub.node().to_owned(), outcomes });
-        match self.commit(changes).await {
-            Ok(_) => Ok(()),
-            Err(CommitError::Store(error)) => Err(error),
-            Err(CommitError::Refused(refusal)) => Err(StoreUnavailable::Failed(refusal.to_string())),
-        }
-    }
-
-    /// What outcomes mean for their endpoint, in a commit after theirs: if it is lost, the next outcome says the same.
-    async fn note(
-        &self,
-        tenant: Tenant,
-        id: EndpointId,
-        outcomes: Vec<Outcome>,
-        policy: &RetryPolicy,
-    ) -> Result<Option<Endpoint>, StoreUnavailable> {
-        let policy = policy.clone();
-        let decide = move |endpoint: &mut Endpoint| {
-            outcomes.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
-        };
-        self.revise(tenant, id, decide).await
-    }
-
-    /// Changes an endpoint if `decide` changes it; what was owed to it fails if it is disabled by that.
-    async fn revise(
-        &self,
-        tenant: Tenant,
-        id: EndpointId,
-        decide: impl FnOnce(&mut Endpoint) -> bool + Send + 'static,
-    ) -> Result<Option<Endpoint>, StoreUnavailable> {
-        let revised = self.inner.engine.write(move |conn: &mut Connection| {
-            Box::pin(async move {
-                let Some(mut endpoint) = lock(conn, tenant, &id).await? else { return Ok(None) };
-                let was_enabled = endpoint.is_enabled();
-                if !decide(&mut endpoint) {
-                    return Ok(None);
-                }
-                save(conn, &endpoint).await?;
-                Ok::<_, Fault>(Some((was_enabled, endpoint)))
-            })
-        });
-        let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
-        if was_enabled && !endpoint.is_enabled() {
-            self.tell_other_nodes(&endpoint.id, tenant);
-            self.fail_what_is_owed(&endpoint).await?;
-        }
-        Ok(Some(endpoint))
     }
 }

@@ -8,8 +8,8 @@ use quipu_kernel::{EventId, Page, Timestamp};
 use quipu_merchants::{Merchants as _, Period, Route};
 use quipu_webhooks::{
     Answer, Attempted, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointChange, EndpointError,
-    EndpointId, Event, EventName, LogFilter, LoggedEvent, Owed, RetryPolicy, RetrySelection, Source, Spread,
-    TargetUrl, Wanted,
+    EndpointId, Event, EventName, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source,
+    Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -95,8 +95,13 @@ pub(crate) async fn record(
     status: u16,
     at: i64,
 ) -> Vec<Endpoint> {
-    let after = |owed: &Owed| owed.after(&answered(status, at), &policy(), Spread::NONE);
-    store.record(deliveries.iter().map(after).collect(), &policy()).await.expect("recorded")
+    let outcomes = deliveries.iter().map(|owed| outcome(owed, status, at)).collect();
+    store.record(outcomes, &policy()).await.expect("recorded")
+}
+
+/// That a delivery was answered so.
+pub(crate) fn outcome(owed: &Owed, status: u16, at: i64) -> Outcome {
+    owed.after(&answered(status, at), &policy(), Spread::NONE)
 }
 
 async fn logged(

@@ -7,7 +7,7 @@ use quipu_webhooks::{
 };
 
 use crate::{
-    deliveries::{HEARD, add, claim, counts, endpoint, opened, record, tell},
+    deliveries::{HEARD, add, claim, counts, endpoint, opened, outcome, record, tell},
     fixture::{Fixture, on_every_store},
     sample::{after, tenant},
 };
@@ -16,6 +16,8 @@ on_every_store! {
     a_receiver_that_is_gone_is_told_nothing_more,
     a_former_address_that_is_gone_disables_nothing,
     what_a_former_address_did_ends_with_it,
+    an_outcome_of_a_lost_delivery_tells_nothing_of_its_endpoint,
+    a_failure_and_a_success_that_are_recorded_together_leave_no_time_of_failing,
 }
 
 async fn a_receiver_that_is_gone_is_told_nothing_more(fixture: Fixture) {
@@ -68,4 +70,34 @@ async fn what_a_former_address_did_ends_with_it(fixture: Fixture) {
     assert_eq!(changed.failing_since, None);
     let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..RetryPolicy::default() };
     assert_eq!(store.disable_failing(after(20_000), &policy, 9).await.expect("asked"), []);
+}
+
+async fn an_outcome_of_a_lost_delivery_tells_nothing_of_its_endpoint(fixture: Fixture) {
+    let (paused, other) = (opened(&fixture).await, fixture.any_deliveries().await);
+    let hears = endpoint(1);
+    add(&paused, &hears).await;
+    tell(&paused, HEARD, 1).await;
+    let lost = claim(&paused, &hears, 10, 1).await;
+    other.free_abandoned().await.expect("freed");
+    let held = claim(&other, &hears, 10, 1).await;
+    record(&other, &held, 200, 50).await;
+    for status in [500, 410] {
+        assert_eq!(record(&paused, &lost, status, 20).await, []);
+    }
+    let stands = paused.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");
+    assert_eq!((stands.is_enabled(), stands.failing_since), (true, None));
+}
+
+async fn a_failure_and_a_success_that_are_recorded_together_leave_no_time_of_failing(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    tell(&store, HEARD, 2).await;
+    let claimed = claim(&store, &hears, 10, 2).await;
+    let outcomes = [(&claimed[0], 500, 20), (&claimed[1], 200, 30)];
+    let outcomes = outcomes.map(|(owed, status, at)| outcome(owed, status, at)).to_vec();
+    store.record(outcomes, &RetryPolicy::default()).await.expect("recorded");
+    let stands = store.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");
+    assert_eq!(stands.failing_since, None);
 }

@@ -1,0 +1,149 @@
+//! Recording what came of attempts: of each delivery, and then of its endpoint.
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::{ExpressionMethods as _, QueryDsl as _};
+use futures_util::future::try_join_all;
+use quipu_commit::{Changes, Commit as _, CommitError};
+use quipu_kernel::{Tenant, Timestamp};
+use quipu_merchants::StoreUnavailable;
+use quipu_webhooks::{Attempt, Endpoint, EndpointId, Outcome, RetryPolicy};
+
+use super::endpoints::{lock, save};
+use crate::{
+    connection::{Connection, load},
+    error::Fault,
+    keys::Keys,
+    schema::{deliveries, webhook_endpoints as endpoints},
+    store::Store,
+    stored::from_json,
+    tables::deliveries::Told,
+};
+
+impl Store {
+    /// Records outcomes, and then what they mean for their endpoints; answers the endpoints that changed.
+    pub(super) async fn record_all(
+        &self,
+        outcomes: Vec<Outcome>,
+        policy: &RetryPolicy,
+    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+        let mut of_tenant: HashMap<Tenant, Vec<Outcome>> = HashMap::new();
+        for outcome in outcomes.clone() {
+            of_tenant.entry(outcome.tenant).or_default().push(outcome);
+        }
+        let told = of_tenant.into_iter().map(|(tenant, outcomes)| self.tell(tenant, outcomes));
+        try_join_all(told).await?;
+        let those = |failed: bool| {
+            let those = outcomes.iter().filter(move |outcome| outcome.failed_at.is_some() == failed);
+            those.map(|outcome| outcome.endpoint.as_str().to_owned()).collect::<HashSet<_>>()
+        };
+        let mut failing = self.failing_among(those(false)).await?;
+        failing.extend(those(true));
+        let mut of_endpoint: HashMap<(Tenant, EndpointId), Vec<Outcome>> = HashMap::new();
+        for outcome in outcomes.into_iter().filter(|outcome| failing.contains(outcome.endpoint.as_str())) {
+            of_endpoint.entry((outcome.tenant, outcome.endpoint.clone())).or_default().push(outcome);
+        }
+        let mut changed = Vec::new();
+        for ((tenant, id), outcomes) in of_endpoint {
+            changed.extend(self.note(tenant, id, outcomes, policy).await?);
+        }
+        Ok(changed)
+    }
+
+    /// Those of some endpoints that are failing as far as is known: how a delivery that was handed out earlier ended may be news.
+    async fn failing_among(&self, ids: HashSet<String>) -> Result<HashSet<String>, StoreUnavailable> {
+        if ids.is_empty() {
+            return Ok(ids);
+        }
+        let failing = self.inner.engine.read(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let query = endpoints::table
+                    .filter(endpoints::failing_since.is_not_null())
+                    .filter(endpoints::id.eq_any(ids))
+                    .select(endpoints::id);
+                Ok::<_, Fault>(load!(conn, String, query)?.into_iter().collect())
+            })
+        });
+        Ok(failing.await?)
+    }
+
+    /// Outcomes of one tenant travel with its other changes, so that they share a flush to disk.
+    async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreUnavailable> {
+        let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);
+        let mut changes = Changes::new(tenant, at);
+        changes.add(Told { node: self.inner.hub.node().to_owned(), outcomes });
+        match self.commit(changes).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Store(error)) => Err(error),
+            Err(CommitError::Refused(refusal)) => Err(StoreUnavailable::Failed(refusal.to_string())),
+        }
+    }
+
+    /// What outcomes mean for their endpoint, in a commit after theirs: if it is lost, the next outcome says the same.
+    async fn note(
+        &self,
+        tenant: Tenant,
+        id: EndpointId,
+        outcomes: Vec<Outcome>,
+        policy: &RetryPolicy,
+    ) -> Result<Option<Endpoint>, StoreUnavailable> {
+        let policy = policy.clone();
+        let decide = move |endpoint: &mut Endpoint, recorded: Vec<Outcome>| {
+            recorded.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
+        };
+        self.revise(tenant, id, outcomes, decide).await
+    }
+
+    /// Changes an endpoint if `decide` changes it, which is shown those of `outcomes` that were recorded; what was owed to it
+    /// fails if it is disabled by that.
+    pub(super) async fn revise(
+        &self,
+        tenant: Tenant,
+        id: EndpointId,
+        outcomes: Vec<Outcome>,
+        decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Send + 'static,
+    ) -> Result<Option<Endpoint>, StoreUnavailable> {
+        let revised = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move {
+                let Some(mut endpoint) = lock(conn, tenant, &id).await? else { return Ok(None) };
+                let was_enabled = endpoint.is_enabled();
+                let recorded = recorded_of(conn, &endpoint, outcomes).await?;
+                if !decide(&mut endpoint, recorded) {
+                    return Ok(None);
+                }
+                save(conn, &endpoint).await?;
+                Ok::<_, Fault>(Some((was_enabled, endpoint)))
+            })
+        });
+        let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
+        if was_enabled && !endpoint.is_enabled() {
+            self.tell_other_nodes(&endpoint.id, tenant);
+            self.fail_what_is_owed(&endpoint).await?;
+        }
+        Ok(Some(endpoint))
+    }
+}
+
+/// Those of an endpoint's outcomes whose attempt is in the log. What this node had in hand no more left nothing there.
+async fn recorded_of(
+    conn: &mut Connection,
+    endpoint: &Endpoint,
+    mut outcomes: Vec<Outcome>,
+) -> Result<Vec<Outcome>, Fault> {
+    if outcomes.is_empty() {
+        return Ok(outcomes);
+    }
+    let keys = Keys::of(endpoint.tenant, "deliveries").with("endpoint_id", [endpoint.id.as_str()]);
+    let keys = keys.with("event_id", outcomes.iter().map(|outcome| outcome.event_id.as_str()));
+    let query = deliveries::table.filter(keys).select((deliveries::event_id, deliveries::attempts));
+    let mut logged: HashMap<String, Vec<Attempt>> = HashMap::new();
+    for (event, attempts) in load!(conn, (String, Option<String>), query)? {
+        let attempts = attempts.map_or(Ok(Vec::new()), |text| from_json("attempts", &text))?;
+        logged.insert(event, attempts);
+    }
+    outcomes.retain(|outcome| {
+        let logged = logged.get(outcome.event_id.as_str());
+        outcome.attempts.last().zip(logged).is_some_and(|(attempt, logged)| logged.contains(attempt))
+    });
+    Ok(outcomes)
+}
