@@ -14,7 +14,7 @@ use crate::in_hand::{InHand, lock};
 
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(5);
-/// Between two looks for what dead nodes left, and for endpoints that have failed for too long.
+/// Between two looks for what dead nodes left, unless somebody asks for one, and for endpoints that have failed for too long.
 const ROUNDS: Duration = Duration::from_secs(2);
 /// Deliveries fetched in one commit.
 const AT_ONCE: u32 = 1_000;
@@ -32,7 +32,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
     let mut next_round = Instant::now();
     while !in_hand.is_stopping() {
         let looked = async {
-            if Instant::now() >= next_round {
+            if in_hand.takes_wish_for_round() || Instant::now() >= next_round {
                 next_round = Instant::now() + ROUNDS;
                 if make_round(&in_hand).await? {
                     next_round = Instant::now();

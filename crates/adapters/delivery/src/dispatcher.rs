@@ -77,6 +77,6 @@ impl Handover for Dispatcher {
     }
 
     fn look(&self) {
-        self.in_hand.look.notify_one();
+        self.in_hand.ask_for_a_round();
     }
 }

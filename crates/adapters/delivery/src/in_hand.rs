@@ -1,7 +1,10 @@
 //! The state that the tasks of the dispatcher share. It hands deliveries to the courier in the order of the board, and their
 //! outcomes to the recorder.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use quipu_kernel::{Clock, Entropy};
 use quipu_webhooks::{
@@ -46,6 +49,8 @@ pub(crate) struct InHand {
     pub(crate) returned: Mutex<Vec<Owed>>,
     /// There is something to fetch, or to give back.
     pub(crate) look: Notify,
+    /// Dead nodes may have left something, which is not to wait for the next round.
+    wants_round: AtomicBool,
     stopping: watch::Sender<bool>,
     /// Wakes who waits for the last attempt to end.
     idle: Notify,
@@ -63,6 +68,7 @@ impl InHand {
             waiting_outcomes: Mutex::new(Some(waiting)),
             returned: Mutex::default(),
             look: Notify::new(),
+            wants_round: AtomicBool::new(false),
             stopping: watch::Sender::new(false),
             idle: Notify::new(),
         }
@@ -77,6 +83,17 @@ impl InHand {
     pub(crate) fn announce_the_end(&self) {
         self.stopping.send_replace(true);
         self.look.notify_one();
+    }
+
+    /// Has what dead nodes left looked for at once, and whatever else is due.
+    pub(crate) fn ask_for_a_round(&self) {
+        self.wants_round.store(true, Ordering::Relaxed);
+        self.look.notify_one();
+    }
+
+    /// Whether a round was asked for since this was asked last.
+    pub(crate) fn takes_wish_for_round(&self) -> bool {
+        self.wants_round.swap(false, Ordering::Relaxed)
     }
 
     pub(crate) fn board(&self) -> MutexGuard<'_, Board> {

@@ -124,17 +124,18 @@ impl Store {
         said.await
     }
 
-    /// Gives back the work of nodes that are silent, and forgets them; answers how much it was. What somebody has locked is
-    /// given back later, and nobody waits for it.
-    pub(crate) async fn release_silent(&self) -> Result<usize, Fault> {
+    /// Gives back the work of nodes that are silent, and forgets them; answers whether others have anything to take over: work,
+    /// or deliveries, which are free once their node is forgotten. What somebody has locked is given back later, and nobody
+    /// waits for it.
+    pub(crate) async fn release_silent(&self) -> Result<bool, Fault> {
         let forgotten = locked(&self.inner.forgotten).clone();
         let released = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 match conn {
                     Connection::Sqlite(conn) => {
                         let freed = diesel::RunQueryDsl::execute(ReleaseSilent { silence: &SILENCE }, conn)?;
-                        diesel::RunQueryDsl::execute(ForgetSilent { silence: &SILENCE }, conn)?;
-                        Ok((freed, Vec::new()))
+                        let forget = ForgetSilent { silence: &SILENCE };
+                        Ok((freed + diesel::RunQueryDsl::execute(forget, conn)?, Vec::new()))
                     }
                     Connection::Postgres(conn) => {
                         use diesel_async::RunQueryDsl as _;
@@ -145,7 +146,7 @@ impl Store {
                         }
                         let freed = ReleaseOnServer { nodes: &dead }.execute(&mut ***conn).await?;
                         let forget = ForgetOnServer { nodes: &dead, silence: &SILENCE };
-                        forget.execute(&mut ***conn).await?;
+                        let freed = freed + forget.execute(&mut ***conn).await?;
                         let left = StillLeasing { nodes: &dead }.load(&mut ***conn).await?;
                         Ok::<_, Fault>((freed, left))
                     }
@@ -154,7 +155,7 @@ impl Store {
         });
         let (freed, left) = released.await?;
         *locked(&self.inner.forgotten) = left;
-        Ok(freed)
+        Ok(freed > 0)
     }
 }
 

@@ -190,10 +190,13 @@ impl Hub {
         self.batches.receiver_count() > 0
     }
 
-    /// Wakes every worker of this node: there is work that was put long ago.
+    /// Wakes every worker of this node, and whoever delivers here: there is something that was put long ago.
     pub(crate) fn wake_workers(&self) {
         for bell in &self.bells {
             bell.ring(AT_ONCE);
+        }
+        if let Some(deliverer) = self.deliverer.get() {
+            deliverer.look();
         }
     }
 

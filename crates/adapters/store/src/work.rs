@@ -225,9 +225,9 @@ impl WorkQueue for Store {
             self.inner.hub.note_no_others();
         }
         match self.release_silent().await {
-            Ok(0) => {}
+            Ok(false) => {}
             // It is due at once, and workers may sleep for longer than a dead node's work is to wait.
-            Ok(_) => self.inner.hub.wake_workers(),
+            Ok(true) => self.inner.hub.wake_workers(),
             Err(fault) => tracing::warn!(%fault, "the work of dead nodes could not be given back"),
         }
         Ok(())

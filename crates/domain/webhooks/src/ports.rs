@@ -119,7 +119,7 @@ pub trait Handover: Send + Sync {
     /// them until they were read again.
     fn changed_elsewhere(&self, endpoints: Option<Vec<EndpointId>>);
 
-    /// Something may have become due that nobody has in hand.
+    /// Something may have become due that nobody has in hand, or that a node had which is known no more.
     fn look(&self);
 }
 

@@ -94,6 +94,18 @@ async fn more_than_finds_room_is_fetched_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_dead_node_left_is_sent_as_soon_as_that_is_said() {
+    let world = World::new();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    world.queue.add(&world.owed(&World::endpoint("healthy"), 0), true);
+    world.queue.holder_is_dead.store(true, Ordering::Relaxed);
+    let since = world.clock.now();
+    world.dispatcher.look();
+    world.until("delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
+    assert!(world.clock.now().since(since) < Duration::from_millis(100));
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_the_end_attempts_are_recorded_and_the_rest_is_given_back() {
     let world = World::new();
     world.hand_over(&World::endpoint("hangs"), 0..60);

@@ -56,6 +56,8 @@ pub(crate) struct Queue {
     /// Whose rows somebody holds locked for ever.
     pub(crate) locked: Mutex<Option<MerchantId>>,
     pub(crate) is_broken: AtomicBool,
+    /// Whether what is in hand is so in the hands of a node that has died.
+    pub(crate) holder_is_dead: AtomicBool,
 }
 
 impl Queue {
@@ -168,7 +170,12 @@ impl DeliveryQueue for Queue {
     }
 
     async fn free_abandoned(&self) -> Result<u64, StoreUnavailable> {
-        Ok(0)
+        if !self.holder_is_dead.swap(false, Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let mut rows = self.rows.lock().expect("no panic");
+        let held = rows.values_mut().filter(|row| row.held);
+        Ok(held.map(|row| row.held = false).count() as u64)
     }
 
     async fn disable_failing(

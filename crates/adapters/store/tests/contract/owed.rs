@@ -1,7 +1,10 @@
 //! What a commit owes that nobody could learn about is sent all the same.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -14,13 +17,18 @@ use quipu_webhooks::{
 
 use crate::{
     directory::{audit, merchant},
-    fixture::{self, Engine, Fixture, until},
+    fixture::{self, Engine, Fixture, on_both_databases, until},
     proxy::{Action, Blow, Point, Proxy, Side},
     sample::{Random, START, Sample, after, tenant},
 };
 
+on_both_databases! {
+    what_a_dead_node_had_in_hand_is_looked_for_as_soon_as_it_is_forgotten,
+}
+
+/// What was handed over, and how often somebody was told to look.
 #[derive(Default)]
-struct Handed(Mutex<Vec<Owed>>);
+struct Handed(Mutex<Vec<Owed>>, AtomicUsize);
 
 impl Handover for Handed {
     fn hand_over(&self, mut deliveries: Vec<Owed>) {
@@ -31,7 +39,9 @@ impl Handover for Handed {
 
     fn changed_elsewhere(&self, _: Option<Vec<EndpointId>>) {}
 
-    fn look(&self) {}
+    fn look(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 fn endpoint() -> Endpoint {
@@ -101,4 +111,16 @@ fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
         assert_ne!(claimed[0].event_id, handed.0.lock().expect("whole")[0].event_id);
         store.close().await;
     });
+}
+
+async fn what_a_dead_node_had_in_hand_is_looked_for_as_soon_as_it_is_forgotten(fixture: Fixture) {
+    let (dead, alive) = (fixture.open().await, fixture.open().await);
+    let handed = Arc::new(Handed::default());
+    alive.deliver_by(Arc::clone(&handed) as _);
+    dead.beat().await.expect("it lived");
+    for (passing, looks) in [("0", 0), ("8000", 1), ("0", 1)] {
+        fixture.sql(&format!("UPDATE nodes SET beat_at = beat_at - {passing}")).await.expect("time passes");
+        alive.beat().await.expect("beaten");
+        assert_eq!(handed.1.load(Ordering::Relaxed), looks);
+    }
 }
