@@ -39,34 +39,36 @@ statement! { FailSome on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE rowid IN (SELECT rowid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL AND event_id < " => before: &'a str as Text,
-    " LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
+    " AND status = 0 AND node IS NULL AND (event_id < " => before: &'a str as Text,
+    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { FailHeld on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
     " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND node IS NOT NULL AND event_id < " => before: &'a str as Text ; ""
+    " AND node IS NOT NULL AND (event_id < " => before: &'a str as Text ;
+    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id))"
 } }
 
 statement! { FailSomeOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL AND event_id < " => before: &'a str as Text,
-    " LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+    " AND status = 0 AND node IS NULL AND (event_id < " => before: &'a str as Text,
+    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! { FailHeldOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
     " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
-    " AND node IS NOT NULL AND event_id < " => before: &'a str as Text ; " FOR UPDATE SKIP LOCKED))"
+    " AND node IS NOT NULL AND (event_id < " => before: &'a str as Text ;
+    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) FOR UPDATE SKIP LOCKED))"
 } }
 
-/// Comes behind the identifiers of all events.
-pub(super) const ALL_EVENTS: &str = "~";
+/// Comes before the identifiers of all events.
+pub(super) const NO_EVENT: &str = "";
 
 /// Comes behind the identifiers of the events that happened before an endpoint was disabled. Later ones are owed again if it was
 /// enabled meanwhile, even while older ones still fail.
@@ -74,9 +76,10 @@ pub(super) fn behind_disabling(endpoint: &Endpoint) -> String {
     EventId::lower_bound(Timestamp::from_millis(endpoint.updated_at.millis().saturating_add(1)))
 }
 
-/// Lets up to `limit` of what waits for a disabled endpoint fail, and all that is in hand, as far as the events' identifiers are
-/// less than `before`; answers how many there were. On a server it leaves out what somebody has locked: whoever claims that
-/// later, or gives it back, finds its endpoint disabled.
+/// Lets up to `limit` of what waits for an endpoint fail, and all that is in hand: while it is disabled, whatever it is, since
+/// nothing new is owed then; once it is enabled again, as far as the events' identifiers are less than `before`. They bear the
+/// times of other nodes' clocks, so they are asked only where nothing else tells. Answers how many there were. On a server it
+/// leaves out what somebody has locked: whoever claims that later, or gives it back, finds its endpoint disabled.
 pub(super) async fn fail_pending(
     conn: &mut Connection,
     whose: &Whose,

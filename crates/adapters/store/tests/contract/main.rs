@@ -2,6 +2,7 @@
 
 mod chain;
 mod claims;
+mod clocks;
 mod commits;
 mod customers;
 mod days;
