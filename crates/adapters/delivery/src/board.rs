@@ -11,7 +11,7 @@ use std::{
 };
 
 use quipu_kernel::MerchantId;
-use quipu_webhooks::{Endpoint, EndpointId, Owed};
+use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed};
 
 use crate::{
     lane::{Ending, Lane},
@@ -166,6 +166,17 @@ impl Board {
             return Some(Going { owed, other });
         }
         None
+    }
+
+    /// Says of a failure whether its endpoint has succeeded since the attempt began, and remembers a success.
+    pub(crate) fn compare(&mut self, mut outcome: Outcome) -> Outcome {
+        if let Some((_, lane)) = self.lanes.get_mut(&outcome.endpoint) {
+            match outcome.failed_at {
+                None => lane.succeeded_at = Some(outcome.ended_at),
+                Some(began) => outcome.overtaken = lane.succeeded_at.is_some_and(|at| began < at),
+            }
+        }
+        outcome
     }
 
     /// Learns that an attempt is over, whose outcome is to be recorded. Answers whether more should be fetched for its endpoint.

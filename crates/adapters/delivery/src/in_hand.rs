@@ -166,7 +166,7 @@ impl InHand {
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();
             // A slow database slows sending down: the board counts what is not recorded.
-            let _ = self.outcomes.send(outcome);
+            let _ = self.outcomes.send(board.compare(outcome));
             let fetch = board.ended(&going, ending(&attempted));
             next = if self.is_stopping() { None } else { board.next() };
             drop(board);

@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use quipu_kernel::Timestamp;
 use quipu_webhooks::Owed;
 
 /// Attempts under way to an endpoint that nothing is known of yet.
@@ -39,6 +40,8 @@ pub(crate) struct Lane {
     window: usize,
     hangs: u32,
     quick: bool,
+    /// When the last success was learnt.
+    pub(crate) succeeded_at: Option<Timestamp>,
     /// Whether the lane stands among those that may send next.
     pub(crate) ready: bool,
     /// Whether the store may hold more that is due.
@@ -55,6 +58,7 @@ impl Default for Lane {
             window: FIRST_WINDOW,
             hangs: 0,
             quick: false,
+            succeeded_at: None,
             ready: false,
             more_stored: false,
         }

@@ -84,6 +84,7 @@ impl Owed {
             next,
             ended_at,
             gone,
+            overtaken: false,
             failed_at: (!attempted.is_success()).then_some(attempted.started_at),
         }
     }
@@ -128,6 +129,8 @@ pub struct Outcome {
     /// Whether the receiver wants no deliveries any more. The delivery is owed until its endpoint is disabled, and stays so if
     /// the endpoint has another address by now.
     pub gone: bool,
+    /// Whether another attempt has succeeded since this one began.
+    pub overtaken: bool,
     /// When the attempt began, if it failed.
     pub failed_at: Option<Timestamp>,
 }
@@ -152,6 +155,7 @@ impl Endpoint {
         if outcome.address == self.url {
             match outcome.failed_at {
                 None => self.failing_since = None,
+                Some(_) if outcome.overtaken => {}
                 Some(at) => self.note_failure(at),
             }
             if outcome.gone {
@@ -288,6 +292,14 @@ mod tests {
         assert!(endpoint.note(&after(&answered(410)), &RetryPolicy::default()));
         assert_eq!(endpoint.standing, Standing::Disabled(Some("the receiver answered 410 Gone".to_owned())));
         assert_eq!(after(&answered(410)).attempts[0].next_attempt_at, None);
+    }
+
+    #[test]
+    fn a_failure_that_began_before_a_success_begins_no_time_of_failing() {
+        let mut endpoint = endpoint(Source::Admin);
+        let overtaken = Outcome { overtaken: true, ..after(&answered(500)) };
+        assert!(!endpoint.note(&overtaken, &RetryPolicy::default()));
+        assert!(endpoint.note(&Outcome { overtaken: false, ..overtaken }, &RetryPolicy::default()));
     }
 
     #[test]

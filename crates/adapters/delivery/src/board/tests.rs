@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use quipu_kernel::{Environment, EventId, Tenant, Timestamp};
-use quipu_webhooks::{Attempt, EventName, TargetUrl};
+use quipu_webhooks::{Answer, Attempt, Attempted, EventName, RetryPolicy, Spread, TargetUrl};
 
 use super::*;
 use crate::lane::{FIRST_WINDOW, WIDEST_WINDOW};
@@ -302,4 +302,20 @@ fn a_merchant_whose_outcomes_cannot_be_recorded_waits_and_no_other() {
     assert_eq!(board.next().expect("it goes").owed.endpoint.id, other.id);
     board.recorded(MerchantId(1), 1);
     assert_eq!(board.next().expect("it goes").owed.endpoint.id, stuck.id);
+}
+
+#[test]
+fn a_failure_that_began_before_a_success_of_its_endpoint_is_overtaken() {
+    let (mut board, endpoint) = (Board::default(), endpoint(1, 1));
+    let outcome = |status, after: u64| {
+        let started_at = NOON.plus(Duration::from_millis(after));
+        let result = Ok(Answer::new(status, None, b""));
+        let attempted = Attempted { started_at, duration: Duration::from_millis(5), result };
+        owed(&endpoint, 0, 0).after(&attempted, &RetryPolicy::default(), Spread::NONE)
+    };
+    fill(&mut board, &endpoint, 0);
+    assert!(!board.compare(outcome(500, 0)).overtaken, "nothing has succeeded yet");
+    assert!(!board.compare(outcome(200, 10)).overtaken);
+    assert!(board.compare(outcome(500, 0)).overtaken);
+    assert!(!board.compare(outcome(500, 15)).overtaken);
 }
