@@ -142,8 +142,15 @@ async fn an_attachment_is_found_where_it_belongs(database: Database) {
         (&*other, attachment, "ATTACHMENT_NOT_FOUND"),
         (none, attachment, "TICKET_NOT_FOUND"),
     ] {
-        refused(&staff.get(&staff_path(ticket, &format!("/attachments/{attachment}"))).await, 404, code);
+        let answer = staff.get(&staff_path(ticket, &format!("/attachments/{attachment}"))).await;
+        answer.refused(404, code);
     }
+    let saved = gateway.data_folder().join("saved.pdf").display().to_string();
+    let save = |ticket: &str| gateway.run(&["ticket", "attachment", ticket, attachment, "--to", &saved]);
+    assert_eq!(save(&other).status, Some(2));
+    assert_eq!(save(&id).status, Some(0));
+    assert_eq!(std::fs::read(&saved).expect("saved"), b"%PDF-1.7 and so on");
+    assert_eq!(save(&id).status, Some(2), "what is there already stays");
     let links = api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data();
     assert_eq!(links["thumb_url"], json!(null), "a document has none");
     let answer = fetch(&links["download_url"]).await;

@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// What staff can do over HTTP, and the command that does the same.
-    const OF_STAFF: [(&str, &str, &str); 44] = [
+    const OF_STAFF: [(&str, &str, &str); 45] = [
         ("GET", "/merchants", "merchant list"),
         ("POST", "/merchants", "merchant create"),
         ("GET", "/merchants/{id}", "merchant show"),
@@ -205,6 +205,7 @@ mod tests {
         ("GET", "/tickets", "ticket list"),
         ("GET", "/tickets/{id}", "ticket show"),
         ("GET", "/tickets/{id}/comments", "ticket comments"),
+        ("GET", "/tickets/{id}/attachments/{attachment_id}", "ticket attachment"),
         ("POST", "/tickets/{id}/assign", "ticket assign"),
         ("POST", "/tickets/{id}/status", "ticket move"),
         ("POST", "/tickets/{id}/comments", "ticket comment"),

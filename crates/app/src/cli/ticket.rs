@@ -1,14 +1,19 @@
 //! `quipu ticket`: what support does with tickets, from the shell.
 
-use std::process::ExitCode;
+use std::{
+    fs::File,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, PaymentId};
 use quipu_merchants::Actor;
 use quipu_tickets::{
-    Category, EntryRecord, MoveDraft, Priority, QueueFilter, QueueRecord, ReplyDraft, Status, SupportReads,
-    SupportTicket, Ticket, TicketId, parse_assignment,
+    AttachmentId, Category, EntryRecord, MoveDraft, Priority, QueueFilter, QueueRecord, ReplyDraft, Status,
+    StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice, parse_assignment,
 };
 use serde_json::json;
 
@@ -36,6 +41,16 @@ pub(super) enum Command {
         id: TicketId,
         #[command(flatten)]
         part: Part,
+    },
+    /// Save a file that is attached to a ticket
+    Attachment {
+        /// The ticket's identifier
+        id: TicketId,
+        /// The attachment's identifier, as the ticket shows it
+        attachment: AttachmentId,
+        /// Where to; a file that is there already stays as it is
+        #[arg(long)]
+        to: PathBuf,
     },
     /// Assign a ticket to a member of support
     Assign {
@@ -106,6 +121,11 @@ impl Command {
                 Self::List(filter) => list(foundation, filter).await,
                 Self::Show { id } => show(&found(foundation, &id).await?),
                 Self::Comments { id, part } => comments(foundation, &id, &part).await,
+                Self::Attachment { id, attachment, to } => {
+                    let (ticket, office) = (found(foundation, &id).await?, office()?);
+                    let stored = office.attachment(ticket.terms().tenant, &id, &attachment).await?;
+                    save(&office, &stored.context("the ticket has no such attachment")?, &to).await
+                }
                 Self::Assign { id, to } => {
                     let to = parse_assignment(&json!({ "assignee": to })).map_err(session::explained)?;
                     show(&office()?.assign(&id, to, &Actor::shell()).await?)
@@ -155,4 +175,15 @@ async fn comments(foundation: &Foundation, id: &TicketId, part: &Part) -> Result
     let ticket = found(foundation, id).await?;
     let (entries, total) = foundation.store.conversation(ticket.terms().tenant, id, page).await?;
     part::print(&entries.iter().map(EntryRecord::of).collect::<Vec<_>>(), total)
+}
+
+async fn save(office: &TicketOffice, stored: &StoredAttachment, to: &Path) -> Result<()> {
+    let mut file = office.open_file(&stored.object).await?;
+    let unwritten = || format!("{} cannot be written", to.display());
+    let mut saved = File::create_new(to).with_context(unwritten)?;
+    while let Some(piece) = file.read().await? {
+        saved.write_all(&piece).with_context(unwritten)?;
+    }
+    saved.sync_all().with_context(unwritten)?;
+    session::print(&stored.shown)
 }
