@@ -39,6 +39,8 @@ pub(crate) struct DatabaseFile {
     is_truncated: AtomicBool,
     /// The longest that the log was seen since it last became shorter by right.
     longest_log: AtomicU64,
+    /// Where the last frame of the log was seen, from its begin; zero if none was.
+    last_frame: AtomicU64,
     is_log_truncated: AtomicBool,
     is_in_trouble: AtomicBool,
     /// Of the log: a page of the database and its header.
@@ -96,6 +98,7 @@ impl DatabaseFile {
             longest: AtomicU64::new(0),
             is_truncated: AtomicBool::new(false),
             longest_log: AtomicU64::new(0),
+            last_frame: AtomicU64::new(0),
             is_log_truncated: AtomicBool::new(false),
             is_in_trouble: AtomicBool::new(false),
             frame: FRAME_HEADER + u64::try_from(page.page_size).unwrap_or(0),
@@ -164,9 +167,10 @@ impl DatabaseFile {
         if identity_of(&log) != self.log_identity {
             return Err(FileTrouble::LogReplaced);
         }
-        if self.has_a_hole(longest) {
+        if self.has_a_hole() {
             self.is_log_truncated.store(true, Ordering::Relaxed);
         }
+        self.see_last_frame(log.len());
         if log.len() > longest {
             self.longest_log.fetch_max(log.len(), Ordering::AcqRel);
         } else if log.len() < longest {
@@ -180,14 +184,27 @@ impl DatabaseFile {
         if self.is_log_truncated.load(Ordering::Relaxed) { Err(FileTrouble::LogTruncated) } else { Ok(()) }
     }
 
-    /// Whether the log was cut off and written on where it had ended, `length` bytes from its begin or behind: it is long again, and
-    /// there are zeros where its last frame was. A frame begins with the number of its page, which is not zero.
-    fn has_a_hole(&self, length: u64) -> bool {
-        let frames = length.saturating_sub(LOG_HEADER) / self.frame;
-        let Some(before) = frames.checked_sub(1) else { return false };
-        let mut page = [0; 4];
-        let read = self.opened_log.read_exact_at(&mut page, LOG_HEADER + before * self.frame);
-        read.is_ok() && page == [0; 4]
+    /// Whether the log was cut off and written on where it had ended: it is long again, and there are zeros where its last frame was
+    /// seen. What was never seen as a frame may be zeros by right: a power failure leaves such an end.
+    fn has_a_hole(&self) -> bool {
+        let at = self.last_frame.load(Ordering::Acquire);
+        at > 0 && self.page_at(at) == Some(0)
+    }
+
+    /// Remembers where the last whole frame of so long a log is.
+    fn see_last_frame(&self, length: u64) {
+        let Some(before) = (length.saturating_sub(LOG_HEADER) / self.frame).checked_sub(1) else { return };
+        let at = LOG_HEADER + before * self.frame;
+        if self.last_frame.load(Ordering::Acquire) != at && self.page_at(at).is_some_and(|page| page > 0) {
+            self.last_frame.store(at, Ordering::Release);
+        }
+    }
+
+    /// The number of a page of the database, with which each frame begins; none if the log ends before. No page has number zero.
+    fn page_at(&self, at: u64) -> Option<u32> {
+        let mut number = [0; 4];
+        self.opened_log.read_exact_at(&mut number, at).ok()?;
+        Some(u32::from_be_bytes(number))
     }
 
     /// Whether the log is too short for what SQLite knows to be in it.
@@ -291,6 +308,26 @@ mod tests {
         write("INSERT INTO filler VALUES (randomblob(50000))");
         assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
         write("INSERT INTO filler VALUES (randomblob(50000))");
+        assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
+    }
+
+    #[test]
+    fn a_log_that_ends_with_zeros_when_it_is_opened_is_none_that_was_cut_off() {
+        use diesel::connection::SimpleConnection as _;
+        let (_folder, path, first) = database();
+        let Ok(Connection::Sqlite(mut writer)) = first.connect(Duration::ZERO) else {
+            panic!("a connection")
+        };
+        writer.batch_execute("CREATE TABLE filler (bytes BLOB)").expect("written");
+        let log = fs::OpenOptions::new().write(true).open(format!("{path}-wal")).expect("opened");
+        log.set_len(100_000).expect("made longer");
+        let file = DatabaseFile::open(&path).expect("opened");
+        for _ in 0..5 {
+            writer.batch_execute("INSERT INTO filler VALUES (randomblob(50000))").expect("written");
+            assert_eq!(file.look(), Ok(()));
+        }
+        log.set_len(0).expect("truncated");
+        writer.batch_execute("INSERT INTO filler VALUES (randomblob(50000))").expect("written");
         assert_eq!(file.look(), Err(FileTrouble::LogTruncated));
     }
 
