@@ -155,6 +155,23 @@ async fn a_merchant_whose_rows_are_locked_delays_nobody_elses_outcomes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_store_that_gives_nothing_is_not_asked_for_every_endpoint() {
+    let world = World::new();
+    world.queue.gives_nothing.store(true, Ordering::Relaxed);
+    for number in 0..50 {
+        let endpoint = World::endpoint(&format!("endpoint-{number:02}"));
+        world.queue.add(&world.owed(&endpoint, number), false);
+    }
+    world.dispatcher.look();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    // Twice a second: for all together, and for three by themselves.
+    let asked = world.queue.refused_claims.load(Ordering::Relaxed);
+    assert!((4..=50).contains(&asked), "{asked}");
+    world.queue.gives_nothing.store(false, Ordering::Relaxed);
+    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 50).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_part_that_panics_ends_the_dispatcher_so_that_it_is_noticed() {
     let World { queue, dispatcher, running, stop, .. } = World::new();
     queue.is_broken.store(true, Ordering::Relaxed);

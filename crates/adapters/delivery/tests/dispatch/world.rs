@@ -56,6 +56,9 @@ pub(crate) struct Queue {
     /// Whose rows somebody holds locked for ever.
     pub(crate) locked: Mutex<Option<MerchantId>>,
     pub(crate) is_broken: AtomicBool,
+    /// Whether nothing can be claimed, and how often it was tried.
+    pub(crate) gives_nothing: AtomicBool,
+    pub(crate) refused_claims: AtomicUsize,
     /// Whether what is in hand is so in the hands of a node that has died.
     pub(crate) holder_is_dead: AtomicBool,
 }
@@ -97,6 +100,10 @@ impl DeliveryQueue for Queue {
     }
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
+        if self.gives_nothing.load(Ordering::Relaxed) {
+            self.refused_claims.fetch_add(1, Ordering::Relaxed);
+            return Err(StoreUnavailable::Overloaded);
+        }
         let endpoints = self.endpoints.lock().expect("no panic");
         let mut rows = self.rows.lock().expect("no panic");
         for row in rows.values_mut().filter(|row| !row.held && row.status == DeliveryStatus::Pending) {
