@@ -2,6 +2,7 @@
 
 use std::{
     panic::AssertUnwindSafe,
+    pin::pin,
     rc::Rc,
     sync::Arc,
     time::{Duration, Instant},
@@ -59,7 +60,9 @@ pub(crate) async fn dispatch(
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let span = span(row, &request_id);
     let outcome = if has_place {
-        let opened = Arc::<CallWaits>::default().around(entrance.open());
+        // Pinned here: passed on by value so large a future would be copied several times for each call.
+        let opening = pin!(entrance.open());
+        let opened = Arc::<CallWaits>::default().around(opening);
         let opened = AssertUnwindSafe(opened).catch_unwind().instrument(span.clone()).await;
         opened.unwrap_or_else(|_| Err(ApiError::Internal { cause: "a handler panicked".to_owned() }))
     } else {
