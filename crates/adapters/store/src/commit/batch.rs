@@ -83,16 +83,8 @@ pub(crate) async fn settle(
     let (mut splits, mut failures) = (0, 0);
     let mut parts = vec![Part { jobs, tries: 0, revisions: Revisions::Trusted }];
     while let Some(Part { jobs, mut tries, revisions }) = parts.pop() {
-        // Whoever waits for a connection can still be told in time that nothing happened.
-        let unconnected = custody.connection(origin).await.err();
-        let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
-        if jobs.is_empty() {
-            custody.done();
+        let Some((mut jobs, turn)) = take_turn(custody, origin, hub, (jobs, revisions)).await else {
             continue;
-        }
-        let turn = match unconnected {
-            None => transact(custody, origin, hub, (&mut jobs, revisions)).await,
-            Some(fault) => Turn::Failed(fault),
         };
         let fault = match turn {
             Turn::Judged(judged) => {
@@ -192,6 +184,27 @@ enum Turn {
     Doubtful,
     /// The verdicts of the jobs; whether they were committed is unknown.
     Unlearnt(Judged, Fault),
+}
+
+/// Begins those of `jobs` that are still wanted once there is a connection, and tries them. Whoever waits for one can be told in time
+/// that nothing happened. Nothing if nobody waits any more.
+async fn take_turn(
+    custody: &mut Custody,
+    origin: &Origin,
+    hub: &Hub,
+    (jobs, revisions): (Vec<Job>, Revisions),
+) -> Option<(Vec<Job>, Turn)> {
+    let unconnected = custody.connection(origin).await.err();
+    let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
+    if jobs.is_empty() {
+        custody.done();
+        return None;
+    }
+    let turn = match unconnected {
+        None => transact(custody, origin, hub, (&mut jobs, revisions)).await,
+        Some(fault) => Turn::Failed(fault),
+    };
+    Some((jobs, turn))
 }
 
 /// One transaction over all of `jobs` on the connection in custody, rolled back unless it commits.
