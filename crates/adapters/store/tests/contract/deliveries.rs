@@ -7,9 +7,8 @@ use quipu_commit::Changes;
 use quipu_kernel::{EventId, Page, Timestamp};
 use quipu_merchants::{Merchants as _, Period, Route};
 use quipu_webhooks::{
-    Answer, Attempted, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointChange, EndpointError,
-    EndpointId, Event, EventName, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source,
-    Spread, TargetUrl, Wanted,
+    Answer, Attempted, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId, Event, EventName,
+    LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -25,14 +24,9 @@ on_every_store! {
     an_outcome_counts_only_for_whoever_has_the_delivery,
     the_log_counts_exactly_what_became_of_each,
     a_page_of_the_log_is_newest_first_wherever_it_begins,
-    what_is_owed_to_a_disabled_endpoint_has_failed,
-    disabling_fails_nothing_that_happens_once_it_is_enabled_again,
-    an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept,
     a_removed_endpoint_is_owed_nothing,
     what_was_finished_long_ago_is_dropped_and_no_longer_counted,
     what_a_dead_node_had_in_hand_is_freed,
-    an_endpoint_that_fails_for_too_long_is_disabled,
-    a_success_ends_a_time_of_failing_that_began_while_it_was_under_way,
 }
 
 pub(crate) const HEARD: EventName = EventName::TicketCreated;
@@ -59,7 +53,7 @@ pub(crate) async fn add(store: &AnyDeliveries, endpoint: &Endpoint) {
 }
 
 /// An event that happened so many milliseconds after the start.
-fn event(name: EventName, at: i64) -> Event {
+pub(crate) fn event(name: EventName, at: i64) -> Event {
     let id = EventId::restore(format!("evt_{}_aaaaaaaaaaaaaaaa", after(at).millis()));
     let payload = format!("{{\"at\":{at}}}");
     Event { id, name, at: after(at), payment_id: None, status: None, payload, named: None }
@@ -84,7 +78,7 @@ fn answered(status: u16, at: i64) -> Attempted {
     Attempted { started_at: after(at), duration: Duration::from_millis(5), result }
 }
 
-fn policy() -> RetryPolicy {
+pub(crate) fn policy() -> RetryPolicy {
     RetryPolicy { gaps: vec![Duration::from_mins(1)], ..RetryPolicy::default() }
 }
 
@@ -104,7 +98,7 @@ pub(crate) fn outcome(owed: &Owed, status: u16, at: i64) -> Outcome {
     owed.after(&answered(status, at), &policy(), Spread::NONE)
 }
 
-async fn logged(
+pub(crate) async fn logged(
     store: &AnyDeliveries,
     endpoint: &Endpoint,
     status: Option<DeliveryStatus>,
@@ -272,85 +266,6 @@ async fn a_page_of_the_log_is_newest_first_wherever_it_begins(fixture: Fixture) 
     }
 }
 
-async fn what_is_owed_to_a_disabled_endpoint_has_failed(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let hears = endpoint(1);
-    add(&store, &hears).await;
-    for at in 1..=4 {
-        tell(&store, HEARD, at).await;
-    }
-    assert_eq!(claim(&store, &hears, 10, 2).await.len(), 2);
-    store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11)).await.expect("disabled");
-    assert_eq!(counts(&store, &hears).await, [0, 0, 4, 4]);
-    let failed = logged(&store, &hears, Some(DeliveryStatus::Failed)).await;
-    assert!(failed.iter().all(|event| event.error.as_deref() == Some(ENDPOINT_DISABLED)));
-    tell(&store, HEARD, 13).await;
-    store.change(tenant(1), &hears.id, EndpointChange::Enable, after(14)).await.expect("enabled");
-    assert_eq!(counts(&store, &hears).await, [0, 0, 4, 4], "nothing is owed of that time");
-    let all = store.retry(tenant(1), &hears.id, RetrySelection::default(), after(15)).await.expect("retried");
-    assert_eq!((all, claim(&store, &hears, 20, 10).await.len()), (4, 4));
-    assert!(logged(&store, &hears, None).await.iter().all(|event| event.error.is_none()));
-}
-
-async fn disabling_fails_nothing_that_happens_once_it_is_enabled_again(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let hears = endpoint(1);
-    add(&store, &hears).await;
-    // More than fail in one commit.
-    let mut changes = Changes::new(tenant(1), after(1));
-    for number in 0..2_500 {
-        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
-        changes.add(Event { id, ..event(HEARD, 1) });
-    }
-    store.commit(changes).await.expect("committed");
-    let disable = store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11));
-    let enable_and_tell = async {
-        let stands = async || store.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");
-        while stands().await.is_enabled() {
-            tokio::task::yield_now().await;
-        }
-        store.change(tenant(1), &hears.id, EndpointChange::Enable, after(12)).await.expect("enabled");
-        tell(&store, HEARD, 13).await
-    };
-    let (disabled, later) = tokio::join!(biased; disable, enable_and_tell);
-    disabled.expect("disabled");
-    let owed = claim(&store, &hears, 20, 10).await;
-    assert_eq!(owed.iter().map(|owed| &owed.event_id).collect::<Vec<_>>(), [&later]);
-}
-
-async fn an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let hears = endpoint(1);
-    add(&store, &hears).await;
-    for at in 1..=4 {
-        tell(&store, HEARD, at).await;
-    }
-    let held = claim(&store, &hears, 10, 3).await;
-    store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11)).await.expect("disabled");
-    record(&store, &held[..1], 200, 12).await;
-    record(&store, &held[1..2], 500, 12).await;
-    assert_eq!(counts(&store, &hears).await, [0, 1, 3, 4]);
-    let standing = |event: &LoggedEvent| {
-        let statuses: Vec<_> = event.attempts.iter().filter_map(|attempt| attempt.http_status).collect();
-        (event.status, event.error.clone(), statuses)
-    };
-    let log = logged(&store, &hears, None).await;
-    let disabled = Some(ENDPOINT_DISABLED.to_owned());
-    assert_eq!(standing(&log[3]), (DeliveryStatus::Delivered, None, vec![200]));
-    assert_eq!(standing(&log[2]), (DeliveryStatus::Failed, disabled.clone(), vec![500]));
-    assert_eq!(standing(&log[0]), (DeliveryStatus::Failed, disabled, vec![]));
-
-    // A round that somebody has begun meanwhile is another one, though the same node has it in hand.
-    store.change(tenant(1), &hears.id, EndpointChange::Enable, after(14)).await.expect("enabled");
-    store.retry(tenant(1), &hears.id, RetrySelection::default(), after(15)).await.expect("retried");
-    let again = claim(&store, &hears, 20, 10).await;
-    assert_eq!(again.len(), 3);
-    record(&store, &held[2..], 500, 21).await;
-    assert_eq!(counts(&store, &hears).await, [3, 1, 0, 4]);
-    record(&store, &again, 200, 22).await;
-    assert_eq!(counts(&store, &hears).await, [0, 4, 0, 4]);
-}
-
 async fn a_removed_endpoint_is_owed_nothing(fixture: Fixture) {
     let store = opened(&fixture).await;
     let (gone, stays) = (endpoint(1), endpoint(2));
@@ -410,45 +325,4 @@ async fn what_a_dead_node_had_in_hand_is_freed(fixture: Fixture) {
     assert_eq!(alive.free_abandoned().await.expect("freed"), 0, "its own stay in its hands");
     record(&dead, &lost, 200, 11).await;
     assert_eq!(counts(&alive, &hears).await, [3, 0, 0, 3], "a node that comes back does no harm");
-}
-
-async fn an_endpoint_that_fails_for_too_long_is_disabled(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let hears = endpoint(1);
-    add(&store, &hears).await;
-    tell(&store, HEARD, 1).await;
-    tell(&store, HEARD, 2).await;
-    let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..policy() };
-    let also = endpoint(2);
-    add(&store, &also).await;
-    tell(&store, HEARD, 3).await;
-    let of_others = claim(&store, &also, 10, 1).await;
-    record(&store, &of_others, 500, 101).await;
-    let claimed = claim(&store, &hears, 10, 3).await;
-    record(&store, &claimed[..1], 500, 100).await;
-    assert_eq!(store.disable_failing(after(10_099), &policy, 9).await.expect("asked"), []);
-    let disabled = store.disable_failing(after(10_101), &policy, 1).await.expect("asked");
-    assert_eq!(disabled.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&hears.id]);
-    assert!(!disabled[0].is_enabled());
-    let rest = store.disable_failing(after(10_101), &policy, 9).await.expect("asked");
-    assert_eq!(rest.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&also.id]);
-    assert_eq!(store.disable_failing(after(10_101), &policy, 9).await.expect("asked"), []);
-    assert_eq!(counts(&store, &hears).await, [0, 0, 3, 3]);
-    let kept = store.endpoint(tenant(1), &hears.id).await.expect("read").expect("an endpoint");
-    assert_eq!(kept.standing, disabled[0].standing);
-}
-
-async fn a_success_ends_a_time_of_failing_that_began_while_it_was_under_way(fixture: Fixture) {
-    let store = opened(&fixture).await;
-    let hears = endpoint(1);
-    add(&store, &hears).await;
-    tell(&store, HEARD, 1).await;
-    tell(&store, HEARD, 2).await;
-    let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..policy() };
-    // Both were handed out when nothing had failed.
-    let claimed = claim(&store, &hears, 10, 2).await;
-    record(&store, &claimed[..1], 500, 100).await;
-    let changed = record(&store, &claimed[1..], 200, 200).await;
-    assert_eq!(changed.iter().map(|endpoint| endpoint.failing_since).collect::<Vec<_>>(), [None]);
-    assert_eq!(store.disable_failing(after(20_000), &policy, 9).await.expect("asked"), []);
 }

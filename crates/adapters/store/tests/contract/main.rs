@@ -9,6 +9,7 @@ mod days;
 mod deadlines;
 mod deliveries;
 mod directory;
+mod disabled;
 mod failover;
 mod faults;
 mod fixture;

@@ -7,7 +7,7 @@ use quipu_webhooks::{
 };
 
 use crate::{
-    deliveries::{HEARD, add, claim, counts, endpoint, opened, outcome, record, tell},
+    deliveries::{HEARD, add, claim, counts, endpoint, opened, outcome, policy, record, tell},
     fixture::{Fixture, on_every_store},
     sample::{after, tenant},
 };
@@ -18,6 +18,8 @@ on_every_store! {
     what_a_former_address_did_ends_with_it,
     an_outcome_of_a_lost_delivery_tells_nothing_of_its_endpoint,
     a_failure_and_a_success_that_are_recorded_together_leave_no_time_of_failing,
+    an_endpoint_that_fails_for_too_long_is_disabled,
+    a_success_ends_a_time_of_failing_that_began_while_it_was_under_way,
 }
 
 async fn a_receiver_that_is_gone_is_told_nothing_more(fixture: Fixture) {
@@ -100,4 +102,45 @@ async fn a_failure_and_a_success_that_are_recorded_together_leave_no_time_of_fai
     store.record(outcomes, &RetryPolicy::default()).await.expect("recorded");
     let stands = store.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");
     assert_eq!(stands.failing_since, None);
+}
+
+async fn an_endpoint_that_fails_for_too_long_is_disabled(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    tell(&store, HEARD, 2).await;
+    let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..policy() };
+    let also = endpoint(2);
+    add(&store, &also).await;
+    tell(&store, HEARD, 3).await;
+    let of_others = claim(&store, &also, 10, 1).await;
+    record(&store, &of_others, 500, 101).await;
+    let claimed = claim(&store, &hears, 10, 3).await;
+    record(&store, &claimed[..1], 500, 100).await;
+    assert_eq!(store.disable_failing(after(10_099), &policy, 9).await.expect("asked"), []);
+    let disabled = store.disable_failing(after(10_101), &policy, 1).await.expect("asked");
+    assert_eq!(disabled.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&hears.id]);
+    assert!(!disabled[0].is_enabled());
+    let rest = store.disable_failing(after(10_101), &policy, 9).await.expect("asked");
+    assert_eq!(rest.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&also.id]);
+    assert_eq!(store.disable_failing(after(10_101), &policy, 9).await.expect("asked"), []);
+    assert_eq!(counts(&store, &hears).await, [0, 0, 3, 3]);
+    let kept = store.endpoint(tenant(1), &hears.id).await.expect("read").expect("an endpoint");
+    assert_eq!(kept.standing, disabled[0].standing);
+}
+
+async fn a_success_ends_a_time_of_failing_that_began_while_it_was_under_way(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell(&store, HEARD, 1).await;
+    tell(&store, HEARD, 2).await;
+    let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..policy() };
+    // Both were handed out when nothing had failed.
+    let claimed = claim(&store, &hears, 10, 2).await;
+    record(&store, &claimed[..1], 500, 100).await;
+    let changed = record(&store, &claimed[1..], 200, 200).await;
+    assert_eq!(changed.iter().map(|endpoint| endpoint.failing_since).collect::<Vec<_>>(), [None]);
+    assert_eq!(store.disable_failing(after(20_000), &policy, 9).await.expect("asked"), []);
 }

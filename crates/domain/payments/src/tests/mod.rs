@@ -14,6 +14,7 @@ mod instruct;
 mod keyed_creation;
 mod methods;
 mod movements;
+mod overtaken;
 mod payout;
 mod scheme;
 mod settle;

@@ -9,7 +9,6 @@ use std::{
 };
 
 use mockall::predicate::always;
-use quipu_commit::Commit as _;
 use quipu_kernel::{Clock as _, Currency, MAX_MINOR, Page, PaymentId, Timestamp};
 use quipu_ledger::PostingError;
 use quipu_merchants::Method;
@@ -20,13 +19,13 @@ use super::world::{
     standing, with, withdrawal,
 };
 use crate::{
-    Arrival, Due, DueAction, Failure, Happening, HearRail, IssuedInstructions, MoneyReads as _, ParkReason,
-    Payment, PaymentType, Promise, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status,
-    Submission, Trigger, changes::postponed,
+    Arrival, Due, DueAction, Failure, HearRail, IssuedInstructions, MoneyReads as _, Payment, PaymentType,
+    Promise, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
+    changes::postponed,
 };
 
 /// The rail's word that so much has arrived.
-fn arrived(units: i64) -> RailStatus {
+pub(super) fn arrived(units: i64) -> RailStatus {
     let (amount, currency) = (amount(units), Currency::MXN);
     RailStatus::Completed(Arrival { amount, currency, provider_reference: None })
 }
@@ -34,19 +33,19 @@ fn arrived(units: i64) -> RailStatus {
 /// When the rail is asked about an open outcome.
 const GAPS: &[Duration] = &[Duration::from_secs(2), Duration::from_secs(10)];
 
-fn later(seconds: u64) -> Timestamp {
+pub(super) fn later(seconds: u64) -> Timestamp {
     START.plus(Duration::from_secs(seconds))
 }
 
 /// A rail on which everything is due at once, by this action.
-fn issuing(action: DueAction) -> MockBank {
+pub(super) fn issuing(action: DueAction) -> MockBank {
     let mut rail = bank_asked_after(GAPS);
     let due = Some(Due { at: START, action });
     rail.expect_issue().returning(move |_, _| IssuedInstructions { due, ..IssuedInstructions::default() });
     rail
 }
 
-fn settle(world: &World) -> SettlePayment {
+pub(super) fn settle(world: &World) -> SettlePayment {
     let store = world.store.clone();
     let (rails, clock, entropy) = (world.rails.clone(), world.clock.clone(), world.entropy.clone());
     let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
@@ -54,7 +53,7 @@ fn settle(world: &World) -> SettlePayment {
 }
 
 /// Attends to the payment as a worker that has just claimed it.
-fn attend(world: &World, id: &PaymentId) -> Payment {
+pub(super) fn attend(world: &World, id: &PaymentId) -> Payment {
     if let Some(claim) = world.store.claim(id) {
         ready(settle(world).attend(&claim)).expect("attended");
     }
@@ -67,7 +66,7 @@ fn stored(world: &World, payment: &Payment) -> Vec<String> {
     timeline.callbacks.into_iter().map(|line| line.outcome).collect()
 }
 
-fn withdrawal_on(rail: MockBank) -> (World, PaymentId) {
+pub(super) fn withdrawal_on(rail: MockBank) -> (World, PaymentId) {
     let world = World::with_rail(rail);
     world.fund(Currency::MXN, 1_000_000);
     let id = world.created(&withdrawal()).id().clone();
@@ -140,75 +139,6 @@ fn a_submission_that_a_crash_cut_off_is_made_again() {
 }
 
 #[test]
-fn what_staff_handed_over_by_hand_is_not_submitted_once_more() {
-    let mut rail = issuing(DueAction::Submit);
-    rail.expect_submit().never();
-    let (world, id) = withdrawal_on(rail);
-    let claim = world.store.claim(&id).expect("due");
-    let by_hand = world.store.payment(&id).apply(Trigger::Submit, Happening::new(START, &*world.entropy));
-    ready(world.store.commit(by_hand.expect("a move"))).expect("committed");
-    assert_eq!(world.store.due(&id), None);
-    ready(settle(&world).attend(&claim)).expect("a claim that is overtaken is a success");
-    assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Processing, None));
-}
-
-#[test]
-fn what_staff_ended_by_hand_is_not_asked_about_any_more() {
-    let mut rail = issuing(DueAction::Submit);
-    rail.expect_submit().times(1).returning(|_| Submission::Accepted { provider_reference: None });
-    rail.expect_ask().never();
-    let (world, id) = withdrawal_on(rail);
-    attend(&world, &id);
-    let claim = world.store.claim(&id).expect("a question");
-    assert_eq!(claim.action, DueAction::Ask.as_str());
-    let by_hand = world.store.payment(&id).apply(Trigger::Fail, Happening::new(START, &*world.entropy));
-    ready(world.store.commit(by_hand.expect("a move"))).expect("committed");
-    ready(settle(&world).attend(&claim)).expect("a claim that is overtaken is a success");
-    assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Failed, None));
-}
-
-/// A withdrawal whose first submission had no certain outcome, and whose rail says that it never heard of it, after staff decided
-/// so about it.
-fn never_heard_of(submissions: usize, meanwhile: Option<Trigger>) -> (World, PaymentId) {
-    let decides = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
-    let mut rail = issuing(DueAction::Submit);
-    rail.expect_submit().times(submissions).returning(|_| Submission::Unknown);
-    let at_question = Arc::clone(&decides);
-    rail.expect_ask().times(1).returning(move |_| {
-        at_question.get().expect("staff")();
-        RailStatus::NeverHeardOf
-    });
-    let (world, id) = withdrawal_on(rail);
-    let (store, entropy, subject) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
-    let decide = move || {
-        let how = Happening::new(START, &*entropy);
-        if let Some(trigger) = meanwhile {
-            store.intrude(store.payment(&subject).apply(trigger, how).expect("a move"));
-        }
-    };
-    assert!(decides.set(Box::new(decide)).is_ok(), "set once");
-    assert_eq!(attend(&world, &id).status(), Status::Processing);
-    attend(&world, &id);
-    (world, id)
-}
-
-#[test]
-fn a_withdrawal_that_its_rail_never_heard_of_is_submitted_again() {
-    let (world, id) = never_heard_of(2, None);
-    assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Submit));
-    assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
-    assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
-}
-
-#[test]
-fn what_staff_ended_while_the_rail_was_asked_is_not_submitted_again() {
-    for (trigger, ended) in [(Trigger::Fail, Status::Failed), (Trigger::Confirm, Status::Completed)] {
-        let (world, id) = never_heard_of(1, Some(trigger));
-        assert_eq!((attend(&world, &id).status(), world.store.due(&id)), (ended, None));
-    }
-}
-
-#[test]
 fn a_rejected_withdrawal_fails_and_its_money_is_free() {
     let mut rail = issuing(DueAction::Submit);
     let failure = Failure { code: "NO_ACCOUNT".to_owned(), message: "no such account".to_owned() };
@@ -218,39 +148,6 @@ fn a_rejected_withdrawal_fails_and_its_money_is_free() {
     let failed = attend(&world, &id);
     assert_eq!((failed.status(), failed.state().failure.as_ref()), (Status::Failed, Some(&failure)));
     assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(1_000_000));
-}
-
-#[test]
-fn a_rejection_of_what_was_reported_as_paid_meanwhile_waits_for_a_person() {
-    let reports = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
-    let mut rail = issuing(DueAction::Submit);
-    let meanwhile = Arc::clone(&reports);
-    rail.expect_submit().times(1).returning(move |_| {
-        meanwhile.get().expect("a report")();
-        Submission::Rejected(Failure { code: "NO_ACCOUNT".to_owned(), message: String::new() })
-    });
-    let (world, id) = withdrawal_on(rail);
-    let (store, entropy, paid) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());
-    let report = move || {
-        let how = Happening::new(START, &*entropy);
-        store.intrude(store.payment(&paid).apply(Trigger::Confirm, how).expect("a move"));
-    };
-    assert!(reports.set(Box::new(report)).is_ok(), "set once");
-    assert_eq!(attend(&world, &id).status(), Status::Completed);
-    let (parked, total) =
-        ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
-    assert_eq!((total, parked[0].reason), (1, ParkReason::Contradiction));
-    assert_eq!(world.store.due(&id), None);
-}
-
-#[test]
-fn a_cancelled_withdrawal_is_not_submitted() {
-    let (world, id) = withdrawal_on(issuing(DueAction::Submit));
-    let how = Happening::new(START, &*world.entropy);
-    let claim = world.store.claim(&id).expect("due");
-    world.store.intrude(world.store.payment(&id).apply(Trigger::Cancel, how).expect("a move"));
-    ready(settle(&world).attend(&claim)).expect("overtaken");
-    assert_eq!(world.store.payment(&id).status(), Status::Cancelled);
 }
 
 #[test]
@@ -347,20 +244,6 @@ fn a_page_without_a_recipient_expires_and_frees_its_money() {
     let id = world.created(&with(withdrawal(), &unfilled)).id().clone();
     assert_eq!(attend(&world, &id).status(), Status::Expired);
     assert_eq!(world.store.balance_of(TENANT, Currency::MXN).available, minor(50_000));
-}
-
-#[test]
-fn money_that_arrived_is_not_forgotten_because_an_expiry_came_first() {
-    let mut rail = issuing(DueAction::Ask);
-    rail.expect_ask().returning(|_| arrived(100_000));
-    let world = World::with_rail(rail);
-    let claimed = world.created(&deposit());
-    let id = claimed.id().clone();
-    let how = Happening::new(START, &*world.entropy);
-    world.store.intrude(claimed.apply(Trigger::Expire, how).expect("a move"));
-    let completed = attend(&world, &id);
-    assert_eq!((completed.status(), completed.state().late), (Status::Completed, true));
-    assert_eq!(completed.state().version, 3);
 }
 
 #[test]
