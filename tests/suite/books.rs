@@ -19,7 +19,7 @@ on_both_databases!(
 );
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
-const TAMPERED: [(&str, &str); 86] = [
+const TAMPERED: [(&str, &str); 88] = [
     ("UPDATE balances SET available = available + 1, adjustment = adjustment + 1", "balance_equals_entries"),
     ("UPDATE balances SET available = available + 1, deposit = deposit + 1", "totals_equal_payments"),
     ("UPDATE balances SET commission = commission + 1, adjustment = adjustment + 1", "totals_equal_payments"),
@@ -116,6 +116,12 @@ const TAMPERED: [(&str, &str); 86] = [
     ("UPDATE payments SET document = 'no JSON'", "payments_can_be_read"),
     ("UPDATE work SET due_at = 9000000000000000 WHERE queue = 'settlement'", "open_payments_are_due"),
     ("UPDATE work SET due_at = due_at + 10000000000 WHERE queue = 'settlement' AND action = 'expire'", "open_payments_are_due"),
+    (
+        "UPDATE payments SET rail = 'http:acme' WHERE type = 'withdrawal' AND status = 'pending';
+        UPDATE work SET due_at = due_at + 7200000 WHERE queue = 'settlement' AND action = 'submit'",
+        "open_payments_are_due",
+    ),
+    ("UPDATE deliveries SET due_at = due_at + 40000000000 WHERE status = 0", "deliveries_are_due"),
     ("UPDATE work SET action = 'nothing' WHERE queue = 'settlement'", "open_payments_are_due"),
     ("UPDATE work SET action = 'submit' WHERE queue = 'settlement'", "open_payments_are_due"),
     ("DELETE FROM webhook_endpoints", "rows_belong_together"),

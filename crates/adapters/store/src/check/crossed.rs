@@ -76,7 +76,7 @@ pub(super) const DUE_IS_OPEN: &str = "
     LIMIT 100";
 
 /// What is due is something that can be done, and within a year unless the payment itself waits for longer. A payment expires
-/// when its time is over; only what cannot be done then is tried again after an hour.
+/// when its time is over, and a payout goes to its provider at once; only what cannot be done then is tried again after an hour.
 pub(super) const DUE_IN_TIME: &str = "
     SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
         'is to ' || work.action || CASE WHEN work.due_at > NOW() THEN ' too late' ELSE '' END AS detail
@@ -86,8 +86,16 @@ pub(super) const DUE_IN_TIME: &str = "
         OR work.action = 'submit' AND payment.type NOT IN ('withdrawal', 'withdrawal_pp')
         OR work.action = 'expire' AND work.due_at > NOW() + 3660000
             AND work.due_at > COALESCE(payment.expires_at, work.due_at) + 60000
+        OR work.action = 'submit' AND work.due_at > NOW() + 3660000 AND payment.rail LIKE 'http:%'
         OR work.due_at > NOW() + 31622400000 AND work.due_at > COALESCE(payment.expires_at, 0)
         OR work.due_since > NOW() + 31622400000 AND work.due_since > COALESCE(payment.expires_at, 0))
+    LIMIT 100";
+
+/// What an endpoint is still owed is due within a year.
+pub(super) const DELIVERIES_IN_TIME: &str = "
+    SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' event ' || event_id AS subject,
+        'is to be delivered to ' || endpoint_id || ' too late' AS detail
+    FROM deliveries WHERE status = 0 AND due_at > NOW() + 31622400000
     LIMIT 100";
 
 /// Every correction of a balance is in the audit log, and every line about one has moved its amount.

@@ -45,7 +45,7 @@ struct CountRow {
 }
 
 /// Each invariant by its name, with the statements that find what breaks it.
-const INVARIANTS: [(&str, &[&str]); 12] = [
+const INVARIANTS: [(&str, &[&str]); 13] = [
     ("balance_equals_entries", &[books::BALANCES]),
     ("transaction_sums_to_zero", &[books::TRANSACTIONS]),
     ("status_versions_gapless", &[books::STEPS, books::ENDS, crossed::REVISIONS]),
@@ -56,6 +56,7 @@ const INVARIANTS: [(&str, &[&str]); 12] = [
     ("references_follow_status", &[crossed::REFERENCES]),
     ("events_equal_payments", &[crossed::EVENT_BYTES, crossed::EVENT_TERMS]),
     ("open_payments_are_due", &[crossed::OPEN_IS_DUE, crossed::DUE_IS_OPEN, crossed::DUE_IN_TIME]),
+    ("deliveries_are_due", &[crossed::DELIVERIES_IN_TIME]),
     ("adjustments_are_audited", &[crossed::ADJUSTMENTS]),
     ("rows_belong_together", &[belongings::OF_PAYMENTS, belongings::OF_MERCHANTS]),
 ];
