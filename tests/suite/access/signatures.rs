@@ -18,6 +18,7 @@ on_both_databases!(
     timestamps_pass_up_to_300_seconds_either_way,
     nonces_have_8_to_128_characters_and_are_used_once,
     a_nonce_is_burnt_by_a_verified_request_and_by_no_other,
+    what_was_answered_503_may_be_sent_again_as_it_was,
     the_query_is_signed_exactly_as_sent,
     a_header_that_is_sent_twice_is_not_read,
     of_several_faults_one_is_named,
@@ -166,6 +167,17 @@ async fn a_nonce_is_burnt_by_a_verified_request_and_by_no_other(database: Databa
     let unknown = signer.get(&format!("{PAYMENTS}/pay_1763683200000_aaaaaaaaaaaa"));
     unknown.send(&caller).await.refused(404, "PAYMENT_NOT_FOUND");
     refused_401(&unknown.send(&caller).await, "NONCE_REUSED");
+}
+
+async fn what_was_answered_503_may_be_sent_again_as_it_was(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let question = merchant.signer.get(BALANCE);
+    gateway.execute_sql("ALTER TABLE balances RENAME TO balances_away").expect("renamed");
+    question.send(&caller).await.refused(503, "OVERLOADED");
+    gateway.execute_sql("ALTER TABLE balances_away RENAME TO balances").expect("renamed back");
+    question.send(&caller).await.ok();
+    refused_401(&question.send(&caller).await, "NONCE_REUSED");
 }
 
 async fn the_query_is_signed_exactly_as_sent(database: Database) {

@@ -83,10 +83,18 @@ impl Entrance {
             }
             Door::Signed(needs, run) => {
                 let Signed { caller, nonce } = self.by_signature(needs).await?;
-                self.state.services.create.burn(caller.tenant(), nonce).await?;
-                let call = self.call()?;
-                self.row.intake.judge_type(&self.request, &call.body().await?)?;
-                run(call, caller).await
+                let tenant = caller.tenant();
+                // A question changes nothing, so whether it may be answered is asked when there is an answer.
+                let outcome = async {
+                    let call = self.call()?;
+                    self.row.intake.judge_type(&self.request, &call.body().await?)?;
+                    run(call, caller).await
+                };
+                let outcome = outcome.await;
+                if !outcome.as_ref().is_err_and(ApiError::wrote_nothing) {
+                    self.state.services.create.burn(tenant, nonce).await?;
+                }
+                outcome
             }
             Door::SignedCreation(needs, run) => {
                 let signed = self.by_signature(needs).await?;

@@ -52,6 +52,11 @@ impl ApiError {
         Self::Refused { code, message: message.into(), transaction_id: None }
     }
 
+    /// Whether it is answered 503, so that the same call may be sent again, signature and all.
+    pub(crate) const fn wrote_nothing(&self) -> bool {
+        matches!(self, Self::Overloaded | Self::Unavailable { .. })
+    }
+
     pub(crate) fn scope_missing(scope: Scope) -> Self {
         Self::refused(ErrorCode::ScopeMissing, format!("the scope {} is required", scope.as_str()))
     }
