@@ -16,6 +16,7 @@ on_both_databases!(
     every_kind_of_tampering_is_named,
     nothing_replaces_an_entry_or_a_line,
     heads_that_were_written_down_tell_of_a_rewritten_history,
+    every_check_of_a_server_sees_what_there_is_by_then,
 );
 
 /// What is done, and the invariant that names it. Tables that refuse changes are freed of their triggers before.
@@ -361,4 +362,22 @@ async fn heads_that_were_written_down_tell_of_a_rewritten_history(database: Data
     assert_eq!(other.status, Some(1));
     let other: Value = serde_json::from_str(&other.stdout).expect("JSON");
     assert_eq!(other["missed"].as_array().map(Vec::len), Some(2), "{other}");
+}
+
+async fn every_check_of_a_server_sees_what_there_is_by_then(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    let breaches = async || operator.get("/operator/v1/ledger/check").await.data()["breaches"].clone();
+    // Enough for the index of their search to be put in order several times.
+    for number in 0..40 {
+        let ticket = json!({ "title": format!("No. {number}"), "description": draft::reference() });
+        assert_eq!(merchant.api.post("/api/v1/tickets", &ticket).await.status, 201);
+        if number % 5 == 0 {
+            assert_eq!(breaches().await, json!([]), "after {number}");
+        }
+    }
+    if database == Database::Sqlite {
+        gateway.execute_sql("DELETE FROM ticket_search_data WHERE id > 10").expect("deleted");
+        assert_eq!(breaches().await[0]["invariant"], "file_integrity");
+    }
 }

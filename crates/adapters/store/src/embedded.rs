@@ -32,20 +32,24 @@ pub(crate) struct Readers {
 impl Readers {
     /// Starts them.
     pub(crate) fn new(settings: &StoreSettings, origin: &Origin) -> std::io::Result<Self> {
-        let start = |kind: &str, count: usize, queue: usize| {
+        let start = |kind: &str, count: usize, queue: usize, afterwards: fn(&mut Custody)| {
             let (tasks, waiting) = crossbeam_channel::bounded::<ReadTask>(queue);
             for number in 1..=count {
                 let (waiting, origin) = (waiting.clone(), origin.clone());
                 let name = format!("quipu-store-{kind}-{number}");
-                std::thread::Builder::new().name(name).spawn(move || read_until_closed(&waiting, &origin))?;
+                let reading = move || read_until_closed(&waiting, &origin, afterwards);
+                std::thread::Builder::new().name(name).spawn(reading)?;
             }
             Ok::<_, std::io::Error>(tasks)
         };
+        let keep = |_: &mut Custody| {};
+        // A connection that has checked the index of a search would check the next time what it remembers of it, and not the file.
+        let renew = |custody: &mut Custody| *custody = Custody::none();
         Ok(Self {
-            short: start("reads", settings.readers.max(1), QUEUE)?,
-            pages: start("pages", (settings.readers / 2).max(1), QUEUE)?,
-            whole: start("checks", 1, CHECKS)?,
-            seals: start("seals", 1, 1)?,
+            short: start("reads", settings.readers.max(1), QUEUE, keep)?,
+            pages: start("pages", (settings.readers / 2).max(1), QUEUE, keep)?,
+            whole: start("checks", 1, CHECKS, renew)?,
+            seals: start("seals", 1, 1, keep)?,
         })
     }
 
@@ -83,12 +87,14 @@ impl Readers {
     }
 }
 
-fn read_until_closed(tasks: &Receiver<ReadTask>, origin: &Origin) {
+/// Does what is asked, and `afterwards` with its connection each time.
+fn read_until_closed(tasks: &Receiver<ReadTask>, origin: &Origin, afterwards: fn(&mut Custody)) {
     let mut custody = Custody::none();
     while let Ok(task) = tasks.recv() {
         let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| task(&mut custody, origin)));
         if outcome.is_err() {
             tracing::error!("a reading query panicked");
         }
+        afterwards(&mut custody);
     }
 }
