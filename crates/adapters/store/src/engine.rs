@@ -4,6 +4,7 @@
 
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
+use quipu_commit::CallWaits;
 use quipu_kernel::MerchantId;
 use quipu_merchants::StoreUnavailable;
 use tokio::{
@@ -156,7 +157,7 @@ impl Engine {
         }
     }
 
-    /// Waits for an answer for as long as the database answers others.
+    /// Waits for an answer for as long as the database answers others. What it asks meanwhile is not a wait of the call.
     async fn while_alive<T, E: From<Fault>>(
         &self,
         mut outcome: oneshot::Receiver<Result<T, E>>,
@@ -164,7 +165,7 @@ impl Engine {
         loop {
             match timeout(LOOK, &mut outcome).await {
                 Ok(answered) => return answered.map_err(|_| Fault::Abandoned)?,
-                Err(_) => Box::pin(self.ping()).await?,
+                Err(_) => Box::pin(Arc::<CallWaits>::default().around(self.ping())).await?,
             }
         }
     }
