@@ -22,7 +22,7 @@ wire_names! {
 /// A beneficiary that the operator saved for a merchant, named in payouts by `ibanAccountId`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beneficiary {
-    /// `ibanAccountId`: 1 to 2147483647, unique within the merchant and environment.
+    /// `ibanAccountId`: 1 to 2147483647. No other merchant and no other environment has the same.
     pub id: i32,
     /// Whose.
     pub tenant: Tenant,

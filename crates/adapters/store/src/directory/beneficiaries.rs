@@ -63,13 +63,15 @@ impl BeneficiaryRow {
     }
 }
 
-/// Saves a beneficiary under the next number of its tenant. The merchant's lock keeps two from taking the same.
+/// Saves a beneficiary under the next number of all, so that a number of another tenant names nobody here.
 pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32, DirectoryError> {
     merchants::lock(conn, saved.tenant.merchant()).await?;
-    let query = beneficiaries::table
-        .filter(beneficiaries::merchant_id.eq(saved.tenant.merchant().0))
-        .filter(beneficiaries::environment.eq(saved.tenant.environment().as_str()))
-        .select(max(beneficiaries::id));
+    if let Connection::Postgres(conn) = conn {
+        // Two that come at once would take the same.
+        let alone = "LOCK TABLE beneficiaries IN SHARE ROW EXCLUSIVE MODE";
+        conn.batch_execute(alone).await.map_err(Fault::from)?;
+    }
+    let query = beneficiaries::table.select(max(beneficiaries::id));
     let last = first!(conn, Option<i32>, query).map_err(Fault::from)?.flatten().unwrap_or(0);
     let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
     let row = BeneficiaryRow::of(id, saved);

@@ -25,7 +25,7 @@ on_every_store! {
     a_tenant_has_at_most_two_active_credentials,
     switching_revokes_what_the_other_version_used,
     routes_are_replaced_whole,
-    beneficiaries_are_numbered_within_their_tenant,
+    a_number_names_one_beneficiary_of_one_tenant,
     a_merchant_of_v2_gets_no_api_key,
     unknown_merchants_are_not_found,
 }
@@ -257,7 +257,7 @@ async fn routes_are_replaced_whole(fixture: Fixture) {
     assert_eq!(store.routes(MerchantId(1)).await.expect("read").len(), 3);
 }
 
-async fn beneficiaries_are_numbered_within_their_tenant(fixture: Fixture) {
+async fn a_number_names_one_beneficiary_of_one_tenant(fixture: Fixture) {
     let store = opened(&fixture).await;
     let saved = |environment, kind| Beneficiary {
         id: 0,
@@ -282,11 +282,13 @@ async fn beneficiaries_are_numbered_within_their_tenant(fixture: Fixture) {
     for number in ["1", "2", "3", "4", "5"] {
         assert!(told.contains(&json!({"name": "after", "ibanAccountId": number})), "{told:?}");
     }
-    assert_eq!(add(Environment::Live, BeneficiaryKind::Sepa).await.expect("saved"), 1);
+    assert_eq!(add(Environment::Live, BeneficiaryKind::Sepa).await.expect("saved"), 6);
     let live = Tenant::new(MerchantId(1), Environment::Live);
-    let found = store.beneficiary(live, BeneficiaryKind::Sepa, 1).await.expect("read");
-    assert_eq!(found, Some(Beneficiary { id: 1, ..saved(Environment::Live, BeneficiaryKind::Sepa) }));
-    assert_eq!(store.beneficiary(live, BeneficiaryKind::Bank, 1).await.expect("read"), None);
+    let found = store.beneficiary(live, BeneficiaryKind::Sepa, 6).await.expect("read");
+    assert_eq!(found, Some(Beneficiary { id: 6, ..saved(Environment::Live, BeneficiaryKind::Sepa) }));
+    for (tenant, kind) in [(live, BeneficiaryKind::Bank), (tenant(1), BeneficiaryKind::Sepa)] {
+        assert_eq!(store.beneficiary(tenant, kind, 6).await.expect("read"), None);
+    }
     let (page, total) = store
         .beneficiaries(MerchantId(1), Period::default(), Page::new(4, 0).expect("a page"))
         .await

@@ -59,8 +59,7 @@ impl Routing for MemoryDirectory {
     ) -> Result<i32, DirectoryError> {
         let mut rows = self.rows();
         rows.merchant(beneficiary.tenant.merchant())?;
-        let taken = rows.beneficiaries.iter().filter(|it| it.tenant == beneficiary.tenant);
-        let last = taken.map(|it| it.id).max().unwrap_or(0);
+        let last = rows.beneficiaries.iter().map(|it| it.id).max().unwrap_or(0);
         let id = last.checked_add(1).ok_or(DirectoryError::LimitReached("all numbers are used up"))?;
         rows.beneficiaries.push(Beneficiary { id, ..beneficiary });
         rows.audit.push(audit.with("ibanAccountId", id.to_string()));
