@@ -1,0 +1,82 @@
+//! When a payment is attended to again.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_commit::{Changes, Claimed, WorkChange};
+
+use super::{SettlePayment, at_expiry};
+use crate::{
+    changes,
+    error::SettleError,
+    payment::{Due, DueAction, Payment},
+    rail::Rail,
+};
+
+/// When a rail that takes no calls is tried again.
+pub(super) const BUSY_FOR: Duration = Duration::from_secs(15);
+
+/// When a withdrawal for which a rail has no room comes again: at first soon, and every time after twice as long.
+const IN_A_MOMENT: Duration = Duration::from_millis(250);
+/// The longest of these waits, and every wait of a question for which there is no room. It keeps a long line from occupying
+/// the database.
+pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
+
+impl SettlePayment {
+    /// Puts the next question off by the rail's schedule, though never beyond expiry.
+    pub(super) async fn ask_again(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: &Payment,
+    ) -> Result<(), SettleError> {
+        match Due::earlier(self.next_question(rail, claimed), expiry(payment)) {
+            Some(due) => self.put_off(claimed, due).await,
+            None => self.commit_unless_stale(changes::postponed(payment, self.clock.now(), None)).await,
+        }
+    }
+
+    /// Puts a question off that could not be sent, though never beyond expiry. It counts as if it had never been begun.
+    pub(super) async fn ask_after_all(
+        &self,
+        claimed: &Claimed,
+        payment: &Payment,
+        pause: Duration,
+    ) -> Result<(), SettleError> {
+        let question = Due { at: self.clock.now().plus(pause), action: DueAction::Ask };
+        let due = Due::earlier(Some(question), expiry(payment)).unwrap_or(question);
+        self.put_off(&not_begun(claimed), due).await
+    }
+
+    /// When the rail is asked next: the gaps in their order, the last of them repeated.
+    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, claimed: &Claimed) -> Option<Due> {
+        let gaps = rail.questions();
+        let asked = usize::try_from(claimed.attempts).unwrap_or(0);
+        let gap = gaps.get(asked).or(gaps.last())?;
+        Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
+    }
+
+    pub(super) async fn put_off(&self, claimed: &Claimed, due: Due) -> Result<(), SettleError> {
+        let mut changes = Changes::new(claimed.tenant, self.clock.now());
+        let (claim, action) = (claimed.clone(), due.action.as_str());
+        changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
+        self.commit_unless_stale(changes).await
+    }
+}
+
+/// The claim of work that could not be begun, which does not count.
+pub(super) fn not_begun(claimed: &Claimed) -> Claimed {
+    Claimed { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() }
+}
+
+/// How long a withdrawal is put off for which its rail has no room.
+pub(super) fn until_room(claimed: &Claimed) -> Duration {
+    let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
+    IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
+}
+
+/// When the payment stops waiting, if the end of its time means anything to it where it stands.
+pub(super) fn expiry(payment: &Payment) -> Option<Due> {
+    let at = payment.terms().expires_at?;
+    payment.status().after(payment.situation(), at_expiry(payment))?;
+    Some(Due { at, action: DueAction::Expire })
+}
