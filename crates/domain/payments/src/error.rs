@@ -149,7 +149,7 @@ pub enum SettleError {
     /// The ledger cannot take what became of it. The operator has to make room; it is tried again in an hour.
     #[error("the ledger cannot take its outcome, which is tried again in an hour: {0}")]
     Unbookable(PostingError),
-    /// No rail has the name that the payment was made with.
+    /// No rail has the name that the payment was made with. It is said once a minute for each name.
     #[error("the rail {0} is not configured")]
     UnknownRail(String),
     /// The store failed.

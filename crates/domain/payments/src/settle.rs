@@ -5,6 +5,7 @@
 //! which a question that was not sent uses up nothing.
 
 mod again;
+mod unknown_rails;
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +13,10 @@ use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal, WorkQueue};
 use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
-use self::again::{BUSY_FOR, IN_A_WHILE, expiry, not_begun, until_room};
+use self::{
+    again::{BUSY_FOR, IN_A_WHILE, expiry, until_room},
+    unknown_rails::UnknownRails,
+};
 use crate::{
     act::{Decided, act},
     apply::Happening,
@@ -37,6 +41,7 @@ pub struct SettlePayment {
     hear: Arc<HearRail>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    unknown_rails: UnknownRails,
 }
 
 /// When an outcome that the ledger could not take is asked for again; the operator has to make room first.
@@ -64,10 +69,12 @@ impl SettlePayment {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { commit, queue, reads, rails, hear, clock, entropy }
+        let unknown_rails = UnknownRails::default();
+        Self { commit, queue, reads, rails, hear, clock, entropy, unknown_rails }
     }
 
-    /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing.
+    /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing. What waits on a
+    /// rail that is not known here is an error now and then only.
     pub async fn attend(&self, claimed: &Claimed) -> Result<(), SettleError> {
         let id = claimed.subject.parse().map_err(|_| failed("work names what is no payment".to_owned()))?;
         let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
@@ -76,17 +83,23 @@ impl SettlePayment {
         let Ok(action) = claimed.action.parse() else {
             return Err(failed("work names no action of settlement".to_owned()));
         };
+        let end = expiry(&payment);
         let attended = match action {
             DueAction::Submit => Box::pin(self.submit(claimed, payment)).await,
             DueAction::Ask => self.ask(claimed, payment).await,
             DueAction::Expire => self.expire(payment).await,
         };
-        if let Err(SettleError::UnknownRail(_)) = attended {
-            // Another node may be configured for it.
-            let due = Due { at: self.clock.now().plus(IN_A_WHILE), action };
-            self.put_off(&not_begun(claimed), due).await?;
+        match attended {
+            Err(SettleError::UnknownRail(name)) => {
+                self.leave_to_others(claimed, action, end).await?;
+                if self.unknown_rails.is_news(&name, self.clock.now()) {
+                    Err(SettleError::UnknownRail(name))
+                } else {
+                    Ok(())
+                }
+            }
+            attended => attended,
         }
-        attended
     }
 
     /// Hands a withdrawal to its rail. Before the rail is called the payment is committed as `processing`, from when on

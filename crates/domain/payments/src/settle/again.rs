@@ -17,8 +17,8 @@ pub(super) const BUSY_FOR: Duration = Duration::from_secs(15);
 
 /// When a withdrawal for which a rail has no room comes again: at first soon, and every time after twice as long.
 const IN_A_MOMENT: Duration = Duration::from_millis(250);
-/// The longest of these waits, and every wait of a question for which there is no room. It keeps a long line from occupying
-/// the database.
+/// The longest of these waits, and every wait of a question for which there is no room or of what waits on an unknown rail. It
+/// keeps a long line from occupying the database.
 pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 impl SettlePayment {
@@ -44,6 +44,19 @@ impl SettlePayment {
     ) -> Result<(), SettleError> {
         let question = Due { at: self.clock.now().plus(pause), action: DueAction::Ask };
         let due = Due::earlier(Some(question), expiry(payment)).unwrap_or(question);
+        self.put_off(&not_begun(claimed), due).await
+    }
+
+    /// Puts off what waits on a rail that is not known here, though never beyond expiry: another node may be configured for it. It
+    /// counts as if it had never been begun.
+    pub(super) async fn leave_to_others(
+        &self,
+        claimed: &Claimed,
+        action: DueAction,
+        end: Option<Due>,
+    ) -> Result<(), SettleError> {
+        let again = Due { at: self.clock.now().plus(IN_A_WHILE), action };
+        let due = Due::earlier(Some(again), end).unwrap_or(again);
         self.put_off(&not_begun(claimed), due).await
     }
 

@@ -275,12 +275,38 @@ fn what_is_due_without_meaning_is_due_no_more() {
 }
 
 #[test]
-fn a_rail_that_is_gone_is_an_error_that_repeats() {
+fn what_waits_on_a_rail_that_is_gone_comes_again_soon_and_is_told_of_now_and_then() {
     let (mut world, id) = withdrawal_on(issuing(DueAction::Submit));
     world.rails = Arc::new(Rails::default());
-    let told = ready(settle(&world).attend(&world.store.claim(&id).expect("due")));
-    assert!(matches!(told, Err(SettleError::UnknownRail(_))), "{told:?}");
-    assert_eq!(world.store.payment(&id).status(), Status::Pending);
-    let again = Due { at: later(4), action: DueAction::Submit };
-    assert_eq!(world.store.due(&id), Some(again), "another node may know the rail");
+    let settle = settle(&world);
+    let mut told_at = Vec::new();
+    for seconds in (0..=64).step_by(4) {
+        match ready(settle.attend(&world.store.claim(&id).expect("due"))) {
+            Err(SettleError::UnknownRail(_)) => told_at.push(seconds),
+            told => assert!(told.is_ok(), "{told:?}"),
+        }
+        assert_eq!(world.store.payment(&id).status(), Status::Pending);
+        let again = Due { at: later(seconds + 4), action: DueAction::Submit };
+        assert_eq!(world.store.due(&id), Some(again), "another node may know the rail");
+        world.clock.advance(4_000);
+    }
+    assert_eq!(told_at, [0, 60]);
+}
+
+#[test]
+fn a_deposit_on_a_rail_that_is_gone_ends_in_its_time() {
+    let redirected = with(deposit(), &json!({"method": "redirectpay", "currency": "LKR"}));
+    for (request, ended) in [(deposit(), Status::Expired), (redirected, Status::Cancelled)] {
+        let mut world = World::with_rail(issuing(DueAction::Ask));
+        let id = world.created(&request).id().clone();
+        world.rails = Arc::new(Rails::default());
+        let settle = settle(&world);
+        let attend = || ready(settle.attend(&world.store.claim(&id).expect("due")));
+        world.clock.advance(86_397_000);
+        attend().expect_err("the rail is gone");
+        assert_eq!(world.store.due(&id), Some(Due { at: later(86_400), action: DueAction::Expire }));
+        world.clock.advance(3_000);
+        attend().expect("no rail is needed");
+        assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (ended, None));
+    }
 }
