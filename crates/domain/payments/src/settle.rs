@@ -14,7 +14,7 @@ use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use self::{
-    again::{BUSY_FOR, IN_A_WHILE, expiry, until_room},
+    again::{BUSY_FOR, IN_A_WHILE, expiry, not_begun, until_room},
     unknown_rails::UnknownRails,
 };
 use crate::{
@@ -107,21 +107,26 @@ impl SettlePayment {
     /// between the two.
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
+        let is_begun = payment.status() == Status::Processing;
         let pause = match rail.promise().await {
             Promise::Given => None,
+            Promise::NoRoom if is_begun => Some(IN_A_WHILE),
             Promise::NoRoom => Some(until_room(claimed)),
             Promise::LeftAlone => Some(BUSY_FOR),
         };
         let now = self.clock.now();
         if let Some(pause) = pause {
-            return self.put_off(claimed, Due { at: now.plus(pause), action: DueAction::Submit }).await;
+            let due = Due { at: now.plus(pause), action: DueAction::Submit };
+            // What is begun has its attempts counted by the questions about it.
+            let claim = if is_begun { not_begun(claimed) } else { claimed.clone() };
+            return self.put_off(&claim, due).await;
         }
-        if payment.status() == Status::Processing {
+        if is_begun {
             // It was begun here or elsewhere and is still to be done, unless staff decided about it since it was claimed.
             let until = now.plus(Self::RESUBMIT_AFTER);
             let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
             return match still_to_do {
-                Some(claimed) => self.hand_over(rail, &claimed, payment).await,
+                Some(claimed) => self.hand_over_again(rail, &claimed, payment).await,
                 None => Ok(()),
             };
         }
@@ -140,25 +145,49 @@ impl SettlePayment {
         }
     }
 
-    /// Calls the rail for a withdrawal that is `processing`, always under the payment's own identifier.
+    /// Calls the rail for a withdrawal that has just become `processing`. It was asked nothing about it yet.
     async fn hand_over(
         &self,
         rail: &Arc<dyn Rail>,
         claimed: &Claimed,
         payment: Payment,
     ) -> Result<(), SettleError> {
-        let submitted = rail.submit(&payment).await;
-        let now = self.clock.now();
-        let due = match submitted {
-            Submission::Accepted { .. } | Submission::Unknown => {
-                rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask })
+        match self.call(rail, &payment, 0).await {
+            Ok(due) => self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await,
+            Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
+        }
+    }
+
+    /// The same once more. What it was asked before still counts.
+    async fn hand_over_again(
+        &self,
+        rail: &Arc<dyn Rail>,
+        claimed: &Claimed,
+        payment: Payment,
+    ) -> Result<(), SettleError> {
+        let asked = not_begun(claimed);
+        match self.call(rail, &payment, asked.attempts).await {
+            Ok(Some(due)) => self.put_off_as_it_stands(&asked, &payment, due).await,
+            Ok(None) => self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await,
+            Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
+        }
+    }
+
+    /// Calls the rail, always under the payment's own identifier, about which it was asked so often. Answers what is due then, or
+    /// the refusal.
+    async fn call(
+        &self,
+        rail: &Arc<dyn Rail>,
+        payment: &Payment,
+        asked: i32,
+    ) -> Result<Option<Due>, RailEvent> {
+        match rail.submit(payment).await {
+            Submission::Accepted { .. } | Submission::Unknown => Ok(self.next_question(rail, asked)),
+            Submission::NotSent => {
+                Ok(Some(Due { at: self.clock.now().plus(BUSY_FOR), action: DueAction::Submit }))
             }
-            Submission::NotSent => Some(Due { at: now.plus(BUSY_FOR), action: DueAction::Submit }),
-            Submission::Rejected(failure) => {
-                return self.answered(rail, claimed, &payment, RailEvent::refusal(&payment, failure)).await;
-            }
-        };
-        self.commit_unless_stale(changes::postponed(&payment, now, due)).await
+            Submission::Rejected(failure) => Err(RailEvent::refusal(payment, failure)),
+        }
     }
 
     /// Asks the rail how a payment stands.
@@ -196,7 +225,7 @@ impl SettlePayment {
                         self.instruct(rail, claimed, payment).await
                     }
                     Direction::Deposit => self.ask_again(rail, claimed, &payment).await,
-                    Direction::Withdrawal => self.submit_anew(&payment).await,
+                    Direction::Withdrawal => self.submit_anew(claimed, &payment).await,
                 }
             }
             RailStatus::Pending | RailStatus::Silent | RailStatus::NeverHeardOf => {
@@ -208,11 +237,10 @@ impl SettlePayment {
     }
 
     /// Has a withdrawal that its rail never heard of submitted once more. Staff may have decided about it while the rail was asked,
-    /// and then nothing is sent.
-    async fn submit_anew(&self, payment: &Payment) -> Result<(), SettleError> {
-        let now = self.clock.now();
-        let due = Due { at: now, action: DueAction::Submit };
-        self.commit_unless_stale(changes::postponed(payment, now, Some(due))).await
+    /// and then nothing is sent. The question counts.
+    async fn submit_anew(&self, claimed: &Claimed, payment: &Payment) -> Result<(), SettleError> {
+        let due = Due { at: self.clock.now(), action: DueAction::Submit };
+        self.put_off_as_it_stands(claimed, payment, due).await
     }
 
     /// Asks once more for the instructions of a deposit whose creation had no certain outcome.
@@ -225,7 +253,7 @@ impl SettlePayment {
         match rail.instruct(&payment).await {
             Instructed::Given(instructions) => {
                 let (expiry, now) = (expiry(&payment), self.clock.now());
-                let asked = self.next_question(rail, claimed);
+                let asked = self.next_question(rail, claimed.attempts);
                 let due = Due::earlier(asked, expiry);
                 self.commit_unless_stale(payment.with_instructions(*instructions, now, due)).await
             }

@@ -29,7 +29,7 @@ impl SettlePayment {
         claimed: &Claimed,
         payment: &Payment,
     ) -> Result<(), SettleError> {
-        match Due::earlier(self.next_question(rail, claimed), expiry(payment)) {
+        match Due::earlier(self.next_question(rail, claimed.attempts), expiry(payment)) {
             Some(due) => self.put_off(claimed, due).await,
             None => self.commit_unless_stale(changes::postponed(payment, self.clock.now(), None)).await,
         }
@@ -60,19 +60,36 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// When the rail is asked next: the gaps in their order, the last of them repeated.
-    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, claimed: &Claimed) -> Option<Due> {
+    /// When the rail is asked next that was asked so often: the gaps in their order, the last of them repeated.
+    pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, asked: i32) -> Option<Due> {
         let gaps = rail.questions();
-        let asked = usize::try_from(claimed.attempts).unwrap_or(0);
+        let asked = usize::try_from(asked).unwrap_or(0);
         let gap = gaps.get(asked).or(gaps.last())?;
         Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
     }
 
     pub(super) async fn put_off(&self, claimed: &Claimed, due: Due) -> Result<(), SettleError> {
+        self.commit_unless_stale(self.until(claimed, due)).await
+    }
+
+    /// The same, unless the payment has moved since it was read.
+    pub(super) async fn put_off_as_it_stands(
+        &self,
+        claimed: &Claimed,
+        payment: &Payment,
+        due: Due,
+    ) -> Result<(), SettleError> {
+        let mut changes = self.until(claimed, due);
+        changes.expects.push(changes::as_it_stands(payment));
+        self.commit_unless_stale(changes).await
+    }
+
+    /// The only change: what is claimed is put off, begun as often as the claim says.
+    fn until(&self, claimed: &Claimed, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
-        self.commit_unless_stale(changes).await
+        changes
     }
 }
 

@@ -33,13 +33,21 @@ pub(super) fn arrived(units: i64) -> RailStatus {
 /// When the rail is asked about an open outcome.
 const GAPS: &[Duration] = &[Duration::from_secs(2), Duration::from_secs(10)];
 
+/// The same, with one gap more.
+const LONGER_GAPS: &[Duration] = &[Duration::from_secs(2), Duration::from_secs(10), Duration::from_mins(1)];
+
 pub(super) fn later(seconds: u64) -> Timestamp {
     START.plus(Duration::from_secs(seconds))
 }
 
 /// A rail on which everything is due at once, by this action.
 pub(super) fn issuing(action: DueAction) -> MockBank {
-    let mut rail = bank_asked_after(GAPS);
+    issuing_asked_after(GAPS, action)
+}
+
+/// The same, asked about an open outcome after these gaps.
+fn issuing_asked_after(gaps: &'static [Duration], action: DueAction) -> MockBank {
+    let mut rail = bank_asked_after(gaps);
     let due = Some(Due { at: START, action });
     rail.expect_issue().returning(move |_, _| IssuedInstructions { due, ..IssuedInstructions::default() });
     rail
@@ -136,6 +144,40 @@ fn a_submission_that_a_crash_cut_off_is_made_again() {
     assert_eq!(world.store.due(&id), Some(Due { at: later(30), action: DueAction::Submit }));
     assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
     assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
+}
+
+#[test]
+fn a_rail_that_never_hears_of_a_withdrawal_is_sent_it_again_on_its_schedule() {
+    use DueAction::{Ask, Submit};
+    let mut rail = issuing_asked_after(LONGER_GAPS, Submit);
+    rail.expect_submit().times(4).returning(|_| Submission::Unknown);
+    rail.expect_submit().times(1).returning(|_| Submission::NotSent);
+    rail.expect_submit().returning(|_| Submission::Unknown);
+    rail.expect_ask().returning(|_| RailStatus::NeverHeardOf);
+    let (world, id) = withdrawal_on(rail);
+    let step = || {
+        let due = world.store.due(&id).expect("due");
+        world.clock.advance(i64::try_from(due.at.since(world.clock.now()).as_millis()).expect("soon"));
+        attend(&world, &id);
+        (due.action, due.at.since(START).as_secs())
+    };
+    let steps: Vec<_> = (0..12).map(|_| step()).collect();
+    let expected = [
+        (Submit, 0),
+        (Ask, 2),
+        (Submit, 2),
+        (Ask, 12),
+        (Submit, 12),
+        (Ask, 72),
+        (Submit, 72),
+        (Ask, 132),
+        // The rail takes no calls, which is no question.
+        (Submit, 132),
+        (Submit, 147),
+        (Ask, 207),
+        (Submit, 207),
+    ];
+    assert_eq!(steps, expected);
 }
 
 #[test]
