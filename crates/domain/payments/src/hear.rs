@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Record, Refusal};
 use quipu_kernel::{Clock, Entropy, Environment, MerchantId, PaymentId, Tenant, Timestamp, base32};
-use quipu_merchants::StoreUnavailable;
+use quipu_merchants::{SIMULATOR_RAIL, StoreUnavailable};
 
 use crate::{
     act::{Decided, act},
@@ -22,6 +22,7 @@ use crate::{
     ports::MoneyReads,
     rail_event::RailEvent,
     receipt::{PARKED, ParkReason, Receipt},
+    scheme,
     status::Status,
 };
 
@@ -106,6 +107,15 @@ impl<'a> Telling<'a> {
     fn unasked(rail: &'a str, event: &'a RailEvent) -> Self {
         Self { rail, event, due: None, sort: Sort::Word, parks_unbookable: true }
     }
+}
+
+/// The payment that an event names.
+struct Found {
+    payment: Option<Payment>,
+    /// Whether its money was told of before.
+    was_told: bool,
+    /// Whether its payer decided about it on the page that plays a scheme, which no answer of the simulator contradicts.
+    is_chosen: bool,
 }
 
 /// Why an event was not stored.
@@ -214,7 +224,10 @@ impl HearRail {
     }
 
     async fn hear(&self, telling: Telling<'_>, found: Option<Payment>) -> Result<Heard, HearError> {
-        let found = found.map(|payment| (Some(payment), false));
+        let found = match found {
+            Some(payment) => Some(self.look(telling, Some(payment)).await?),
+            None => None,
+        };
         let heard = match self.apply(telling, found, false).await {
             Err(Unheard::Refused(CommitError::Refused(Refusal::Posting(_)))) if telling.parks_unbookable => {
                 self.apply(telling, None, true).await
@@ -234,25 +247,18 @@ impl HearRail {
         }
     }
 
-    /// `found` is the payment, and whether its money was told of before. Answers the receipt as well, if one was parked.
+    /// Answers the receipt as well, if one was parked.
     async fn apply(
         &self,
         telling: Telling<'_>,
-        found: Option<(Option<Payment>, bool)>,
+        found: Option<Found>,
         unbookable: bool,
     ) -> Result<(Heard, Option<Receipt>), Unheard> {
         let read = || async {
             let payment = self.find(telling.rail, telling.event).await?;
-            let was_told = match &payment {
-                Some(payment) if telling.sort == Sort::Movement => {
-                    let timeline = self.reads.timeline(payment).await.map_err(HearError::from)?;
-                    timeline.tells_of(telling.event.kind)
-                }
-                _ => false,
-            };
-            Ok((payment, was_told))
+            Ok(self.look(telling, payment).await?)
         };
-        let decide = |(payment, was_told): (Option<Payment>, bool)| {
+        let decide = |Found { payment, was_told, is_chosen }: Found| {
             let waits = payment.as_ref().is_some_and(|payment| payment.status() == Status::Processing);
             if telling.sort == Sort::Choice && !waits {
                 return Ok(Decided::Stay((Heard::Known, None)));
@@ -262,6 +268,7 @@ impl HearRail {
                 Some(_) if unbookable => Consequence::Park(ParkReason::Unbookable),
                 Some(payment) => match Consequence::of(payment, telling.event) {
                     Consequence::Known if was_told => Consequence::Park(ParkReason::Contradiction),
+                    Consequence::Park(_) if is_chosen => Consequence::Known,
                     consequence => consequence,
                 },
             };
@@ -273,6 +280,21 @@ impl HearRail {
             Ok(Decided::change(changes, (heard, parked)))
         };
         act(&*self.commit, found, read, decide).await
+    }
+
+    /// Looks at what tells of a payment beside itself.
+    async fn look(&self, telling: Telling<'_>, payment: Option<Payment>) -> Result<Found, HearError> {
+        let (mut was_told, mut is_chosen) = (false, false);
+        if let Some(payment) = &payment {
+            if telling.sort == Sort::Movement {
+                was_told = self.reads.timeline(payment).await?.tells_of(telling.event.kind);
+            }
+            let is_made_up = telling.rail == SIMULATOR_RAIL && !telling.parks_unbookable;
+            if is_made_up && payment.status() != Status::Processing {
+                is_chosen = scheme::is_chosen(&*self.reads, payment).await?;
+            }
+        }
+        Ok(Found { payment, was_told, is_chosen })
     }
 
     /// The payment that the event names, if it is one of this rail.

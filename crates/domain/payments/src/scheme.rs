@@ -12,7 +12,7 @@ use crate::{
     error::HearError,
     hear::HearRail,
     payment::{Due, DueAction, Payment},
-    ports::PaymentReads,
+    ports::{MoneyReads, PaymentReads},
     rail_event::{RailEvent, RailEventKind},
     status::Status,
 };
@@ -70,7 +70,7 @@ impl PlayScheme {
         let Some(payment) = self.waiting(tenant, id).await? else { return Ok(()) };
         let declined = kind == RailEventKind::Failed;
         let event = RailEvent {
-            id: format!("scheme:{id}:{}", kind.as_str()),
+            id: choice_id(id, kind),
             kind,
             rail_reference: id.as_str().to_owned(),
             amount: Some(payment.terms().amount),
@@ -101,4 +101,19 @@ impl PlayScheme {
         let plays = tenant.environment() == Environment::Test;
         Ok(payment.filter(|payment| plays && payment.status() == Status::Processing))
     }
+}
+
+/// Whether a payer decided about this payment on the page. The simulator made up what it tells of such a payment.
+pub(crate) async fn is_chosen(reads: &dyn MoneyReads, payment: &Payment) -> Result<bool, StoreUnavailable> {
+    for kind in [RailEventKind::Completed, RailEventKind::Failed] {
+        if reads.has_heard(&payment.terms().rail, &choice_id(payment.id(), kind)).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The name of what a payer chose.
+fn choice_id(id: &PaymentId, kind: RailEventKind) -> String {
+    format!("scheme:{id}:{}", kind.as_str())
 }

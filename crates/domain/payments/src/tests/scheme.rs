@@ -1,13 +1,27 @@
 //! What a payer decides on the page that plays a payment scheme.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use quipu_kernel::Page;
 
-use super::world::{START, TENANT, World, deposit, ready};
-use crate::{
-    Happening, HearRail, MoneyReads as _, PlayScheme, ReceiptFilter, SchemeDecision, Status, Trigger,
+use super::{
+    settle::{arrived, attend, issuing},
+    world::{START, TENANT, World, deposit, ready},
 };
+use crate::{
+    DueAction, Failure, Happening, HearRail, MoneyReads as _, Payment, PlayScheme, RailStatus, ReceiptFilter,
+    SchemeDecision, Status, Trigger,
+};
+
+fn scheme(world: &World) -> PlayScheme {
+    let (store, clock) = (world.store.clone(), world.clock.clone());
+    let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), world.entropy.clone());
+    PlayScheme::new(store.clone(), store, Arc::new(hear), clock)
+}
+
+fn parked(world: &World) -> u64 {
+    ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read").1
+}
 
 #[test]
 fn of_two_decisions_at_once_the_second_changes_nothing() {
@@ -17,15 +31,57 @@ fn of_two_decisions_at_once_the_second_changes_nothing() {
         (SchemeDecision::Leave, Trigger::Fail, Status::Failed),
     ] {
         let world = World::new();
-        let (store, clock) = (world.store.clone(), world.clock.clone());
-        let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), world.entropy.clone());
-        let scheme = PlayScheme::new(store.clone(), store.clone(), Arc::new(hear), clock);
+        let (store, scheme) = (world.store.clone(), scheme(&world));
         let payment = world.created(&deposit());
         let id = payment.id().clone();
         store.intrude(payment.apply(first, Happening::new(START, &*world.entropy)).expect("a move"));
         ready(scheme.run(TENANT, &id, decision)).expect("no error");
         assert_eq!(store.payment(&id).status(), status);
-        let (_, parked) = ready(store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
-        assert_eq!(parked, 0, "{decision:?}");
+        assert_eq!(parked(&world), 0, "{decision:?}");
     }
+}
+
+/// A deposit about which the simulator gives this answer, at the moment of which something else happens.
+fn answered_at_once_with(
+    answer: RailStatus,
+    meanwhile: impl Fn(&World, &Payment) + Send + Sync + 'static,
+) -> (Arc<World>, Status) {
+    let happens = Arc::new(OnceLock::<Box<dyn Fn(&Payment) + Send + Sync>>::new());
+    let mut rail = issuing(DueAction::Ask);
+    let at_question = Arc::clone(&happens);
+    rail.expect_ask().returning(move |payment| {
+        at_question.get().expect("something")(payment);
+        answer.clone()
+    });
+    let world = Arc::new(World::with_rail(rail));
+    let id = world.created(&deposit()).id().clone();
+    let there = Arc::clone(&world);
+    assert!(happens.set(Box::new(move |payment| meanwhile(&there, payment))).is_ok(), "set once");
+    let status = attend(&world, &id).status();
+    (world, status)
+}
+
+#[test]
+fn what_a_payer_chose_first_is_not_contradicted_by_the_simulator() {
+    let refused = || {
+        let failure = Failure { code: "SIMULATED_FAILURE".to_owned(), message: String::new() };
+        RailStatus::Failed(failure)
+    };
+    for (answer, decision, status) in [
+        (arrived(100_000), SchemeDecision::Decline, Status::Failed),
+        (refused(), SchemeDecision::Approve, Status::Completed),
+    ] {
+        let (world, ended) = answered_at_once_with(answer, move |world, payment| {
+            ready(scheme(world).run(TENANT, payment.id(), decision)).expect("no error");
+        });
+        assert_eq!((ended, parked(&world)), (status, 0), "{decision:?}");
+    }
+}
+
+#[test]
+fn what_staff_decided_first_is_contradicted_by_the_simulator() {
+    let (world, ended) = answered_at_once_with(arrived(100_000), |world, payment| {
+        world.moved(payment.id(), Trigger::Fail);
+    });
+    assert_eq!((ended, parked(&world)), (Status::Failed, 1));
 }
