@@ -115,14 +115,13 @@ impl CreatePayment {
     /// could not be reached: then nothing happened at all, and the same call may be sent again.
     pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
         let tenant = creation.tenant;
-        let subject = Subject::of(&creation, None);
-        let earlier = self.unknown.earlier(&subject);
-        let outcome = match self.attempt(creation, None, earlier.clone()).await {
+        let mut subject = self.unknown.subject(&creation, None);
+        let outcome = match self.attempt(creation, None, &mut subject).await {
             Attempt::Created(payment, _) => Ok(*payment),
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
             Attempt::KeyUsed => Err(broken("a commit without a key was refused for its key")),
         };
-        self.unknown.told(&subject, earlier.as_ref(), outcome)
+        self.unknown.told(&subject, outcome)
     }
 
     /// Burns the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.
@@ -157,19 +156,18 @@ impl CreatePayment {
         Err(error)
     }
 
-    /// Decides and commits once. `earlier` is the payment that an earlier try may have made: if it did, it is the one that
-    /// was asked for.
+    /// Decides and commits once. If an earlier try made its payment, that is the one that was asked for.
     pub(crate) async fn attempt(
         &self,
         creation: Creation,
         idempotency: Option<IdempotencyRecord>,
-        earlier: Option<PaymentId>,
+        subject: &mut Subject,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
-        let earlier = match self.not_made(tenant, earlier).await {
-            Ok(earlier) => earlier,
-            Err(error) => return Attempt::Refused(error, nonce),
-        };
+        if let Err(error) = self.require_not_made(tenant, subject).await {
+            return Attempt::Refused(error, nonce);
+        }
+        let earlier = subject.earlier.clone();
         let decided = match draft {
             Ok(draft) => self.decider.decide(tenant, draft, default_return_urls, earlier.clone()).await,
             Err(invalid) => match self.decider.explain(tenant, invalid).await {
@@ -217,19 +215,18 @@ impl CreatePayment {
 }
 
 impl CreatePayment {
-    /// The identifier of an earlier try that made no payment, under which this one is to make it. If it did make one, that holds
-    /// the reference, unless it has given it up since.
-    async fn not_made(
-        &self,
-        tenant: Tenant,
-        earlier: Option<PaymentId>,
-    ) -> Result<Option<PaymentId>, CreateError> {
-        let Some(id) = earlier else { return Ok(None) };
-        match self.reads.payment(tenant, &id).await? {
-            None => Ok(Some(id)),
-            Some(made) if made.holds_reference() => Err(CreateError::DuplicateReference { holder: id }),
-            Some(_) => Ok(None),
+    /// An earlier try made no payment; this one is to make it under its identifier. If it did make one, that holds the
+    /// reference, unless it has given it up since: then the earlier try is over.
+    async fn require_not_made(&self, tenant: Tenant, subject: &mut Subject) -> Result<(), CreateError> {
+        let Some(id) = &subject.earlier else { return Ok(()) };
+        match self.reads.payment(tenant, id).await? {
+            None => {}
+            Some(made) if made.holds_reference() => {
+                return Err(CreateError::DuplicateReference { holder: id.clone() });
+            }
+            Some(_) => self.unknown.settle(subject),
         }
+        Ok(())
     }
 }
 

@@ -50,17 +50,16 @@ impl CreatePayment {
     /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`,
     /// `OutcomeUnknown` and `Store`.
     pub async fn run_keyed(&self, creation: Creation, asked: KeyedRequest) -> Result<Answered, CreateError> {
-        let subject = Subject::of(&creation, Some(&asked.key));
-        let earlier = self.unknown.earlier(&subject);
-        let outcome = self.attempt_keyed(creation, asked, earlier.clone()).await;
-        self.unknown.told(&subject, earlier.as_ref(), outcome)
+        let mut subject = self.unknown.subject(&creation, Some(&asked.key));
+        let outcome = self.attempt_keyed(creation, asked, &mut subject).await;
+        self.unknown.told(&subject, outcome)
     }
 
     async fn attempt_keyed(
         &self,
         creation: Creation,
         asked: KeyedRequest,
-        earlier: Option<PaymentId>,
+        subject: &mut Subject,
     ) -> Result<Answered, CreateError> {
         let tenant = creation.tenant;
         let running = self.running.enter(tenant, &asked.key, creation.nonce.as_ref());
@@ -78,7 +77,7 @@ impl CreatePayment {
             None => {}
         }
         let record = self.record(&asked, KeptAnswer::OfSaved);
-        match self.attempt(creation, Some(record), earlier).await {
+        match self.attempt(creation, Some(record), subject).await {
             Attempt::Created(payment, kept) => {
                 let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: false })

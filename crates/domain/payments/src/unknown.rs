@@ -30,16 +30,8 @@ enum Name {
 pub(crate) struct Subject {
     tenant: Tenant,
     names: Vec<Name>,
-}
-
-impl Subject {
-    /// The names of a creation, its idempotency key first.
-    pub(crate) fn of(creation: &Creation, key: Option<&IdempotencyKey>) -> Self {
-        let key = key.map(|key| Name::Key(key.as_str().to_owned()));
-        let draft = creation.draft.as_ref().ok();
-        let reference = draft.map(|draft| Name::Reference(draft.merchant_reference.clone()));
-        Self { tenant: creation.tenant, names: key.into_iter().chain(reference).collect() }
-    }
+    /// The payment that an earlier try may have made, of which nothing more is known.
+    pub(crate) earlier: Option<PaymentId>,
 }
 
 #[derive(Default)]
@@ -57,13 +49,24 @@ impl UnknownOutcomes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The payment that this creation may have made already.
-    pub(crate) fn earlier(&self, subject: &Subject) -> Option<PaymentId> {
+    /// A creation by its names, its idempotency key first, with the payment that it may have made already.
+    pub(crate) fn subject(&self, creation: &Creation, key: Option<&IdempotencyKey>) -> Subject {
+        let tenant = creation.tenant;
+        let key = key.map(|key| Name::Key(key.as_str().to_owned()));
+        let draft = creation.draft.as_ref().ok();
+        let reference = draft.map(|draft| Name::Reference(draft.merchant_reference.clone()));
+        let names: Vec<_> = key.into_iter().chain(reference).collect();
         let remembered = self.remembered();
-        if remembered.ids.is_empty() {
-            return None;
+        let id = |name: &Name| remembered.ids.get(&(tenant, name.clone())).cloned();
+        let earlier = if remembered.ids.is_empty() { None } else { names.iter().find_map(id) };
+        Subject { tenant, names, earlier }
+    }
+
+    /// The earlier try is over and its payment gave its reference up: what comes now has nothing to do with it.
+    pub(crate) fn settle(&self, subject: &mut Subject) {
+        if subject.earlier.take().is_some() {
+            self.forget(subject);
         }
-        subject.names.iter().find_map(|name| remembered.ids.get(&(subject.tenant, name.clone())).cloned())
     }
 
     /// What the merchant is told of an outcome. As long as it cannot be learnt what became of the first try, that is the
@@ -71,10 +74,9 @@ impl UnknownOutcomes {
     pub(crate) fn told<T>(
         &self,
         subject: &Subject,
-        earlier: Option<&PaymentId>,
         outcome: Result<T, CreateError>,
     ) -> Result<T, CreateError> {
-        let outcome = match (outcome, earlier) {
+        let outcome = match (outcome, &subject.earlier) {
             (
                 Err(CreateError::Store(
                     StoreUnavailable::Overloaded
@@ -95,7 +97,7 @@ impl UnknownOutcomes {
                 | CreateError::IdempotencyKeyMismatch
                 | CreateError::Store(_),
             ) => {}
-            _ if earlier.is_some() => self.forget(subject),
+            _ if subject.earlier.is_some() => self.forget(subject),
             _ => {}
         }
         outcome

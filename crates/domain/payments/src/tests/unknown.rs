@@ -98,6 +98,16 @@ fn a_repeat_is_another_payment_once_the_first_one_has_failed() {
 }
 
 #[test]
+fn a_repeat_that_finds_no_room_is_told_nothing_of_a_first_one_that_has_failed() {
+    let world = world(&[Fate::LostAfter, Fate::Away]);
+    let id = unknown(asked(&world, creation(&deposit())));
+    world.moved(&id, Trigger::Fail);
+    let away = asked(&world, creation(&deposit()));
+    assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
+    assert_ne!(*asked(&world, creation(&deposit())).expect("made").id(), id);
+}
+
+#[test]
 fn a_repeat_makes_the_payment_that_was_not_made_under_the_identifier_that_was_told() {
     let world = world(&[Fate::LostBefore]);
     let id = unknown(asked(&world, creation(&withdrawal())));
