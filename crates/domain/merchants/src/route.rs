@@ -1,6 +1,6 @@
 //! Routes: what a merchant may do, over which rail, and what it costs.
 
-use quipu_kernel::{Amount, Currency, Environment, Minor, OutOfRange, wire_names};
+use quipu_kernel::{Amount, Currency, Environment, MAX_MINOR, Minor, OutOfRange, wire_names};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -157,6 +157,25 @@ impl Route {
         Minor::new(i64::try_from(share).map_err(|_| OutOfRange)?)?.checked_add(self.fee_fixed)
     }
 
+    /// The fee on `amount`, if that can bear it: into a deposit, or on top of a withdrawal.
+    pub fn fee_borne(&self, amount: Amount) -> Option<Minor> {
+        let fee = self.fee(amount).ok()?;
+        let borne = match self.direction {
+            Direction::Deposit => fee <= amount.minor(),
+            Direction::Withdrawal => amount.minor().checked_add(fee).is_ok(),
+        };
+        borne.then_some(fee)
+    }
+
+    /// Whether any amount within its bounds can bear its fee. Of deposits the greatest can if any does, of withdrawals the least.
+    pub(crate) fn admits_any_amount(&self) -> bool {
+        let ablest = match self.direction {
+            Direction::Deposit => self.max_amount.or(Amount::new(MAX_MINOR).ok()),
+            Direction::Withdrawal => Some(self.min_amount),
+        };
+        ablest.is_some_and(|amount| self.fee_borne(amount).is_some())
+    }
+
     /// The routes a new merchant starts with: every known pairing in the test environment on the
     /// simulator, partner payouts for GEL only, nothing live.
     pub fn of_new_merchant() -> Vec<Self> {
@@ -206,6 +225,24 @@ mod tests {
         route.fee_fixed = Minor::new(30).expect("in range");
         assert_eq!(fee(&route, 100), Ok(33));
         assert_eq!(fee(&route, quipu_kernel::MAX_MINOR), Ok(225_179_981_368_555));
+    }
+
+    #[test]
+    fn of_all_amounts_of_a_route_one_must_bear_its_fee() {
+        let admits_any = |direction, fee_bps, fee_fixed, (min, max): (i64, Option<i64>)| {
+            let mut route = Route { direction, fee_bps, ..Route::of_new_merchant().remove(0) };
+            route.fee_fixed = Minor::new(fee_fixed).expect("in range");
+            route.min_amount = Amount::new(min).expect("in range");
+            route.max_amount = max.map(|max| Amount::new(max).expect("in range"));
+            route.admits_any_amount()
+        };
+        let of_deposits = |bps, fixed, max: Option<i64>| admits_any(Direction::Deposit, bps, fixed, (1, max));
+        assert!(!of_deposits(0, 500, Some(400)) && of_deposits(0, 400, Some(400)));
+        assert!(!of_deposits(5_000, 200, Some(398)) && of_deposits(5_000, 200, Some(400)));
+        assert!(!of_deposits(10_000, 1, None) && of_deposits(10_000, 0, None));
+        assert!(of_deposits(0, MAX_MINOR, None));
+        let of_withdrawals = |fixed, min| admits_any(Direction::Withdrawal, 0, fixed, (min, None));
+        assert!(!of_withdrawals(1, MAX_MINOR) && of_withdrawals(500, 1));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     pairing::{Unpaired, unpaired},
+    payout_fields::{PAYOUT_FIELDS, refused_payout_fields},
     route::{AccountCheck, Direction, Method, Route, RouteKey},
 };
 
@@ -36,19 +37,6 @@ const MEMBERS: [&str; 15] = [
     "account_check",
     "instructions",
 ];
-/// The members of `payout` that a route may ask for: all but the partner destination. The recipient's name is the only one that
-/// goes with one.
-pub const PAYOUT_FIELDS: [&str; 8] = [
-    "recipient_name",
-    "bank_account",
-    "bank_code",
-    "account_type",
-    "beneficiary_tax_id",
-    "payid",
-    "payid_type",
-    "bsb",
-];
-
 /// Reads `{"routes": […]}`, collecting everything that is wrong: unknown members, values out of range, rails that
 /// `knows_rail` does not know, two routes for one key, and routes that could not work.
 pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<Vec<Route>, Problems> {
@@ -105,10 +93,18 @@ fn judge_whole(route: &Route, problems: &mut Problems) {
     if route.rail == SIMULATOR_RAIL && route.environment == Environment::Live {
         problems.add("rail", "must not be simulator in live");
     }
-    let unfit = route.required_payout_fields.iter().find(|name| *name != "recipient_name");
-    if let Some(unfit) = unfit.filter(|_| route.partner) {
-        let rule = format_args!("must not have {unfit}, which a partner destination may not have");
+    let mut asked_for = route.required_payout_fields.iter().map(String::as_str);
+    if route.partner {
+        if let Some(unfit) = asked_for.find(|name| *name != "recipient_name") {
+            let rule = format_args!("must not have {unfit}, which a partner destination may not have");
+            problems.add("required_payout_fields", rule);
+        }
+    } else if let Some(unfit) = asked_for.find(|name| refused_payout_fields(route.method).contains(name)) {
+        let rule = format_args!("must not have {unfit}, which method {} refuses", route.method.as_str());
         problems.add("required_payout_fields", rule);
+    }
+    if !route.admits_any_amount() {
+        problems.add("fee_fixed", "must leave an amount from min_amount to max_amount that can bear the fee");
     }
     if route.rail == MANUAL_RAIL && route.direction == Direction::Deposit {
         let needed = needed_instructions(route.method, route.currency);
@@ -361,6 +357,25 @@ mod tests {
         assert_eq!(judged("test", "bank_transfer", "GEL", "withdrawal", partner("recipient_name")), Ok(()));
         let unfit = refused(judged("test", "bank_transfer", "GEL", "withdrawal", partner("bsb")));
         assert!(unfit.contains("required_payout_fields must not have bsb"), "{unfit}");
+
+        let dear =
+            refused(judged("test", "spei", "MXN", "deposit", json!({"fee_fixed": 500, "max_amount": 400})));
+        assert!(dear.contains("fee_fixed must leave an amount"), "{dear}");
+
+        let asking = |fields: &[&str]| json!({"required_payout_fields": fields});
+        for (method, currency, refused_field) in [
+            ("spei", "MXN", "payid"),
+            ("bank_transfer", "ARS", "payid"),
+            ("payid", "AUD", "bank_account"),
+            ("payid", "AUD", "bank_code"),
+            ("payid", "AUD", "bsb"),
+        ] {
+            let fields = ["recipient_name", refused_field];
+            let unfit = refused(judged("test", method, currency, "withdrawal", asking(&fields)));
+            let rule = format!("required_payout_fields must not have {refused_field}, which method {method}");
+            assert!(unfit.contains(&rule), "{unfit}");
+        }
+        assert_eq!(judged("test", "payid", "AUD", "withdrawal", asking(&["payid", "account_type"])), Ok(()));
     }
 
     #[test]

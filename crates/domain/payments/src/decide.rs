@@ -100,7 +100,7 @@ impl Decider {
             return Err(CreateError::Invalid(problems));
         }
         let bounds = Bounds::of(route);
-        let fee = bear_fee(draft.kind.direction(), draft.amount, route).ok_or_else(|| bounds.exceeded())?;
+        let fee = bear_fee(draft.amount, route).ok_or_else(|| bounds.exceeded())?;
         let rail = self.rails.get(&route.rail).ok_or(CreateError::MethodNotAvailable)?;
 
         let (held, completion) = movements(&draft, fee).map_err(|_| bounds.exceeded())?;
@@ -293,14 +293,9 @@ pub(crate) fn choose_route(routes: &[Route], key: RouteKey) -> Result<&Route, Cr
     })
 }
 
-/// The fee, if the route admits the amount and the fee fits: into a deposit, or on top of a withdrawal.
-pub(crate) fn bear_fee(direction: Direction, amount: Amount, route: &Route) -> Option<Minor> {
-    let fee = route.fee(amount).ok().filter(|_| Bounds::of(route).admit(amount))?;
-    let borne = match direction {
-        Direction::Deposit => fee <= amount.minor(),
-        Direction::Withdrawal => amount.minor().checked_add(fee).is_ok(),
-    };
-    borne.then_some(fee)
+/// The fee, if the route admits the amount and the amount can bear it.
+pub(crate) fn bear_fee(amount: Amount, route: &Route) -> Option<Minor> {
+    Some(amount).filter(|amount| Bounds::of(route).admit(*amount)).and_then(|amount| route.fee_borne(amount))
 }
 
 /// The money that a new payment sets aside, and the money that it will move when it completes.

@@ -270,7 +270,7 @@ impl MethodQuestion {
             payout.judge_by(route, problems);
         }
         if let Some(Ok(amount)) = self.amount.map(Amount::new)
-            && bear_fee(route.direction, amount, route).is_none()
+            && bear_fee(amount, route).is_none()
         {
             let error = Bounds::of(route).exceeded();
             findings.push(MethodFinding::new(error.code(), error.to_string()));

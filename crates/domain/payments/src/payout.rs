@@ -1,7 +1,7 @@
 //! Where a withdrawal goes (docs/API.md, "Create").
 
 use quipu_kernel::{Currency, Fields, Problems, wire_names};
-use quipu_merchants::{AccountCheck, Direction, Method, PAYOUT_FIELDS, Route};
+use quipu_merchants::{AccountCheck, Direction, Method, PAYOUT_FIELDS, Route, refused_payout_fields};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -174,15 +174,13 @@ impl Payout {
             let (fits, rule) = kind.judge(payid);
             judge("payid", fits, rule);
         }
-        match method {
-            // Two places to pay to would leave open which is meant.
-            Some(Method::PayId) => {
-                judge("bank_account", self.bank_account.is_none(), "must not be sent with method payid");
-                judge("bank_code", self.bank_code.is_none(), "must not be sent with method payid");
-                judge("bsb", self.bsb.is_none(), "must not be sent with method payid");
-            }
-            Some(_) => judge("payid", self.payid.is_none(), "is only for method payid"),
-            None => {}
+        let Some(method) = method else { return };
+        let rule = match method {
+            Method::PayId => "must not be sent with method payid",
+            _ => "is only for method payid",
+        };
+        for name in refused_payout_fields(method) {
+            judge(name, !self.has(name), rule);
         }
     }
 
