@@ -42,10 +42,10 @@ pub trait Rail: Send + Sync {
         Some(Reservation::Unneeded)
     }
 
-    /// Promises the caller, who is about to submit a withdrawal, that [`Rail::submit`] will send it, or not. What could not be
-    /// sent must not be told to be on its way. Where only its turn is missing, that is waited for, though never for long.
+    /// Promises the caller, who is about to submit a withdrawal, that it will be sent, or not. What could not be sent must not be
+    /// told to be on its way. Where only its turn is missing, that is waited for, though never for long.
     async fn promise(&self) -> Promise {
-        Promise::Given
+        Promise::Given(Reservation::Unneeded)
     }
 
     /// The gaps between questions about a payment whose outcome is open; the last one repeats. None where the rail is never
@@ -60,8 +60,8 @@ pub trait Rail: Send + Sync {
         Instructed::Unknown
     }
 
-    /// Hands a withdrawal over. It is called only after the commit that made the payment `processing`, always under
-    /// the payment's own identifier, and may be called again after a crash.
+    /// Hands a withdrawal over, if no room was [kept](Self::promise) for that. It is called only after the commit that made
+    /// the payment `processing`, always under the payment's own identifier, and may be called again after a crash.
     async fn submit(&self, payment: &Payment) -> Submission;
 
     /// Asks how a payment stands.

@@ -23,7 +23,7 @@ pub enum Instructed {
     Unknown,
 }
 
-/// What a rail grants to a deposit that is about to be committed.
+/// What a rail grants to a payment that is about to be committed, and handed to it then.
 pub enum Reservation {
     /// It takes every call.
     Unneeded,
@@ -36,13 +36,15 @@ pub enum Reservation {
 pub trait Reserved: Send {
     /// Asks for a deposit's instructions, which will surely be sent.
     async fn instruct(self: Box<Self>, payment: &Payment) -> Instructed;
+
+    /// Hands a withdrawal over, which will surely be sent.
+    async fn submit(self: Box<Self>, payment: &Payment) -> Submission;
 }
 
 /// Whether a withdrawal that is submitted now will be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
     /// It will.
-    Given,
+    Given(Reservation),
     /// Others are before it; there will be room in a moment.
     NoRoom,
     /// The rail takes no calls now and is left alone for a while.

@@ -26,7 +26,7 @@ use crate::{
     payment::{Due, DueAction, Payment},
     ports::PaymentReads,
     rail::Rail,
-    rail_answer::{Arrival, Instructed, Promise, RailStatus, Submission},
+    rail_answer::{Arrival, Instructed, Promise, RailStatus, Reservation, Submission},
     rail_event::{RailEvent, RailEventKind},
     rails::Rails,
     status::{Status, Trigger},
@@ -108,25 +108,28 @@ impl SettlePayment {
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
         let is_begun = payment.status() == Status::Processing;
-        let pause = match rail.promise().await {
-            Promise::Given => None,
-            Promise::NoRoom if is_begun => Some(IN_A_WHILE),
-            Promise::NoRoom => Some(until_room(claimed)),
-            Promise::LeftAlone => Some(BUSY_FOR),
+        let reserved = match rail.promise().await {
+            Promise::Given(reserved) => Ok(reserved),
+            Promise::NoRoom if is_begun => Err(IN_A_WHILE),
+            Promise::NoRoom => Err(until_room(claimed)),
+            Promise::LeftAlone => Err(BUSY_FOR),
         };
         let now = self.clock.now();
-        if let Some(pause) = pause {
-            let due = Due { at: now.plus(pause), action: DueAction::Submit };
-            // What is begun has its attempts counted by the questions about it.
-            let claim = if is_begun { not_begun(claimed) } else { claimed.clone() };
-            return self.put_off(&claim, due).await;
-        }
+        let reserved = match reserved {
+            Ok(reserved) => reserved,
+            Err(pause) => {
+                let due = Due { at: now.plus(pause), action: DueAction::Submit };
+                // What is begun has its attempts counted by the questions about it.
+                let claim = if is_begun { not_begun(claimed) } else { claimed.clone() };
+                return self.put_off(&claim, due).await;
+            }
+        };
         if is_begun {
             // It was begun here or elsewhere and is still to be done, unless staff decided about it since it was claimed.
             let until = now.plus(Self::RESUBMIT_AFTER);
             let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
             return match still_to_do {
-                Some(claimed) => self.hand_over_again(rail, &claimed, payment).await,
+                Some(claimed) => self.hand_over_again(rail, reserved, &claimed, payment).await,
                 None => Ok(()),
             };
         }
@@ -138,7 +141,7 @@ impl SettlePayment {
         };
         match self.commit.commit(changes::taken(changes)).await {
             Ok(committed) => match committed.into_saved::<Payment>() {
-                Some(payment) => self.hand_over(rail, claimed, *payment).await,
+                Some(payment) => self.hand_over(rail, reserved, claimed, *payment).await,
                 None => Err(failed("a submitted payment is missing".to_owned())),
             },
             Err(error) => stale_is_success(error),
@@ -149,10 +152,11 @@ impl SettlePayment {
     async fn hand_over(
         &self,
         rail: &Arc<dyn Rail>,
+        reserved: Reservation,
         claimed: &Claimed,
         payment: Payment,
     ) -> Result<(), SettleError> {
-        match self.call(rail, &payment, 0).await {
+        match self.call(rail, reserved, &payment, 0).await {
             Ok(due) => self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await,
             Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
         }
@@ -162,11 +166,12 @@ impl SettlePayment {
     async fn hand_over_again(
         &self,
         rail: &Arc<dyn Rail>,
+        reserved: Reservation,
         claimed: &Claimed,
         payment: Payment,
     ) -> Result<(), SettleError> {
         let asked = not_begun(claimed);
-        match self.call(rail, &payment, asked.attempts).await {
+        match self.call(rail, reserved, &payment, asked.attempts).await {
             Ok(Some(due)) => self.put_off_as_it_stands(&asked, &payment, due).await,
             Ok(None) => self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await,
             Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
@@ -178,10 +183,15 @@ impl SettlePayment {
     async fn call(
         &self,
         rail: &Arc<dyn Rail>,
+        reserved: Reservation,
         payment: &Payment,
         asked: i32,
     ) -> Result<Option<Due>, RailEvent> {
-        match rail.submit(payment).await {
+        let submitted = match reserved {
+            Reservation::Kept(reserved) => reserved.submit(payment).await,
+            Reservation::Unneeded => rail.submit(payment).await,
+        };
+        match submitted {
             Submission::Accepted { .. } | Submission::Unknown => Ok(self.next_question(rail, asked)),
             Submission::NotSent => {
                 Ok(Some(Due { at: self.clock.now().plus(BUSY_FOR), action: DueAction::Submit }))

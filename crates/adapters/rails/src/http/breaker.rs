@@ -12,7 +12,7 @@ const FAILURES: u32 = 5;
 /// How long an open circuit stays open before one call may try.
 const OPEN_FOR: Duration = Duration::from_secs(15);
 /// How long a probe is kept for whoever was promised it.
-pub(super) const PROMISED_FOR: Duration = Duration::from_secs(5);
+const PROMISED_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy)]
 enum Circuit {
@@ -88,14 +88,13 @@ impl Breaker {
         }
     }
 
-    /// Lets a call through, or not. Where the circuit has been open long enough, one caller gets through as a probe, the one
-    /// who was promised it if there is one, and the others wait for its outcome.
-    pub(super) fn admit(&self, now: Timestamp, was_promised: bool) -> bool {
+    /// Lets a call through that was promised nothing, or not. Where the circuit has been open long enough, one gets through as a
+    /// probe, unless that is promised to another, and the others wait for its outcome.
+    pub(super) fn admit(&self, now: Timestamp) -> bool {
         let mut circuit = self.lock();
         match *circuit {
             Circuit::Closed(_) => true,
-            Circuit::Promised(until) if now < until && !was_promised => false,
-            Circuit::Open(until) if now < until => false,
+            Circuit::Open(until) | Circuit::Promised(until) if now < until => false,
             Circuit::Open(_) | Circuit::Promised(_) => {
                 *circuit = Circuit::Open(now.plus(OPEN_FOR));
                 true
@@ -146,18 +145,18 @@ mod tests {
         }
         assert_eq!(breaker.note(true, NOON), None);
         for failure in 1..=FAILURES {
-            assert!(breaker.admit(NOON, false));
+            assert!(breaker.admit(NOON));
             let turned = (failure == FAILURES).then_some(Turned::Open);
             assert_eq!(breaker.note(false, NOON), turned);
         }
-        assert!(breaker.is_open(NOON) && breaker.promise(NOON).is_none() && !breaker.admit(NOON, true));
+        assert!(breaker.is_open(NOON) && breaker.promise(NOON).is_none() && !breaker.admit(NOON));
         let later = NOON.plus(OPEN_FOR);
         assert!(!breaker.is_open(later));
-        assert!(breaker.admit(later, false), "one probe");
-        assert!(!breaker.admit(later, false) && breaker.promise(later).is_none(), "and only one");
+        assert!(breaker.admit(later), "one probe");
+        assert!(!breaker.admit(later) && breaker.promise(later).is_none(), "and only one");
         assert_eq!(breaker.note(true, later), Some(Turned::Closed));
         assert_eq!(breaker.promise(later), Some(Passage::AsUsual));
-        assert!(breaker.admit(later, false) && breaker.admit(later, false));
+        assert!(breaker.admit(later) && breaker.admit(later));
     }
 
     #[test]
@@ -168,13 +167,13 @@ mod tests {
         }
         let later = NOON.plus(OPEN_FOR);
         assert_eq!(breaker.promise(later), Some(Passage::Probe));
-        assert!(breaker.promise(later).is_none() && !breaker.admit(later, false), "nobody else");
-        assert!(breaker.admit(later, true));
-        assert!(!breaker.admit(later, true), "once");
+        assert!(breaker.promise(later).is_none() && !breaker.admit(later), "nobody else");
+        breaker.redeem(Passage::Probe, later);
+        assert!(!breaker.admit(later), "once");
         // A promise that nobody redeems holds up nobody for long.
         let again = later.plus(OPEN_FOR);
         assert!(breaker.promise(again).is_some() && breaker.promise(again).is_none());
-        assert!(breaker.admit(again.plus(PROMISED_FOR), false));
+        assert!(breaker.admit(again.plus(PROMISED_FOR)));
     }
 
     #[test]
@@ -200,7 +199,7 @@ mod tests {
             breaker.note(false, NOON);
         }
         let later = NOON.plus(OPEN_FOR);
-        assert!(breaker.admit(later, false));
+        assert!(breaker.admit(later));
         assert_eq!(breaker.note(false, later), None);
         assert!(breaker.promise(later).is_none() && breaker.promise(later.plus(OPEN_FOR)).is_some());
     }

@@ -11,11 +11,10 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use quipu_kernel::{Clock, Timestamp};
-use quipu_payments::Promise;
 use quipu_signing::WebhookSecret;
 
 use super::{
-    breaker::{Breaker, PROMISED_FOR, Passage, Turned},
+    breaker::{Breaker, Passage, Turned},
     places::{Line, Place, Places},
 };
 
@@ -23,10 +22,8 @@ use super::{
 const CONNECT: Duration = Duration::from_secs(3);
 /// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
-/// How long a payout that is to be promised its place waits for one, and a question. Where there is none it is put off.
+/// How long a payout waits for a place, and a question. Where there is none it is put off.
 const FOR_A_TURN: Duration = Duration::from_secs(2);
-/// The same for a payout on its way that was promised none.
-const FOR_A_PLACE: Duration = Duration::from_secs(10);
 /// The same for a payer's call: places are kept for them, and only a crowd of payers has to wait.
 pub(super) const FOR_A_PAYER: Duration = Duration::from_secs(1);
 /// Bytes of an answer that are read.
@@ -44,13 +41,11 @@ pub(super) struct Question {
     pub(super) body: Vec<u8>,
 }
 
-/// Who asks a provider.
+/// Who asks a provider without a [reservation](ReservedCall).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
     /// A worker asks for the instructions of a deposit whose payer waits.
     Payer,
-    /// A worker hands a payout over; it may have been [promised](ProviderClient::promise) its place.
-    Submitter,
     /// A worker asks how a payment stands.
     Inquirer,
 }
@@ -112,29 +107,25 @@ impl ProviderClient {
 
     /// Keeps a place and a way through the circuit for the call of a deposit that is about to be committed.
     pub(super) async fn reserve(self: &Arc<Self>) -> Option<ReservedCall> {
-        let began = self.clock.now();
-        if self.breaker.is_open(began) {
+        if self.breaker.is_open(self.clock.now()) {
             return None;
         }
-        let place = self.places.for_payer(FOR_A_PAYER, began).await?;
-        let passage = self.breaker.promise(self.clock.now())?;
-        Some(ReservedCall { client: Arc::clone(self), _place: place, passage: Some(passage) })
+        let place = self.places.for_payer(FOR_A_PAYER).await?;
+        self.kept(place)
     }
 
-    /// Promises a worker who is about to hand a payout over that the call will be sent, or not. The place is kept until then.
-    pub(super) async fn promise(&self) -> Promise {
-        let began = self.clock.now();
-        if self.breaker.is_open(began) {
-            return Promise::LeftAlone;
+    /// The same for a payout that a worker is about to hand over. Where there is none nothing was sent.
+    pub(super) async fn reserve_in_turn(self: &Arc<Self>) -> Result<ReservedCall, NoReply> {
+        if self.breaker.is_open(self.clock.now()) {
+            return Err(NoReply::LeftAlone);
         }
-        let place = self.places.queued(Line::Payouts, FOR_A_TURN, began).await;
-        let Some(place) = place else { return Promise::NoRoom };
-        let now = self.clock.now();
-        if self.breaker.promise(now).is_none() {
-            return Promise::LeftAlone;
-        }
-        self.places.keep(place, now.plus(PROMISED_FOR));
-        Promise::Given
+        let place = self.places.queued(Line::Payouts, FOR_A_TURN).await.ok_or(NoReply::NoRoom)?;
+        self.kept(place).ok_or(NoReply::LeftAlone)
+    }
+
+    fn kept(self: &Arc<Self>, place: Place) -> Option<ReservedCall> {
+        let passage = self.breaker.promise(self.clock.now())?;
+        Some(ReservedCall { client: Arc::clone(self), _place: place, passage: Some(passage) })
     }
 
     /// Asks if there is room and the circuit lets it through.
@@ -144,17 +135,12 @@ impl ProviderClient {
         caller: Caller,
         understood: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, NoReply> {
-        let (is_submitter, now) = (caller == Caller::Submitter, self.clock.now());
-        let kept = is_submitter.then(|| self.places.redeem(now)).flatten();
-        let was_promised = kept.is_some();
-        let place = match (kept, caller) {
-            (Some(kept), _) => Some(kept),
-            (None, Caller::Payer) => self.places.for_payer(FOR_A_PAYER, now).await,
-            (None, Caller::Submitter) => self.places.queued(Line::Payouts, FOR_A_PLACE, now).await,
-            (None, Caller::Inquirer) => self.places.queued(Line::Questions, FOR_A_TURN, now).await,
+        let place = match caller {
+            Caller::Payer => self.places.for_payer(FOR_A_PAYER).await,
+            Caller::Inquirer => self.places.queued(Line::Questions, FOR_A_TURN).await,
         };
         let Some(_place) = place else { return Err(NoReply::NoRoom) };
-        if !self.breaker.admit(self.clock.now(), was_promised) {
+        if !self.breaker.admit(self.clock.now()) {
             return Err(NoReply::LeftAlone);
         }
         self.call(question, understood).await

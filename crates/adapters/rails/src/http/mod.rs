@@ -82,7 +82,11 @@ impl Rail for HttpRail {
     }
 
     async fn promise(&self) -> Promise {
-        self.client.promise().await
+        match self.client.reserve_in_turn().await {
+            Ok(call) => Promise::Given(Reservation::Kept(Box::new(call))),
+            Err(NoReply::NoRoom) => Promise::NoRoom,
+            Err(NoReply::LeftAlone | NoReply::Silence) => Promise::LeftAlone,
+        }
     }
 
     fn questions(&self) -> &[Duration] {
@@ -95,11 +99,9 @@ impl Rail for HttpRail {
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {
-        let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
-        match self.client.ask(&question, Caller::Submitter, wire::submitted).await {
-            Ok(submission) => submission,
-            Err(NoReply::NoRoom | NoReply::LeftAlone) => Submission::NotSent,
-            Err(NoReply::Silence) => Submission::Unknown,
+        match self.client.reserve_in_turn().await {
+            Ok(call) => Box::new(call).submit(payment).await,
+            Err(_) => Submission::NotSent,
         }
     }
 
@@ -133,6 +135,11 @@ impl Reserved for ReservedCall {
     async fn instruct(self: Box<Self>, payment: &Payment) -> Instructed {
         let Some(question) = order("/instructions", payment) else { return Instructed::Unknown };
         self.ask(&question, instructed(payment)).await.unwrap_or(Instructed::Unknown)
+    }
+
+    async fn submit(self: Box<Self>, payment: &Payment) -> Submission {
+        let Some(question) = order("/payouts", payment) else { return Submission::Unknown };
+        self.ask(&question, wire::submitted).await.unwrap_or(Submission::Unknown)
     }
 }
 
@@ -176,6 +183,10 @@ mod tests {
 
     fn deposit() -> Payment {
         Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).payment()
+    }
+
+    fn withdrawal() -> Payment {
+        Sample::new(PaymentType::Withdrawal, Method::Spei, Currency::MXN).payment()
     }
 
     fn to(url: &str, clock: &Arc<HandClock>) -> HttpRail {
@@ -231,6 +242,23 @@ mod tests {
         reserved.pop();
         assert!(rail.reserve().await.is_some());
     }
+
+    #[tokio::test]
+    async fn a_payout_that_was_promised_its_call_is_sent_though_the_circuit_opens_meanwhile() {
+        let clock = Arc::new(HandClock::default());
+        let rail = to_nowhere(&clock);
+        let Promise::Given(Reservation::Kept(call)) = rail.promise().await else { panic!("it is closed") };
+        until_left_alone(&rail).await;
+        assert!(matches!(rail.promise().await, Promise::LeftAlone));
+        assert_eq!(rail.submit(&withdrawal()).await, Submission::NotSent, "promised nothing");
+        assert_eq!(call.submit(&withdrawal()).await, Submission::Unknown, "it was sent");
+        clock.0.fetch_add(15_000, Ordering::Relaxed);
+        let Promise::Given(probe) = rail.promise().await else { panic!("the probe") };
+        assert!(matches!(rail.promise().await, Promise::LeftAlone), "it is kept for the first");
+        drop(probe);
+        assert!(matches!(rail.promise().await, Promise::Given(_)), "it was given back");
+    }
+
     #[tokio::test]
     async fn few_questions_wait_for_a_provider_that_is_slow_and_the_next_come_again() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -247,6 +275,6 @@ mod tests {
             tokio::task::yield_now().await;
         };
         assert_eq!(turned_away, RailStatus::NoRoom);
-        assert_eq!(rail.promise().now_or_never(), None, "payouts have a line of their own");
+        assert!(rail.promise().now_or_never().is_none(), "payouts have a line of their own");
     }
 }

@@ -3,13 +3,8 @@
 //! Payouts and questions come in bursts, and whoever has one can wait; a payer cannot. So workers share most of the places, and
 //! the rest is kept for deposits that begin.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use quipu_kernel::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls to one provider that may be open at once.
@@ -40,8 +35,6 @@ pub(super) struct Places {
     for_workers: Arc<Semaphore>,
     payouts: Semaphore,
     questions: Semaphore,
-    /// Places that are kept for those who were promised one, and until when.
-    kept: Mutex<VecDeque<(Timestamp, Place)>>,
 }
 
 impl Default for Places {
@@ -51,15 +44,13 @@ impl Default for Places {
             for_workers: Arc::new(Semaphore::new(FOR_WORKERS)),
             payouts: Semaphore::new(IN_QUEUE),
             questions: Semaphore::new(IN_QUEUE),
-            kept: Mutex::default(),
         }
     }
 }
 
 impl Places {
     /// A place for a deposit that begins, if one is free within `patience`.
-    pub(super) async fn for_payer(&self, patience: Duration, now: Timestamp) -> Option<Place> {
-        drop(self.kept_at(now));
+    pub(super) async fn for_payer(&self, patience: Duration) -> Option<Place> {
         let taken = tokio::time::timeout(patience, Arc::clone(&self.all).acquire_owned()).await;
         Some(Place { _of_all: taken.ok()?.ok()?, _of_workers: None })
     }
@@ -75,8 +66,7 @@ impl Places {
     }
 
     /// The same for what waits in this line, and can come again: none at once if too many wait already.
-    pub(super) async fn queued(&self, line: Line, patience: Duration, now: Timestamp) -> Option<Place> {
-        drop(self.kept_at(now));
+    pub(super) async fn queued(&self, line: Line, patience: Duration) -> Option<Place> {
         let queue = match line {
             Line::Payouts => &self.payouts,
             Line::Questions => &self.questions,
@@ -84,30 +74,12 @@ impl Places {
         let _in_queue = queue.try_acquire().ok()?;
         self.for_worker(patience).await
     }
-
-    /// Keeps a place until then for whoever was promised it.
-    pub(super) fn keep(&self, place: Place, until: Timestamp) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push_back((until, place));
-    }
-
-    /// The place of somebody who was promised one and has not come yet; who comes now is taken for them.
-    pub(super) fn redeem(&self, now: Timestamp) -> Option<Place> {
-        self.kept_at(now).pop_front().map(|(_, place)| place)
-    }
-
-    /// What is kept, without what nobody came for in time.
-    fn kept_at(&self, now: Timestamp) -> MutexGuard<'_, VecDeque<(Timestamp, Place)>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(until, _)| now < *until);
-        kept
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
     const MOMENT: Duration = Duration::from_millis(1);
     const LONG: Duration = Duration::from_mins(1);
 
@@ -126,9 +98,9 @@ mod tests {
         assert!(places.for_worker(MOMENT).await.is_none());
         let mut payers = Vec::new();
         for _ in FOR_WORKERS..ALL {
-            payers.push(places.for_payer(MOMENT, NOON).await.expect("free"));
+            payers.push(places.for_payer(MOMENT).await.expect("free"));
         }
-        assert!(places.for_payer(MOMENT, NOON).await.is_none());
+        assert!(places.for_payer(MOMENT).await.is_none());
     }
 
     #[tokio::test]
@@ -136,26 +108,12 @@ mod tests {
         let places = Places::default();
         let mut taken = taken_by_workers(&places).await;
         let freed = async { drop(taken.pop()) };
-        let (found, ()) = futures_util::future::join(places.queued(Line::Payouts, LONG, NOON), freed).await;
+        let (found, ()) = futures_util::future::join(places.queued(Line::Payouts, LONG), freed).await;
         assert!(found.is_some());
         drop((found, taken));
         let many = u32::try_from(IN_QUEUE).expect("few enough");
         let _others = places.questions.try_acquire_many(many).expect("an empty queue");
-        assert!(places.queued(Line::Questions, LONG, NOON).await.is_none());
-        assert!(places.queued(Line::Payouts, LONG, NOON).await.is_some(), "another line");
-    }
-
-    #[tokio::test]
-    async fn a_place_is_kept_for_whoever_was_promised_it_and_not_for_long() {
-        let places = Places::default();
-        let mut taken = taken_by_workers(&places).await;
-        let later = NOON.plus(LONG);
-        places.keep(taken.pop().expect("taken"), later);
-        assert!(places.queued(Line::Payouts, MOMENT, NOON).await.is_none(), "it is not free");
-        let redeemed = places.redeem(NOON).expect("kept");
-        assert!(places.redeem(NOON).is_none(), "once");
-        places.keep(redeemed, later);
-        assert!(places.redeem(later).is_none());
-        assert!(places.queued(Line::Payouts, MOMENT, later).await.is_some(), "nobody came for it");
+        assert!(places.queued(Line::Questions, LONG).await.is_none());
+        assert!(places.queued(Line::Payouts, LONG).await.is_some(), "another line");
     }
 }

@@ -11,7 +11,7 @@ use quipu_merchants::StoreUnavailable;
 use super::world::{MockBank, START, World, bank_asked_after, creation, deposit, ready};
 use crate::{
     CreateError, Failure, Happening, Instructed, IssuedInstructions, MoneyReads as _, ParkReason, Payment,
-    RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Trigger,
+    RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Submission, Trigger,
 };
 
 /// A rail that has to be asked after the commit.
@@ -48,6 +48,10 @@ impl Reserved for Kept {
     async fn instruct(self: Box<Self>, _: &Payment) -> Instructed {
         self.0.used.fetch_add(1, Ordering::Relaxed);
         Instructed::Given(Box::default())
+    }
+
+    async fn submit(self: Box<Self>, _: &Payment) -> Submission {
+        unreachable!("no withdrawal waits for instructions")
     }
 }
 

@@ -105,7 +105,7 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
 
 #[test]
 fn a_withdrawal_waits_longer_for_a_rail_that_is_left_alone_than_for_room() {
-    let waits = |promise, times| {
+    let waits = |promise: fn() -> Promise, times| {
         let mut rail = bank_promising(promise);
         let due = Some(Due { at: START, action: DueAction::Submit });
         rail.expect_issue()
@@ -119,8 +119,8 @@ fn a_withdrawal_waits_longer_for_a_rail_that_is_left_alone_than_for_room() {
         };
         (0..times).map(|_| wait()).collect::<Vec<_>>()
     };
-    assert_eq!(waits(Promise::LeftAlone, 2), [15_000; 2]);
-    assert_eq!(waits(Promise::NoRoom, 7), [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]);
+    assert_eq!(waits(|| Promise::LeftAlone, 2), [15_000; 2]);
+    assert_eq!(waits(|| Promise::NoRoom, 7), [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]);
 }
 
 #[test]

@@ -92,14 +92,14 @@ mockall::mock! {
 
 /// A rail that is named as routes name it and issues nothing.
 pub(super) fn bank() -> MockBank {
-    bank_promising(Promise::Given)
+    bank_promising(|| Promise::Given(Reservation::Unneeded))
 }
 
 /// The same, promising this to whoever submits a withdrawal.
-pub(super) fn bank_promising(promise: Promise) -> MockBank {
+pub(super) fn bank_promising(promise: fn() -> Promise) -> MockBank {
     let mut bank = MockBank::new();
     bank.expect_name().return_const("simulator".to_owned());
-    bank.expect_promise().returning(move || promise);
+    bank.expect_promise().returning(promise);
     bank
 }
 
