@@ -14,7 +14,6 @@ use crate::{
     alert,
     changes::{self, CustomerClaim},
     customer::{Customer, NamedCustomer},
-    destination::refuse_unknown_beneficiary,
     draft::Draft,
     error::CreateError,
     invalid::{judge_webhook, refuse_unknown_customer},
@@ -92,8 +91,8 @@ impl Decider {
             Err(error) => return Err(error),
         };
         // A beneficiary is looked up only if there is a route to pay it by.
-        self.fill_destination(tenant, &mut draft, &mut problems).await?;
-        if let Some(payout) = &draft.payout {
+        if let Some(payout) = &mut draft.payout {
+            payout.look_up(&*self.route_book, tenant, &mut problems).await?;
             payout.judge_by(route, &mut problems);
         }
         if !problems.is_empty() {
@@ -145,26 +144,6 @@ struct Making {
 }
 
 impl Decider {
-    /// Keeps the account of a saved beneficiary inside the destination.
-    async fn fill_destination(
-        &self,
-        tenant: Tenant,
-        draft: &mut Draft,
-        problems: &mut Problems,
-    ) -> Result<(), CreateError> {
-        let destination = draft.payout.as_mut().and_then(|payout| payout.partner_destination.as_mut());
-        let Some((destination, (kind, id))) =
-            destination.and_then(|named| named.saved().map(|saved| (named, saved)))
-        else {
-            return Ok(());
-        };
-        match self.route_book.beneficiary(tenant, kind, id).await? {
-            Some(beneficiary) => destination.fill(beneficiary),
-            None => refuse_unknown_beneficiary(problems),
-        }
-        Ok(())
-    }
-
     /// Completes the customer by what is known of them, if the request names one.
     async fn fill_customer(
         &self,

@@ -1,7 +1,7 @@
 //! Where a partner payout goes (docs/API.md, "Create").
 
-use quipu_kernel::{Fields, Problems, wire_names};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, judge_iban, judge_swift};
+use quipu_kernel::{Fields, Problems, Tenant, wire_names};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, RouteBook, StoreUnavailable, judge_iban, judge_swift};
 use serde::{Deserialize, Serialize};
 
 use crate::address::is_email;
@@ -203,18 +203,27 @@ impl Destination {
         }
     }
 
-    /// Keeps the account that a saved beneficiary stands for.
-    pub(crate) fn fill(&mut self, beneficiary: Beneficiary) {
+    /// Keeps the account of the saved beneficiary that it names, if it names one, and notes if there is none.
+    pub(crate) async fn look_up(
+        &mut self,
+        book: &dyn RouteBook,
+        tenant: Tenant,
+        problems: &mut Problems,
+    ) -> Result<(), StoreUnavailable> {
+        let Some((kind, id)) = self.saved() else { return Ok(()) };
+        match book.beneficiary(tenant, kind, id).await? {
+            Some(beneficiary) => self.fill(beneficiary),
+            None => problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary"),
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, beneficiary: Beneficiary) {
         match self {
             Self::Wallet { .. } => {}
             Self::Bank { bank, .. } | Self::Sepa { bank, .. } => *bank = Some(beneficiary.into()),
         }
     }
-}
-
-/// Notes that the `ibanAccountId` of a destination names no saved beneficiary.
-pub(crate) fn refuse_unknown_beneficiary(problems: &mut Problems) {
-    problems.add("payout.partnerDestination.ibanAccountId", "names no saved beneficiary");
 }
 
 /// `ibanAccountId`: a decimal text from 1 to 2147483647, without leading zeros so that each number has one text.

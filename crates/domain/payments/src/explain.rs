@@ -8,7 +8,6 @@ use quipu_merchants::{RouteKey, StoreUnavailable};
 
 use crate::{
     decide::{Decider, choose_route},
-    destination::{Destination, refuse_unknown_beneficiary},
     invalid::{InvalidDraft, judge_webhook, refuse_unknown_customer},
     requested_pairing::RequestedPairing,
 };
@@ -28,16 +27,12 @@ impl Decider {
             refuse_unknown_customer(&mut problems);
         }
         // Whatever else is wrong with the way that the money is to go has been said.
-        let (Some(payout), Some(key)) = (payout, route_key(pairing, tenant.environment())) else {
+        let (Some(mut payout), Some(key)) = (payout, route_key(pairing, tenant.environment())) else {
             return Ok(problems);
         };
         let routes = self.route_book.routes(tenant.merchant()).await?;
         if let Ok(route) = choose_route(&routes, key) {
-            if let Some((kind, id)) = payout.partner_destination.as_ref().and_then(Destination::saved)
-                && self.route_book.beneficiary(tenant, kind, id).await?.is_none()
-            {
-                refuse_unknown_beneficiary(&mut problems);
-            }
+            payout.look_up(&*self.route_book, tenant, &mut problems).await?;
             payout.judge_by(route, &mut problems);
         }
         Ok(problems)

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::{
     decide::{Bounds, bear_fee, choose_route},
-    destination::{Destination, refuse_unknown_beneficiary},
     error::CreateError,
     kind::PaymentType,
     payout::{Payout, always_needed},
@@ -218,21 +217,18 @@ impl MethodQuestion {
     ) -> Result<(), StoreUnavailable> {
         let mut problems = Problems::new();
         let recipient = self.read_recipient(asked, &mut problems);
-        let payout = match &recipient {
-            Recipient::Given { payout, .. } => payout.as_deref(),
+        let mut payout = match &recipient {
+            Recipient::Given { payout, .. } => payout.as_deref().cloned(),
             Recipient::Open { .. } => None,
         };
         let routes = route_book.routes(tenant.merchant()).await?;
         let invalid = !problems.is_empty();
         match recipient.choose_route(&routes, asked, tenant.environment()) {
             Ok(route) => {
-                let destination = payout.and_then(|payout| payout.partner_destination.as_ref());
-                if let Some((kind, id)) = destination.and_then(Destination::saved)
-                    && route_book.beneficiary(tenant, kind, id).await?.is_none()
-                {
-                    refuse_unknown_beneficiary(&mut problems);
+                if let Some(payout) = &mut payout {
+                    payout.look_up(route_book, tenant, &mut problems).await?;
                 }
-                self.judge_terms(route, payout, &mut problems, findings);
+                self.judge_terms(route, payout.as_ref(), &mut problems, findings);
             }
             // What is wrong whatever the routes are needs no second reason.
             Err(_) if invalid => {}

@@ -1,7 +1,9 @@
 //! Where a withdrawal goes (docs/API.md, "Create").
 
-use quipu_kernel::{Currency, Fields, Problems, wire_names};
-use quipu_merchants::{AccountCheck, Direction, Method, PAYOUT_FIELDS, Route, refused_payout_fields};
+use quipu_kernel::{Currency, Fields, Problems, Tenant, wire_names};
+use quipu_merchants::{
+    AccountCheck, Direction, Method, PAYOUT_FIELDS, Route, RouteBook, StoreUnavailable, refused_payout_fields,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -184,6 +186,19 @@ impl Payout {
         }
     }
 
+    /// Looks up the account of a saved beneficiary, which is kept inside the destination.
+    pub(crate) async fn look_up(
+        &mut self,
+        book: &dyn RouteBook,
+        tenant: Tenant,
+        problems: &mut Problems,
+    ) -> Result<(), StoreUnavailable> {
+        match &mut self.partner_destination {
+            Some(destination) => destination.look_up(book, tenant, problems).await,
+            None => Ok(()),
+        }
+    }
+
     /// Notes what the route demands of the recipient beyond the request's own rules: further members, check digits.
     pub(crate) fn judge_by(&self, route: &Route, problems: &mut Problems) {
         for name in route.required_payout_fields.iter().filter(|name| !self.has(name)) {
@@ -215,10 +230,15 @@ impl Payout {
         {
             problems.add("payout.payid", "must be an ABN with right check digits");
         }
-        if let Some(Destination::Bank { iban_account_id: None, bank: Some(bank) }) = &self.partner_destination
+        if let Some(destination) = &self.partner_destination
+            && let Some(bank) = destination.bank()
             && !account_number::has_iban_check_digits(&bank.iban)
         {
-            problems.add("payout.partnerDestination.bank.iban", "must have right check digits");
+            let (field, rule) = match destination.saved() {
+                None => ("bank.iban", "must have right check digits"),
+                Some(_) => ("ibanAccountId", "names an account whose IBAN has wrong check digits"),
+            };
+            problems.add(&format!("payout.partnerDestination.{field}"), rule);
         }
     }
 

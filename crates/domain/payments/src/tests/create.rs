@@ -5,11 +5,11 @@ use std::{sync::atomic::Ordering, time::Duration};
 use quipu_commit::Nonce;
 use quipu_kernel::{Currency, CustomerId, Environment, MAX_MINOR, Tenant};
 use quipu_ledger::Balance;
-use quipu_merchants::{AccountCheck, Direction, Method, ReturnUrls, Route};
+use quipu_merchants::{AccountCheck, Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route};
 use serde_json::{Value, json};
 
 use super::world::{
-    START, TENANT, World, amount, bank, creation, deposit, minor, ready, route, with, withdrawal,
+    START, TENANT, World, amount, bank, beneficiary, creation, deposit, minor, ready, route, with, withdrawal,
 };
 use crate::{CreateError, Customer, Due, DueAction, IssuedInstructions, Status, Trigger};
 
@@ -130,6 +130,18 @@ fn what_the_route_asks_of_a_payout_is_a_matter_of_validation() {
         messages(json!({"method": "bank_transfer", "currency": "GEL", "payout": payout})),
         ["payout.partnerDestination.bank.iban must have right check digits"]
     );
+    for (kind, of_kind, iban) in [
+        ("bank", BeneficiaryKind::Bank, "GE28NB0000000101904917"),
+        ("sepa", BeneficiaryKind::Sepa, "DE89370400440532013001"),
+    ] {
+        let wrong = Beneficiary { iban: iban.to_owned(), ..beneficiary(of_kind, 4) };
+        world.store.rows().beneficiaries.push(wrong);
+        let payout = json!({"partnerDestination": {"kind": kind, "ibanAccountId": "4"}});
+        assert_eq!(
+            messages(json!({"method": "bank_transfer", "currency": "GEL", "payout": payout})),
+            ["payout.partnerDestination.ibanAccountId names an account whose IBAN has wrong check digits"]
+        );
+    }
     let saved = json!({"partnerDestination": {"kind": "bank", "ibanAccountId": "3"}});
     assert_eq!(
         messages(json!({"method": "bank_transfer", "currency": "GEL", "payout": saved, "customer_id": 5})),

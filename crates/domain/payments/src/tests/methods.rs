@@ -1,7 +1,7 @@
 //! The list of methods, and the question whether one would do.
 
 use quipu_kernel::{Currency, Environment, MAX_MINOR};
-use quipu_merchants::{BeneficiaryKind, Direction, Method, Route};
+use quipu_merchants::{AccountCheck, BeneficiaryKind, Direction, Method, Route};
 use serde_json::{Value, json};
 
 use super::world::{TENANT, World, amount, beneficiary, minor, ready, route};
@@ -142,6 +142,13 @@ fn a_saved_beneficiary_must_be_there_as_in_a_creation() {
     world.store.rows().beneficiaries.push(beneficiary(BeneficiaryKind::Bank, 1));
     assert_eq!(codes(&saved("bank"), &world), [""; 0]);
     assert_eq!(codes(&saved("sepa"), &world), ["VALIDATION_FAILED"]);
+
+    let mut strict = route(Method::BankTransfer, Currency::GEL, Direction::Withdrawal, true);
+    strict.account_check = AccountCheck::Enforce;
+    world.store.set_routes(vec![strict]);
+    assert_eq!(codes(&saved("bank"), &world), [""; 0]);
+    world.store.rows().beneficiaries[0].iban = "DE89370400440532013001".to_owned();
+    assert_eq!(codes(&saved("bank"), &world), ["VALIDATION_FAILED"]);
 }
 
 #[test]
