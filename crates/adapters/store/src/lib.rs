@@ -42,6 +42,7 @@ mod tls;
 mod transaction;
 mod webhooks;
 mod work;
+mod write_ahead_log;
 
 pub use backup::{BackupError, back_up, restore};
 pub use error::OpenError;
