@@ -41,7 +41,7 @@ pub struct Store {
 
 pub(crate) struct Inner {
     settings: StoreSettings,
-    runtime: Handle,
+    pub(crate) runtime: Handle,
     pub(crate) engine: Arc<Engine>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) payments: Points<(Tenant, PaymentId), Payment>,

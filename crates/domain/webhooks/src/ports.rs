@@ -33,7 +33,7 @@ pub trait Endpoints: Send + Sync {
     ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable>;
 
     /// Applies a change, one after the other where several come at once, and answers the endpoint as it is then. What was
-    /// owed to an endpoint that is disabled has failed afterwards. Refused with `NotFound`, and with `AddressFixed`.
+    /// owed to an endpoint that is disabled by it has failed afterwards, or fails soon where it is much. Refused with `NotFound`, and with `AddressFixed`.
     async fn change(
         &self,
         tenant: Tenant,
@@ -96,8 +96,8 @@ pub trait DeliveryLog: Send + Sync {
         page: Page,
     ) -> Result<(Vec<LoggedEvent>, u64), StoreUnavailable>;
 
-    /// Begins a new round for failed events at `at`; answers how many there were. An event that is not failed, or not this
-    /// endpoint's, is passed over.
+    /// Begins a new round for failed events at `at`; answers for how many it did. An event that is not failed, or not this
+    /// endpoint's, is passed over. Where something goes wrong after some have begun, the others stay failed.
     async fn retry(
         &self,
         tenant: Tenant,
@@ -145,8 +145,8 @@ pub struct Wanted {
 /// queue is for what nobody has in hand: what found no room then, what is due again, what a dead node left behind.
 #[async_trait]
 pub trait DeliveryQueue: Send + Sync {
-    /// The endpoints to which something is due at `now` that nobody has in hand, a thousand at most, beginning after
-    /// `after` in the order of identifiers.
+    /// The endpoints to which something is due at `now` that nobody has in hand, and those that are disabled or gone and are still
+    /// owed something, due or not; a thousand at most, beginning after `after` in the order of identifiers.
     async fn waiting(
         &self,
         now: Timestamp,

@@ -1,11 +1,14 @@
 //! The endpoints of merchants.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Aggregate, News};
 use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
+use tokio::time::timeout;
 
 use super::{
     row::{EndpointRow, disabled_reason, events_text},
@@ -22,6 +25,8 @@ use crate::{
 
 /// Pending deliveries that fail in one commit when their endpoint is disabled; the rest follows in others.
 const FAILED_AT_ONCE: i64 = 2_000;
+/// How long whoever disables an endpoint waits until all of them have failed.
+const SOON: Duration = Duration::from_secs(5);
 
 /// The endpoints of a tenant that were not removed.
 macro_rules! of_tenant {
@@ -123,15 +128,16 @@ impl Endpoints for Store {
             Box::pin(async move {
                 let mut endpoint =
                     lock(conn, tenant, &wanted).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let was_enabled = endpoint.is_enabled();
                 endpoint.apply(change, at).map_err(Refused)?;
                 save(conn, &endpoint).await?;
-                Ok::<_, Refused>(endpoint)
+                Ok::<_, Refused>((was_enabled, endpoint))
             })
         });
-        let endpoint = changed.await.map_err(|refused| refused.0)?;
+        let (was_enabled, endpoint) = changed.await.map_err(|refused| refused.0)?;
         self.tell_other_nodes(&endpoint.id, tenant);
-        if !endpoint.is_enabled() {
-            self.fail_what_is_owed(&endpoint).await?;
+        if was_enabled && !endpoint.is_enabled() {
+            self.fail_what_is_owed(&endpoint).await;
         }
         Ok(endpoint)
     }
@@ -167,8 +173,21 @@ impl Store {
         self.inner.hub.tell(News { saved, ..News::default() });
     }
 
-    /// Lets what was owed to an endpoint when it was disabled fail, some at a time.
-    pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
+    /// Lets what was owed to an endpoint when it was disabled fail, which is not a part of the call that disabled it: that has
+    /// succeeded. Waits for the end where it comes soon. What is left is found by [`waiting`] and fails when it is claimed.
+    ///
+    /// [`waiting`]: quipu_webhooks::DeliveryQueue::waiting
+    pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) {
+        let (store, endpoint) = (self.clone(), endpoint.clone());
+        let failing = self.inner.runtime.spawn(async move {
+            if let Err(error) = store.fail_in_stretches(&endpoint).await {
+                tracing::warn!(%error, endpoint = %endpoint.id, "what was owed to a disabled endpoint fails later");
+            }
+        });
+        let _goes_on = timeout(SOON, failing).await;
+    }
+
+    async fn fail_in_stretches(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
         loop {
             let (whose, before) = (Whose::of(endpoint), behind_disabling(endpoint));
             let failed = self.inner.engine.write(move |conn: &mut Connection| {

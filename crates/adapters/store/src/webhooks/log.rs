@@ -1,6 +1,9 @@
 //! The log of an endpoint's deliveries.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use diesel::{
@@ -27,6 +30,8 @@ use crate::{
 
 /// How many failed deliveries begin a new round in one commit.
 const RETRIED_AT_ONCE: i64 = 2_000;
+/// For how long one call goes on with more commits.
+const RETRYING: Duration = Duration::from_secs(30);
 
 /// Narrows a boxed query over `deliveries` to an endpoint and a filter. Identifiers of events begin with the time they
 /// happened at, so that a period is a range of the key. What is pending is found in one of two small indexes.
@@ -91,21 +96,56 @@ impl DeliveryLog for Store {
         selection: RetrySelection,
         at: Timestamp,
     ) -> Result<u64, StoreUnavailable> {
-        let (mut retried, mut behind) = (0, String::new());
-        loop {
-            let whose = Whose { tenant, endpoint: endpoint.clone() };
-            let (selection, after) = (selection.clone(), behind.clone());
-            let chosen = self.inner.engine.write(move |conn: &mut Connection| {
-                Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
-            });
-            let chosen: Result<Chosen, Fault> = chosen.await;
-            let Chosen { retried: some, last } = chosen?;
-            retried += u64::try_from(some).unwrap_or(0);
-            match last {
-                Some(last) => behind = last,
-                None => return Ok(retried),
+        let whose = Whose { tenant, endpoint: endpoint.clone() };
+        let first = self.retry_stretch(&whose, &selection, String::new(), at).await?;
+        let Some(last) = first.last else { return Ok(first.retried) };
+        let store = self.clone();
+        // What was begun is not undone, so the call's time bounds only how it begins.
+        let rest =
+            self.inner.runtime.spawn(async move { store.retry_rest(&whose, &selection, last, at).await });
+        Ok(first.retried + rest.await.unwrap_or_default())
+    }
+}
+
+impl Store {
+    /// A new round for failed deliveries, in one commit.
+    async fn retry_stretch(
+        &self,
+        whose: &Whose,
+        selection: &RetrySelection,
+        after: String,
+        at: Timestamp,
+    ) -> Result<Chosen, Fault> {
+        let (whose, selection) = (whose.clone(), selection.clone());
+        let chosen = self.inner.engine.write(move |conn: &mut Connection| {
+            Box::pin(async move { retry_some(conn, &whose, (&selection, &after), at).await })
+        });
+        chosen.await
+    }
+
+    /// Answers how many began a new round behind `behind`, before all did or something went wrong.
+    async fn retry_rest(
+        &self,
+        whose: &Whose,
+        selection: &RetrySelection,
+        mut behind: String,
+        at: Timestamp,
+    ) -> u64 {
+        let (begun, mut retried) = (Instant::now(), 0);
+        while begun.elapsed() < RETRYING {
+            match self.retry_stretch(whose, selection, behind, at).await {
+                Ok(chosen) => {
+                    retried += chosen.retried;
+                    let Some(last) = chosen.last else { break };
+                    behind = last;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, endpoint = %whose.endpoint, "not all failed deliveries are tried again");
+                    break;
+                }
             }
         }
+        retried
     }
 }
 
@@ -222,7 +262,7 @@ async fn counted_total(
 
 /// What came of some failed deliveries that were chosen.
 struct Chosen {
-    retried: i64,
+    retried: u64,
     /// The last one that was chosen, if there may be more behind it.
     last: Option<String>,
 }
@@ -269,5 +309,5 @@ async fn retry_some(
     let retried = i64::try_from(execute!(conn, again)?).unwrap_or(i64::MAX);
     count(conn, whose, DeliveryStatus::Failed, -retried).await?;
     let is_full = i64::try_from(chosen.len()).is_ok_and(|count| count == RETRIED_AT_ONCE);
-    Ok(Chosen { retried, last: chosen.pop().filter(|_| is_full) })
+    Ok(Chosen { retried: u64::try_from(retried).unwrap_or(0), last: chosen.pop().filter(|_| is_full) })
 }

@@ -44,8 +44,8 @@ macro_rules! waiting {
                     ORDER BY endpoint_id, due_at LIMIT 1) FROM found WHERE found.id IS NOT NULL)
              SELECT merchant_id, environment, webhook_endpoints.id FROM found
              JOIN webhook_endpoints ON webhook_endpoints.id = found.id
-             WHERE found.due_at <= " => now: i64 as BigInt,
-            " ORDER BY webhook_endpoints.id LIMIT 0 + " => limit: &'a i64 as BigInt ; ""
+             WHERE (found.due_at <= " => now: i64 as BigInt,
+            " OR NOT webhook_endpoints.enabled) ORDER BY webhook_endpoints.id LIMIT 0 + " => limit: &'a i64 as BigInt ; ""
         } }
     };
 }

@@ -118,7 +118,7 @@ impl Store {
         let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
         if was_enabled && !endpoint.is_enabled() {
             self.tell_other_nodes(&endpoint.id, tenant);
-            self.fail_what_is_owed(&endpoint).await?;
+            self.fail_what_is_owed(&endpoint).await;
         }
         Ok(Some(endpoint))
     }

@@ -116,6 +116,29 @@ fn a_locked_delivery_to_a_disabled_endpoint_holds_up_no_other() {
     });
 }
 
+/// What it was owed cannot fail at that moment, and does later, though it is not due.
+#[test]
+fn an_endpoint_is_disabled_though_all_deliveries_are_locked() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = opened(&fixture).await;
+        let endpoint = hearing(&store, tenant(1)).await;
+        store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("created");
+        fixture.sql("UPDATE deliveries SET due_at = due_at + 86400000").await.expect("put off");
+        assert_eq!(store.waiting(after(1_000), None).await.expect("asked"), []);
+        let mut session = AsyncPgConnection::establish(&fixture.url).await.expect("a session");
+        session.batch_execute("BEGIN; LOCK TABLE deliveries IN EXCLUSIVE MODE").await.expect("locked");
+        let disable = EndpointChange::Disable;
+        let disabled = store.change(tenant(1), &endpoint.id, disable, after(500)).await.expect("disabled");
+        assert!(!disabled.is_enabled());
+        session.batch_execute("ROLLBACK").await.expect("unlocked");
+        assert_eq!(store.backlog().await.expect("asked").0, 1);
+        let waiting = store.waiting(after(1_000), None).await.expect("asked");
+        assert_eq!(waiting, [(tenant(1), endpoint.id.clone())]);
+        assert!(claimed(&store, &endpoint).await.is_empty());
+        assert_eq!(store.backlog().await.expect("asked").0, 0);
+    });
+}
+
 /// Whoever delivers at one node hears which endpoints another node has changed, and reads them as they stand.
 #[test]
 fn a_node_hears_of_endpoints_that_another_one_changes() {

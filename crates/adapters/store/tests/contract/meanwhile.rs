@@ -6,11 +6,11 @@ use quipu_commit::{Changes, Claimed, Commit as _, Queue, WorkQueue as _};
 use quipu_kernel::EventId;
 use quipu_payments::DueAction;
 use quipu_store::Store;
-use quipu_webhooks::{EndpointChange, Event, RetrySelection};
+use quipu_webhooks::{Endpoint, EndpointChange, Event, RetrySelection};
 
 use crate::{
     deliveries::{HEARD, add, endpoint, opened},
-    fixture::{self, Engine, Fixture, until},
+    fixture::{self, AnyDeliveries, Engine, Fixture, until},
     sample::{Sample, after, due, tenant},
 };
 
@@ -50,23 +50,43 @@ fn a_locked_row_of_a_dead_nodes_work_keeps_nobody_from_beating() {
     });
 }
 
+/// An endpoint with more failed deliveries than are retried in one commit.
+async fn many_failed(store: &AnyDeliveries) -> Endpoint {
+    let hears = endpoint(1);
+    add(store, &hears).await;
+    let mut changes = Changes::new(tenant(1), after(1));
+    for number in 0..2_500 {
+        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
+        let (at, payload) = (after(1), "{}".to_owned());
+        changes.add(Event { id, name: HEARD, at, payment_id: None, status: None, payload, named: None });
+    }
+    store.commit(changes).await.expect("committed");
+    for change in [EndpointChange::Disable, EndpointChange::Enable] {
+        store.change(tenant(1), &hears.id, change, after(2)).await.expect("changed");
+    }
+    hears
+}
+
+/// The first commit has begun its rounds before the second one finds a locked row.
+#[test]
+fn a_retry_that_ends_early_answers_how_many_it_began() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = opened(&fixture).await;
+        let hears = many_failed(&store).await;
+        let last = "BEGIN; SELECT FROM deliveries WHERE event_id = (SELECT MAX(event_id) FROM deliveries) FOR UPDATE";
+        let mut locking = session(&fixture, last).await;
+        let retry = async || store.retry(tenant(1), &hears.id, RetrySelection::default(), after(3)).await;
+        assert_eq!(retry().await.expect("retried"), 2_000);
+        locking.batch_execute("ROLLBACK").await.expect("unlocked");
+        assert_eq!(retry().await.expect("retried"), 500);
+    });
+}
+
 #[test]
 fn all_failed_deliveries_are_retried_whatever_changes_meanwhile() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
         let store = opened(&fixture).await;
-        let hears = endpoint(1);
-        add(&store, &hears).await;
-        // More than are retried in one commit.
-        let mut changes = Changes::new(tenant(1), after(1));
-        for number in 0..2_500 {
-            let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
-            let (at, payload) = (after(1), "{}".to_owned());
-            changes.add(Event { id, name: HEARD, at, payment_id: None, status: None, payload, named: None });
-        }
-        store.commit(changes).await.expect("committed");
-        for change in [EndpointChange::Disable, EndpointChange::Enable] {
-            store.change(tenant(1), &hears.id, change, after(2)).await.expect("changed");
-        }
+        let hears = many_failed(&store).await;
         let delivered = "BEGIN; UPDATE deliveries SET status = 1, error = NULL
             WHERE event_id = (SELECT MIN(event_id) FROM deliveries)";
         let mut other = session(&fixture, delivered).await;
