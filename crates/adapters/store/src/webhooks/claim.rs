@@ -24,7 +24,7 @@ use crate::{
     stored::from_json,
 };
 
-/// Deliveries that are settled together with a claim because their endpoint is disabled.
+/// Deliveries that are settled together with a claim because their endpoint is disabled or gone.
 const SETTLED_AT_ONCE: i64 = 2_000;
 
 type DueRow = (String, i64, i32, Option<String>);
@@ -44,12 +44,14 @@ statement! { TakeMany on Pg => (Text, BigInt, Integer, Nullable<Text>) {
 } }
 
 statement! { DropWaiting on Sqlite {
-    "DELETE FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text ; " AND status = 0 AND node IS NULL"
+    "DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
+    " AND status = 0 AND node IS NULL LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { DropWaitingOnServer on Pg {
     "DELETE FROM deliveries WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = "
-    => endpoint: &'a str as Text ; " AND status = 0 AND node IS NULL FOR UPDATE SKIP LOCKED))"
+    => endpoint: &'a str as Text, " AND status = 0 AND node IS NULL LIMIT 0 + " => limit: &'a i64 as BigInt ;
+    " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! { GiveBackOne on Sqlite {
@@ -181,13 +183,13 @@ pub(super) async fn give_back(
     }
 }
 
-/// Drops what waits for an endpoint that is gone; the pruner takes the rest.
+/// Drops some of what waits for an endpoint that is gone; the next claims and the pruner take the rest.
 async fn drop_pending(conn: &mut Connection, whose: &Whose) -> Result<(), Fault> {
-    let endpoint = whose.endpoint.as_str();
+    let (endpoint, limit) = (whose.endpoint.as_str(), &SETTLED_AT_ONCE);
     match conn {
-        Connection::Sqlite(conn) => diesel::RunQueryDsl::execute(DropWaiting { endpoint }, conn)?,
+        Connection::Sqlite(conn) => diesel::RunQueryDsl::execute(DropWaiting { endpoint, limit }, conn)?,
         Connection::Postgres(conn) => {
-            diesel_async::RunQueryDsl::execute(DropWaitingOnServer { endpoint }, &mut ***conn).await?
+            diesel_async::RunQueryDsl::execute(DropWaitingOnServer { endpoint, limit }, &mut ***conn).await?
         }
     };
     Ok(())

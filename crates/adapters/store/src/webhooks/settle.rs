@@ -5,7 +5,7 @@ use diesel::{
     sql_types::{BigInt, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{EventId, MerchantId, Tenant, Timestamp};
+use quipu_kernel::{EventId, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointId};
 
 use crate::{
@@ -29,40 +29,35 @@ impl Whose {
     pub(super) fn of(endpoint: &Endpoint) -> Self {
         Self { tenant: endpoint.tenant, endpoint: endpoint.id.clone() }
     }
-
-    pub(super) fn merchant(&self) -> MerchantId {
-        self.tenant.merchant()
-    }
 }
+
+// An endpoint is named by its identifier alone, which no other tenant's has: with the tenant's key SQLite would search the index of
+// all that an endpoint was ever owed, rather than those of what waits and of what is in hand.
 
 statement! { FailSome on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
-    " WHERE rowid IN (SELECT rowid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
-    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " WHERE rowid IN (SELECT rowid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
     " AND status = 0 AND node IS NULL AND (event_id < " => before: &'a str as Text,
     " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { FailHeld on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
-    " WHERE merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
-    " AND endpoint_id = " => endpoint: &'a str as Text,
+    " WHERE endpoint_id = " => endpoint: &'a str as Text,
     " AND node IS NOT NULL AND (event_id < " => before: &'a str as Text ;
     " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id))"
 } }
 
 statement! { FailSomeOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
-    " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
-    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
     " AND status = 0 AND node IS NULL AND (event_id < " => before: &'a str as Text,
     " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! { FailHeldOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
-    " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE merchant_id = " => merchant: i64 as BigInt,
-    " AND environment = " => environment: &'a str as Text, " AND endpoint_id = " => endpoint: &'a str as Text,
+    " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
     " AND node IS NOT NULL AND (event_id < " => before: &'a str as Text ;
     " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) FOR UPDATE SKIP LOCKED))"
 } }
@@ -86,18 +81,17 @@ pub(super) async fn fail_pending(
     before: &str,
     limit: i64,
 ) -> Result<i64, Fault> {
-    let (merchant, environment) = (whose.merchant().0, whose.tenant.environment().as_str());
     let (endpoint, error, limit) = (whose.endpoint.as_str(), ENDPOINT_DISABLED, &limit);
     let failed = match conn {
         Connection::Sqlite(conn) => {
             use diesel::RunQueryDsl as _;
-            FailHeld { error, merchant, environment, endpoint, before }.execute(conn)?
-                + FailSome { error, merchant, environment, endpoint, before, limit }.execute(conn)?
+            FailHeld { error, endpoint, before }.execute(conn)?
+                + FailSome { error, endpoint, before, limit }.execute(conn)?
         }
         Connection::Postgres(conn) => {
             use diesel_async::RunQueryDsl as _;
-            let held = FailHeldOnServer { error, merchant, environment, endpoint, before };
-            let some = FailSomeOnServer { error, merchant, environment, endpoint, before, limit };
+            let held = FailHeldOnServer { error, endpoint, before };
+            let some = FailSomeOnServer { error, endpoint, before, limit };
             held.execute(&mut ***conn).await? + some.execute(&mut ***conn).await?
         }
     };
@@ -136,4 +130,38 @@ async fn count_as(conn: &mut Connection, whose: &Whose, word: &'static str, by: 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{
+        Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection,
+        connection::SimpleConnection as _, debug_query, sql_query,
+    };
+
+    use super::*;
+
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = Text)]
+        detail: String,
+    }
+
+    #[test]
+    fn what_was_settled_long_ago_is_not_searched() {
+        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
+        let tables = include_str!("../../../../../migrations/sqlite/2026-11-21-000003_webhooks/up.sql");
+        conn.batch_execute("CREATE TABLE merchants (id INTEGER)").expect("made");
+        conn.batch_execute(tables).expect("made");
+        let (error, endpoint, before, limit) = ("", "", NO_EVENT, &1);
+        let held = debug_query::<Sqlite, _>(&FailHeld { error, endpoint, before }).to_string();
+        let some = debug_query::<Sqlite, _>(&FailSome { error, endpoint, before, limit }).to_string();
+        for (statement, index) in [(held, "deliveries_in_hand"), (some, "deliveries_waiting")] {
+            let explain = format!("EXPLAIN QUERY PLAN {statement}");
+            let plan: Vec<Line> = sql_query(explain).load(&mut conn).expect("explained");
+            let plan: Vec<_> = plan.into_iter().map(|line| line.detail).collect();
+            assert!(plan.iter().any(|line| line.contains(index)), "{plan:?}");
+            assert!(!plan.iter().any(|line| line.contains("deliveries_key")), "{plan:?}");
+        }
+    }
 }

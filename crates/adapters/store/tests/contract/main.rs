@@ -10,6 +10,7 @@ mod deadlines;
 mod deliveries;
 mod directory;
 mod disabled;
+mod disowned;
 mod failover;
 mod faults;
 mod fixture;
