@@ -30,9 +30,9 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A segment of the path; empty if it is no UTF-8.
+    /// A segment of the path; empty if it is no text that a database takes.
     pub(crate) fn segment(&self, name: &str) -> &str {
-        self.request.match_info().get(name).unwrap_or_default()
+        segment_of(&self.request, name)
     }
 
     pub(crate) fn query(&self) -> Result<Query, ApiError> {
@@ -72,6 +72,11 @@ impl Call {
     }
 }
 
+/// A segment of a path. One that is no UTF-8 or holds a NUL names nothing, as an empty one does.
+fn segment_of<'r>(request: &'r HttpRequest, name: &str) -> &'r str {
+    request.match_info().get(name).filter(|segment| !segment.contains('\0')).unwrap_or_default()
+}
+
 struct Made(PaymentId);
 
 /// The payment that a request made or that its path names.
@@ -88,4 +93,19 @@ pub(crate) fn merchant_in_path(request: &HttpRequest) -> Option<MerchantId> {
     let text = request.match_info().get("id")?;
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten().map(MerchantId)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn a_segment_with_a_nul_names_nothing() {
+        for (sent, expected) in [("key_1", "key_1"), ("\0", ""), ("key\0", ""), ("", "")] {
+            let request = TestRequest::default().param("key_id", sent).to_http_request();
+            assert_eq!(segment_of(&request, "key_id"), expected, "{sent:?}");
+        }
+    }
 }
