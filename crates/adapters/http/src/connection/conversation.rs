@@ -101,6 +101,11 @@ impl Conversation {
         self.phase.get() != Phase::Exchange
     }
 
+    /// Whether all requests whose heads have come are answered.
+    pub(super) fn is_answered(&self) -> bool {
+        self.is_between_exchanges() && self.announced.borrow().is_empty()
+    }
+
     /// The head of a request asks whether its body is wanted.
     pub(crate) fn expect(&self) {
         self.wants_body.set(false);

@@ -59,10 +59,10 @@ pub(crate) struct Guarded {
     state: Arc<AppState>,
     ahead: Option<Ahead>,
     incoming: Incoming,
+    /// Whether what has arrived waits for an answer to be out.
+    is_held: bool,
     /// How much was passed on without a pause.
     passed_on: usize,
-    /// Whether nothing that still arrives is passed on.
-    is_deaf: bool,
     /// Since when bytes wait to be taken, and how many were taken since.
     blocked: Option<(Instant, u64)>,
     /// Whether all that was handed over has been written.
@@ -97,8 +97,8 @@ impl Guarded {
             state,
             ahead: None,
             incoming: Incoming::new(),
+            is_held: false,
             passed_on: 0,
-            is_deaf: false,
             blocked: None,
             is_clean: true,
             timer: Box::pin(sleep_until(first.into())),
@@ -153,6 +153,64 @@ impl Guarded {
         }
     }
 
+    /// Whether the next request may begin: the answers to all before it are out.
+    fn is_free(&self) -> bool {
+        self.is_clean && self.conversation.is_answered()
+    }
+
+    /// Ready when there may be something to pass on. A request that begins has been let in by the gate.
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let begins = self.incoming.is_behind() && self.is_free();
+        if self.incoming.is_ahead() {
+            if !begins {
+                return self.hold();
+            }
+            ready!(self.gate.poll_enter(&mut self.ticket, context));
+            self.conversation.heard();
+        } else if !self.incoming.has_free() && self.conversation.is_between_exchanges() {
+            ready!(self.socket.poll_read_ready(context))?;
+            ready!(self.gate.poll_enter(&mut self.ticket, context));
+        }
+        if begins {
+            self.incoming.go_on(&self.conversation);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads no more until the answer is out. Behind the last request nothing is read at all, as whoever answers it ends the
+    /// connection.
+    fn hold<T>(&mut self) -> Poll<T> {
+        self.is_held = self.incoming.is_behind();
+        Poll::Pending
+    }
+
+    /// Passes on what may be. How many bytes that was; none if the client has ended.
+    fn poll_pass(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
+        loop {
+            let given = self.incoming.give(buffer.remaining(), |bytes| buffer.put_slice(bytes));
+            if given > 0 {
+                return Poll::Ready(Ok(given));
+            }
+            let before = buffer.filled().len();
+            ready!(Pin::new(&mut self.socket).poll_read(context, buffer))?;
+            let arrived = &mut buffer.filled_mut()[before..];
+            if arrived.is_empty() {
+                return Poll::Ready(Ok(0));
+            }
+            if !self.incoming.is_behind() {
+                self.conversation.heard();
+            }
+            let passed = self.incoming.take(arrived, &self.conversation);
+            buffer.set_filled(before + passed);
+            if passed > 0 {
+                return Poll::Ready(Ok(passed));
+            }
+            if self.incoming.is_ahead() {
+                return self.hold();
+            }
+        }
+    }
+
     /// Writes the queued prefix bytes. Ready when they are written, or when they are a `100 Continue` and no handler has
     /// asked for the body yet.
     fn poll_ahead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -199,34 +257,15 @@ impl AsyncRead for Guarded {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         this.judge(context)?;
-        if this.is_deaf {
-            // Whoever refuses what came ends the connection.
-            return Poll::Pending;
-        }
         let before_this = std::mem::take(&mut this.passed_on);
         if before_this >= AT_A_TIME {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        if this.conversation.is_between_exchanges() {
-            ready!(this.socket.poll_read_ready(context))?;
-            ready!(this.gate.poll_enter(&mut this.ticket, context));
-        }
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.socket).poll_read(context, buffer))?;
-        let arrived = &buffer.filled()[before..];
-        if arrived.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
-        this.conversation.heard();
-        let passed = this.incoming.follow(arrived, &this.conversation);
-        if passed < arrived.len() {
-            this.is_deaf = true;
-            buffer.set_filled(before + passed);
-        }
+        ready!(this.poll_turn(context))?;
+        let passed = ready!(this.poll_pass(context, buffer))?;
         this.passed_on = before_this + passed;
-        // Nothing read would mean that the client has ended.
-        if passed == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -270,6 +309,10 @@ impl AsyncWrite for Guarded {
         ready!(Pin::new(&mut this.socket).poll_flush(context))?;
         this.blocked = None;
         this.is_clean = true;
+        if this.is_held && this.is_free() {
+            this.is_held = false;
+            context.waker().wake_by_ref();
+        }
         Poll::Ready(Ok(()))
     }
 

@@ -1,301 +1,188 @@
-//! Parses the framing of incoming requests (heads and chunk sizes), so that an announced size above the limit is refused
-//! before its bytes arrive.
+//! Parses the framing of incoming requests (heads and chunk sizes), and passes them on one by one.
 //!
-//! The web server does not report the size of a chunk before its bytes have arrived, and does not answer a malformed chunk. So
-//! the socket parses along: it reports the announced size of each body, and does not pass malformed chunks to the web server.
-//! It passes on everything that it cannot parse; the web server checks that itself.
+//! A head is passed on when it is whole, and what comes behind a request when that one is answered. So what the web server
+//! refuses by itself is the beginning of an answer, which makes it recognisable, and whatever follows the last request of a
+//! connection is not done. What cannot be parsed is passed on as it is: the web server refuses it.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::poll_fn,
-    rc::Rc,
-    task::{Poll, Waker},
+use super::{
+    Conversation,
+    chunks::{Chunks, Followed},
+    head::{self, Beginning, Body, Head},
 };
-
-use super::Conversation;
-
-/// A size that no route takes. Its line is not passed on.
-const ABSURD: u64 = u32::MAX as u64;
-/// The longest head that is followed, which is more than the web server takes.
-const LONGEST_HEAD: usize = 256 * 1024;
-/// Lines of a head, as many as the web server takes.
-const LINES: usize = 96;
-
-/// What a client has announced so far of a body that comes in chunks.
-#[derive(Debug, Default)]
-pub(crate) struct Announced {
-    bytes: Cell<u64>,
-    is_malformed: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
-}
-
-/// Why the rest of a body is not waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotWaitedFor {
-    /// More was announced than is taken.
-    TooLarge,
-    /// What came is no chunk.
-    Malformed,
-}
-
-impl Announced {
-    /// Completes when the body need not be waited for by somebody who takes so many bytes.
-    pub(crate) async fn refusal(&self, at_most: u64) -> NotWaitedFor {
-        poll_fn(|context| {
-            if self.is_malformed.get() {
-                return Poll::Ready(NotWaitedFor::Malformed);
-            }
-            if self.bytes.get() > at_most {
-                return Poll::Ready(NotWaitedFor::TooLarge);
-            }
-            *self.waker.borrow_mut() = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await
-    }
-
-    fn add(&self, bytes: u64) {
-        self.bytes.set(self.bytes.get().saturating_add(bytes));
-        self.wake();
-    }
-
-    fn fail(&self) {
-        self.is_malformed.set(true);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = self.waker.borrow_mut().take() {
-            waker.wake();
-        }
-    }
-}
 
 /// Where in the stream of requests a connection is.
 enum State {
-    /// Within a head, of which this has come.
-    Head(Vec<u8>),
+    Head,
     /// Within a body of which so many bytes are still to come.
     Body(u64),
     Chunks(Chunks),
-    /// Where only the web server knows.
-    Lost,
+    /// Behind a request.
+    Behind,
+    /// Behind everything that is passed on.
+    Over,
+    /// Within what the web server refuses.
+    Nonsense,
 }
 
 /// Follows what arrives on one connection.
-pub(super) struct Incoming(State);
+pub(super) struct Incoming {
+    state: State,
+    /// Whether the connection ends with the present request.
+    is_last: bool,
+    /// What has arrived and was not passed on.
+    held: Vec<u8>,
+    /// How much of it may be.
+    free: usize,
+}
 
 impl Incoming {
     pub(super) const fn new() -> Self {
-        Self(State::Head(Vec::new()))
+        Self { state: State::Head, is_last: false, held: Vec::new(), free: 0 }
     }
 
-    /// How many of the bytes that arrived are to be passed on; if not all, nothing after them is either.
-    pub(super) fn follow(&mut self, bytes: &[u8], conversation: &Conversation) -> usize {
+    /// Whether a request has come whose answer has not been seen.
+    pub(super) const fn is_behind(&self) -> bool {
+        matches!(self.state, State::Behind)
+    }
+
+    /// Whether bytes may be given that arrived before.
+    pub(super) const fn has_free(&self) -> bool {
+        self.free > 0
+    }
+
+    /// Whether bytes are held that belong to none of the requests so far. More need not be read.
+    pub(super) const fn is_ahead(&self) -> bool {
+        self.free == 0 && !self.held.is_empty() && matches!(self.state, State::Behind | State::Over)
+    }
+
+    /// Takes bytes that have arrived. How many of them are to be passed on at once; the others are held.
+    pub(super) fn take(&mut self, arrived: &mut [u8], conversation: &Conversation) -> usize {
+        if self.held.is_empty() {
+            let passed = self.follow(arrived, conversation);
+            self.held.extend_from_slice(&arrived[passed..]);
+            return passed;
+        }
+        self.held.extend_from_slice(arrived);
+        self.look(conversation);
+        0
+    }
+
+    /// The request is answered, so the next one may begin.
+    pub(super) fn go_on(&mut self, conversation: &Conversation) {
+        self.state = State::Head;
+        self.look(conversation);
+    }
+
+    /// Gives what may be passed on of the bytes that are held, at most so many.
+    pub(super) fn give(&mut self, at_most: usize, to: impl FnOnce(&[u8])) -> usize {
+        let some = self.free.min(at_most);
+        to(&self.held[..some]);
+        self.free -= some;
+        if some == self.held.len() {
+            // A connection that idles holds no room.
+            self.held = Vec::new();
+        } else {
+            self.held.drain(..some);
+        }
+        some
+    }
+
+    fn look(&mut self, conversation: &Conversation) {
+        let mut held = std::mem::take(&mut self.held);
+        self.free = self.follow(&mut held, conversation);
+        self.held = held;
+    }
+
+    /// How many of the bytes may be passed on for now.
+    fn follow(&mut self, bytes: &mut [u8], conversation: &Conversation) -> usize {
         let mut at = 0;
         while at < bytes.len() {
-            let rest = &bytes[at..];
-            match &mut self.0 {
-                State::Head(before) => {
-                    let (taken, next) = follow_head(before, rest, conversation);
-                    at += taken;
-                    if let Some(next) = next {
-                        self.0 = next;
+            let rest = &mut bytes[at..];
+            match &mut self.state {
+                State::Head => match head::read(rest) {
+                    Beginning::Whole(head) => {
+                        at += head.length;
+                        self.begin(&head, conversation);
                     }
-                }
+                    Beginning::Part => return at,
+                    Beginning::Nonsense => self.state = State::Nonsense,
+                },
                 State::Body(left) => {
                     let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     at += taken;
                     *left -= taken as u64;
                     if *left == 0 {
-                        self.0 = State::Head(Vec::new());
+                        self.end();
                     }
                 }
                 State::Chunks(chunks) => match chunks.follow(rest) {
                     Followed::All => return bytes.len(),
                     Followed::ToTheEnd(taken) => {
                         at += taken;
-                        self.0 = State::Head(Vec::new());
+                        self.end();
                     }
-                    Followed::Refused(taken) => return at + taken,
+                    Followed::Refused(taken) => {
+                        self.state = State::Over;
+                        return at + taken;
+                    }
                 },
-                State::Lost => return bytes.len(),
+                State::Behind | State::Over => return at,
+                State::Nonsense => return bytes.len(),
             }
         }
-        bytes.len()
+        at
     }
-}
 
-/// How many bytes belong to the head, and what comes after it if it is whole.
-fn follow_head(before: &mut Vec<u8>, bytes: &[u8], conversation: &Conversation) -> (usize, Option<State>) {
-    let known = before.len();
-    if known > 0 {
-        before.extend_from_slice(bytes);
-    }
-    let whole = if known > 0 { &before[..] } else { bytes };
-    let mut lines = [httparse::EMPTY_HEADER; LINES];
-    let mut head = httparse::Request::new(&mut lines);
-    match head.parse(whole) {
-        Ok(httparse::Status::Complete(length)) => {
-            let next = after(&head);
-            conversation.announce(match &next {
-                State::Chunks(chunks) => Some(Rc::clone(&chunks.announced)),
-                _ => None,
-            });
-            (length - known, Some(next))
+    fn begin(&mut self, head: &Head, conversation: &Conversation) {
+        self.is_last = head.is_last;
+        let mut announced = None;
+        match head.body {
+            Body::None => self.end(),
+            Body::Bytes(bytes) => self.state = State::Body(bytes),
+            Body::Chunks => {
+                let chunks = Chunks::new();
+                announced = Some(chunks.announced());
+                self.state = State::Chunks(chunks);
+            }
         }
-        Ok(httparse::Status::Partial) if whole.len() <= LONGEST_HEAD => {
-            if known == 0 {
-                before.extend_from_slice(bytes);
-            }
-            (bytes.len(), None)
-        }
-        _ => (bytes.len(), Some(State::Lost)),
-    }
-}
-
-/// What follows a head (RFC 9112, section 6.3), where it is beyond doubt.
-fn after(head: &httparse::Request<'_, '_>) -> State {
-    let mut length = None;
-    let mut is_chunked = false;
-    for line in head.headers.iter() {
-        let value = str::from_utf8(line.value).unwrap_or_default().trim();
-        if line.name.eq_ignore_ascii_case("content-length") {
-            let (None, Ok(bytes)) = (length, value.parse::<u64>()) else { return State::Lost };
-            length = Some(bytes);
-        } else if line.name.eq_ignore_ascii_case("transfer-encoding") {
-            if is_chunked || head.version != Some(1) || !value.eq_ignore_ascii_case("chunked") {
-                return State::Lost;
-            }
-            is_chunked = true;
-        } else if line.name.eq_ignore_ascii_case("upgrade") {
-            return State::Lost;
-        }
-    }
-    match (is_chunked, length) {
-        _ if head.method == Some("CONNECT") => State::Lost,
-        (true, None) => State::Chunks(Chunks::new()),
-        (false, Some(bytes)) if bytes > 0 => State::Body(bytes),
-        (false, _) => State::Head(Vec::new()),
-        (true, Some(_)) => State::Lost,
-    }
-}
-
-/// Where in a body of chunks (RFC 9112, section 7.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    FirstDigit,
-    Digits,
-    Blank,
-    Extension,
-    SizeLf,
-    Data,
-    DataCr,
-    DataLf,
-    /// At the beginning of a line after the last chunk.
-    Line,
-    WithinLine,
-    LineLf,
-    LastLf,
-}
-
-struct Chunks {
-    step: Step,
-    /// What is announced of the present chunk, or left of it.
-    size: u64,
-    announced: Rc<Announced>,
-}
-
-enum Followed {
-    All,
-    /// So many bytes, and the next one begins another request.
-    ToTheEnd(usize),
-    /// So many bytes, and the next one is not to be passed on.
-    Refused(usize),
-}
-
-impl Chunks {
-    fn new() -> Self {
-        Self { step: Step::FirstDigit, size: 0, announced: Rc::default() }
+        conversation.announce(announced);
     }
 
-    fn follow(&mut self, bytes: &[u8]) -> Followed {
-        let mut at = 0;
-        while at < bytes.len() {
-            if self.step == Step::Data {
-                let taken = usize::try_from(self.size).unwrap_or(usize::MAX).min(bytes.len() - at);
-                at += taken;
-                self.size -= taken as u64;
-                if self.size == 0 {
-                    self.step = Step::DataCr;
-                }
-                continue;
-            }
-            if self.step == Step::LastLf && bytes[at] == b'\n' {
-                return Followed::ToTheEnd(at + 1);
-            }
-            let Some(next) = self.next(bytes[at]) else {
-                self.announced.fail();
-                return Followed::Refused(at);
-            };
-            if matches!(next, Step::Digits) && self.size > ABSURD {
-                self.announced.add(self.size);
-                return Followed::Refused(at);
-            }
-            self.step = next;
-            at += 1;
-        }
-        Followed::All
-    }
-
-    /// The step after this byte; none if it cannot stand here.
-    fn next(&mut self, byte: u8) -> Option<Step> {
-        let next = match (self.step, byte) {
-            (Step::FirstDigit | Step::Digits, _) if byte.is_ascii_hexdigit() => {
-                let digit = char::from(byte).to_digit(16).unwrap_or_default();
-                self.size = self.size.saturating_mul(16).saturating_add(digit.into());
-                Step::Digits
-            }
-            (Step::Digits | Step::Blank, b' ' | b'\t') => Step::Blank,
-            (Step::Digits | Step::Blank, b';') | (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
-                Step::Extension
-            }
-            (Step::Digits | Step::Blank | Step::Extension, b'\r') => Step::SizeLf,
-            (Step::SizeLf, b'\n') => {
-                self.announced.add(self.size);
-                if self.size > 0 { Step::Data } else { Step::Line }
-            }
-            (Step::DataCr, b'\r') => Step::DataLf,
-            (Step::DataLf, b'\n') => Step::FirstDigit,
-            (Step::Line, b'\r') => Step::LastLf,
-            (Step::WithinLine, b'\r') => Step::LineLf,
-            (Step::Line | Step::WithinLine, _) if byte != b'\n' => Step::WithinLine,
-            (Step::LineLf, b'\n') => Step::Line,
-            _ => return None,
-        };
-        Some(next)
+    /// All of a request has come.
+    fn end(&mut self) {
+        self.state = if self.is_last { State::Over } else { State::Behind };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::chunks::ABSURD, *};
 
     const HEAD: &str = "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-    /// Follows a text in pieces of some length; answers how much was passed on, and what was announced of each request.
-    fn follow(text: &str, piece: usize) -> (usize, Vec<Option<(u64, bool)>>) {
+    /// Follows a text in pieces of some length, and answers each request at once; tells what was passed on, and what was
+    /// announced of each request.
+    fn follow(text: &str, piece: usize) -> (String, Vec<Option<(u64, bool)>>) {
         let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
-        let mut passed = 0;
+        let (mut passed, mut announced) = (Vec::new(), Vec::new());
         for bytes in text.as_bytes().chunks(piece) {
-            let some = incoming.follow(bytes, &conversation);
-            passed += some;
-            if some < bytes.len() {
-                break;
+            let mut bytes = bytes.to_vec();
+            let some = incoming.take(&mut bytes, &conversation);
+            passed.extend_from_slice(&bytes[..some]);
+            loop {
+                while incoming.has_free() {
+                    incoming.give(7, |bytes| passed.extend_from_slice(bytes));
+                }
+                if !incoming.is_behind() {
+                    break;
+                }
+                announced.extend(conversation.all_announced());
+                incoming.go_on(&conversation);
             }
         }
-        let read = |it: Option<Rc<Announced>>| it.map(|it| (it.bytes.get(), it.is_malformed.get()));
-        (passed, conversation.all_announced().into_iter().map(read).collect())
+        announced.extend(conversation.all_announced());
+        let read = announced.into_iter().map(|it| it.map(|it| it.seen())).collect();
+        (String::from_utf8(passed).expect("UTF-8"), read)
     }
 
     #[test]
@@ -306,8 +193,38 @@ mod tests {
         );
         for piece in [1, 2, 3, 7, 64, 10_000] {
             let (passed, announced) = follow(&text, piece);
-            assert_eq!(passed, text.len(), "pieces of {piece}");
+            assert_eq!(passed, text, "pieces of {piece}");
             assert_eq!(announced, [None, None, Some((15, false)), Some((3, false))], "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_a_request_waits_for_its_answer() {
+        let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
+        let first = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+        let mut bytes = format!("{first}BAD\r\n\r\n").into_bytes();
+        assert_eq!(incoming.take(&mut bytes, &conversation), first.len());
+        assert!(incoming.is_behind() && incoming.is_ahead() && !incoming.has_free());
+        incoming.go_on(&conversation);
+        let mut given = Vec::new();
+        incoming.give(100, |bytes| given.extend_from_slice(bytes));
+        assert_eq!(given, b"BAD\r\n\r\n");
+    }
+
+    #[test]
+    fn nothing_is_passed_on_behind_the_last_request() {
+        let first = "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
+        for piece in [1, 10_000] {
+            let (passed, _) = follow(&format!("{first}GET / HTTP/1.1\r\nHost: x\r\n\r\n"), piece);
+            assert_eq!(passed, first);
+        }
+    }
+
+    #[test]
+    fn a_head_is_not_waited_for_beyond_all_bounds() {
+        let endless = format!("GET / HTTP/1.1\r\nX: {}", "a".repeat(200_000));
+        for piece in [30_000, 300_000] {
+            assert_eq!(follow(&endless, piece).0.len(), endless.len());
         }
     }
 
@@ -320,7 +237,7 @@ mod tests {
         for size in ["8000000000000000", "10000000000000000", "fffffffffffffffffffffffff"] {
             let text = format!("{HEAD}{size}\r\nabc");
             let (passed, announced) = follow(&text, 10_000);
-            assert!(passed < text.len() - 5, "the web server would stumble over {size}");
+            assert!(passed.len() < text.len() - 5, "the web server would stumble over {size}");
             assert!(matches!(announced[..], [Some((bytes, false))] if bytes > ABSURD), "{announced:?}");
         }
     }
@@ -333,7 +250,7 @@ mod tests {
             let text = format!("{HEAD}{wrong}");
             for piece in [1, 10_000] {
                 let (passed, announced) = follow(&text, piece);
-                assert!(passed < text.len(), "{wrong:?}");
+                assert!(passed.len() < text.len(), "{wrong:?}");
                 assert!(matches!(announced[..], [Some((_, true))]), "{wrong:?}: {announced:?}");
             }
         }
@@ -350,7 +267,7 @@ mod tests {
             "GET /x HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
         ] {
             let text = format!("{head}zz\r\n");
-            assert_eq!(follow(&text, 10_000).0, text.len(), "{head}");
+            assert_eq!(follow(&text, 10_000).0, text);
         }
     }
 }

@@ -4,17 +4,20 @@
 //! socket. The socket shares a [`Conversation`] with the handlers, which tells it the phase of the connection: before a
 //! head, within a head, or in an exchange. Each phase has a time limit. The [`Crowd`] of all connections makes room for a
 //! new one by closing the one that has been idle for longest, and the [`Gate`] keeps a flood of requests from delaying the
-//! answers. [`Incoming`](incoming::Incoming) parses what arrives, so that the reader of a body knows its announced size.
+//! answers. [`Incoming`](incoming::Incoming) parses what arrives, so that the reader of a body knows its announced size, and
+//! passes requests on one by one.
 
+mod chunks;
 mod conversation;
 mod crowd;
 mod gate;
 mod guarded;
+mod head;
 mod incoming;
 mod refusal;
 
+pub(crate) use chunks::{Announced, NotWaitedFor};
 pub(crate) use conversation::{Conversation, Turn};
 pub(crate) use crowd::{Crowd, descriptors};
 pub(crate) use gate::Gate;
 pub(crate) use guarded::Guarded;
-pub(crate) use incoming::{Announced, NotWaitedFor};

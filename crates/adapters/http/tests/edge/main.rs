@@ -10,6 +10,7 @@ mod money;
 mod operator;
 mod pages;
 mod payments;
+mod pipelines;
 mod scopes;
 mod signed;
 mod sockets;

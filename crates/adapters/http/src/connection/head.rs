@@ -1,0 +1,108 @@
+//! Reads one head: what follows it, and whether it is the last one.
+
+/// The longest head that is waited for; the web server takes none that is longer.
+const LONGEST: usize = 128 * 1024;
+/// Lines of a head, as many as the web server takes.
+const LINES: usize = 96;
+
+/// What some bytes are that begin a head.
+#[derive(Debug)]
+pub(super) enum Beginning {
+    Whole(Head),
+    /// The rest has not come.
+    Part,
+    /// What the web server refuses.
+    Nonsense,
+}
+
+/// One head.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) length: usize,
+    pub(super) body: Body,
+    /// Whether the connection ends with its request.
+    pub(super) is_last: bool,
+}
+
+/// What follows a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    None,
+    Bytes(u64),
+    Chunks,
+}
+
+/// Reads a head.
+pub(super) fn read(bytes: &[u8]) -> Beginning {
+    let mut lines = [httparse::EMPTY_HEADER; LINES];
+    let mut request = httparse::Request::new(&mut lines);
+    let length = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() < LONGEST => return Beginning::Part,
+        _ => return Beginning::Nonsense,
+    };
+    let Some(body) = body(&request) else { return Beginning::Nonsense };
+    // The web server would take all that follows a CONNECT for its body.
+    let is_tunnel = request.method == Some("CONNECT") && body == Body::None;
+    let is_last = is_tunnel || is_last(&request);
+    Beginning::Whole(Head { length, body, is_last })
+}
+
+/// What follows a head (RFC 9112, section 6.3), where it is beyond doubt.
+fn body(request: &httparse::Request<'_, '_>) -> Option<Body> {
+    let mut length = None;
+    let mut is_chunked = false;
+    for line in request.headers.iter() {
+        let value = str::from_utf8(line.value).unwrap_or_default().trim();
+        if line.name.eq_ignore_ascii_case("content-length") {
+            let (None, Ok(bytes)) = (length, value.parse::<u64>()) else { return None };
+            length = Some(bytes);
+        } else if line.name.eq_ignore_ascii_case("transfer-encoding") {
+            if is_chunked || request.version != Some(1) || !value.eq_ignore_ascii_case("chunked") {
+                return None;
+            }
+            is_chunked = true;
+        } else if line.name.eq_ignore_ascii_case("upgrade") {
+            return None;
+        }
+    }
+    match (is_chunked, length) {
+        (true, None) => Some(Body::Chunks),
+        (true, Some(_)) => None,
+        (false, Some(bytes)) if bytes > 0 => Some(Body::Bytes(bytes)),
+        (false, _) => Some(Body::None),
+    }
+}
+
+/// Whether the client wants no other answer on the connection (RFC 9112, section 9.3).
+fn is_last(request: &httparse::Request<'_, '_>) -> bool {
+    let has = |wanted: &[u8]| options(request).any(|option| option.eq_ignore_ascii_case(wanted));
+    has(b"close") || request.version == Some(0) && !has(b"keep-alive")
+}
+
+/// The options of the connection.
+fn options<'r>(request: &'r httparse::Request<'_, '_>) -> impl Iterator<Item = &'r [u8]> {
+    let lines = request.headers.iter().filter(|line| line.name.eq_ignore_ascii_case("connection"));
+    lines.flat_map(|line| line.value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_request_of_a_connection_says_so() {
+        for (head, expected) in [
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", false),
+            ("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive, Close\r\n\r\n", true),
+            ("GET / HTTP/1.1\r\nHost: x\r\nConnection: disclose\r\n\r\n", false),
+            ("GET / HTTP/1.0\r\n\r\n", true),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
+            ("CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", true),
+            ("CONNECT x:443 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n", false),
+        ] {
+            let Beginning::Whole(read) = read(head.as_bytes()) else { panic!("no head: {head}") };
+            assert_eq!(read.is_last, expected, "{head}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Requests that come behind others on one connection.
+
+use std::io::{Read, Write};
+
+use crate::{
+    sockets::{Running, is_alive, post, read_answer},
+    world::{World, deposit},
+};
+
+const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+
+/// Sends a text, and reads until the server ends the connection.
+fn all_answers(server: &Running, text: &str) -> String {
+    let mut stream = server.connect();
+    // The server may have answered and closed before it has read all, and what it did not read resets the connection.
+    let _ = stream.write_all(text.as_bytes());
+    let mut answers = Vec::new();
+    let _ = stream.read_to_end(&mut answers);
+    String::from_utf8(answers).expect("UTF-8")
+}
+
+fn balance(key: &str) -> String {
+    format!("GET /api/v1/balance HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n\r\n")
+}
+
+#[actix_web::test]
+async fn what_the_server_refuses_by_itself_has_our_shape_behind_others_too() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let too_large = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "a".repeat(300_000));
+    for (number, (bad, code)) in [
+        ("BAD\r\n\r\n", "VALIDATION_FAILED"),
+        ("GET / HTTP/1.1\r\n\r\n", "VALIDATION_FAILED"),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "VALIDATION_FAILED"),
+        (&too_large, "HEADERS_TOO_LARGE"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = deposit(&format!("r-{number}")).to_string();
+        let post = format!("{}{body}", post(&key, body.len()));
+        for good in [HEALTH, &balance(&key), &post, &format!("{HEALTH}{}{HEALTH}", balance(&key))] {
+            let answers = all_answers(&server, &format!("{good}{bad}")).to_lowercase();
+            let expected = good.matches(" HTTP/1.1\r\n").count() + 1;
+            assert_eq!(answers.matches("http/1.1 ").count(), expected, "{answers}");
+            assert_eq!(answers.matches("x-request-id: ").count(), expected, "{answers}");
+            assert!(answers.contains(&code.to_lowercase()), "{answers}");
+        }
+    }
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn what_comes_behind_the_last_request_is_not_done() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let body = deposit("r-1").to_string();
+    let post = format!("{}{body}", post(&key, body.len()));
+    for last in [
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "GET /healthz HTTP/1.0\r\n\r\n",
+        "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "CONNECT /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+    ] {
+        let answers = all_answers(&server, &format!("{HEALTH}{last}{post}"));
+        assert_eq!(answers.matches("HTTP/1.").count(), 2, "{answers}");
+        assert_eq!(answers.to_lowercase().matches("x-request-id: ").count(), 2, "{answers}");
+    }
+    let mut stream = server.connect();
+    stream.write_all(post.as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 200, "its reference is free");
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_long_pipeline_is_answered_in_its_order() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    let post = format!("{}{}", post(&key, 3_000), "x".repeat(3_000));
+    let all = format!("{post}{HEALTH}").repeat(25);
+    for piece in [1_111, 1_000_000] {
+        let mut stream = server.connect();
+        let mut writing = stream.try_clone().expect("a socket");
+        let all = all.clone();
+        let writer = std::thread::spawn(move || {
+            for bytes in all.as_bytes().chunks(piece) {
+                writing.write_all(bytes).expect("written");
+            }
+        });
+        for number in 0..50 {
+            let expected = if number % 2 == 0 { 400 } else { 200 };
+            assert_eq!(read_answer(&mut stream).0, expected, "{number}");
+        }
+        writer.join().expect("no panic");
+        is_alive(&mut stream);
+    }
+    server.stop().await;
+}
