@@ -13,7 +13,7 @@ use actix_web::{
     body::{BodySize, BoxBody, MessageBody},
     dev::Payload,
     http::{
-        ConnectionType, Method, StatusCode,
+        Method, StatusCode,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     web,
@@ -203,10 +203,6 @@ fn finish(
         seconds = took.as_secs_f64(),
         "request"
     );
-    if request.head().upgrade() {
-        // The web server would repeat the word of the request, upgrade to nothing, and end the connection.
-        response.head_mut().set_connection_type(ConnectionType::Close);
-    }
     let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(request_id::X_REQUEST_ID, request_id.clone());

@@ -4,6 +4,10 @@
 const LONGEST: usize = 128 * 1024;
 /// Lines of a head, as many as the web server takes.
 const LINES: usize = 96;
+/// The name of the header, and of the option of a connection, that offer another protocol.
+const OFFER: &str = "upgrade";
+/// What is written over an offer: a name of the same length that means nothing.
+const IGNORED: &[u8; OFFER.len()] = b"ignored";
 
 /// What some bytes are that begin a head.
 #[derive(Debug)]
@@ -32,8 +36,9 @@ pub(super) enum Body {
     Chunks,
 }
 
-/// Reads a head.
-pub(super) fn read(bytes: &[u8]) -> Beginning {
+/// Reads a head. An offer to upgrade is made unrecognisable in it: we upgrade to nothing, so it is to be ignored (RFC 9110,
+/// section 7.8), but the web server would take all that follows for the other protocol.
+pub(super) fn read(bytes: &mut [u8]) -> Beginning {
     let mut lines = [httparse::EMPTY_HEADER; LINES];
     let mut request = httparse::Request::new(&mut lines);
     let length = match request.parse(bytes) {
@@ -45,6 +50,11 @@ pub(super) fn read(bytes: &[u8]) -> Beginning {
     // The web server would take all that follows a CONNECT for its body.
     let is_tunnel = request.method == Some("CONNECT") && body == Body::None;
     let is_last = is_tunnel || is_last(&request);
+    let begin = bytes.as_ptr().addr();
+    let offers: Vec<_> = offers(&request).map(|offer| offer.as_ptr().addr() - begin).collect();
+    for at in offers {
+        bytes[at..at + IGNORED.len()].copy_from_slice(IGNORED);
+    }
     Beginning::Whole(Head { length, body, is_last })
 }
 
@@ -62,8 +72,6 @@ fn body(request: &httparse::Request<'_, '_>) -> Option<Body> {
                 return None;
             }
             is_chunked = true;
-        } else if line.name.eq_ignore_ascii_case("upgrade") {
-            return None;
         }
     }
     match (is_chunked, length) {
@@ -86,9 +94,33 @@ fn options<'r>(request: &'r httparse::Request<'_, '_>) -> impl Iterator<Item = &
     lines.flat_map(|line| line.value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
 }
 
+/// Where another protocol is offered.
+fn offers<'r>(request: &'r httparse::Request<'_, '_>) -> impl Iterator<Item = &'r [u8]> {
+    let names = request.headers.iter().map(|line| line.name.as_bytes());
+    names.chain(options(request)).filter(|word| word.eq_ignore_ascii_case(OFFER.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// How a head is passed on, and what was read in it.
+    fn passed(head: &str) -> (String, Head) {
+        let mut bytes = head.as_bytes().to_vec();
+        let Beginning::Whole(head) = read(&mut bytes) else { panic!("no head: {head}") };
+        (String::from_utf8(bytes).expect("UTF-8"), head)
+    }
+
+    #[test]
+    fn an_offer_to_upgrade_is_not_passed_on() {
+        let offering = "POST /upgrade HTTP/1.1\r\nHost: upgrade\r\nUPGRADE: websocket\r\nX-Upgrade: upgrade\r\n\
+                        Connection: keep-alive ,Upgrade\r\nContent-Length: 7\r\nConnection: upgrade\r\n\r\nupgrade";
+        let expected = "POST /upgrade HTTP/1.1\r\nHost: upgrade\r\nignored: websocket\r\nX-Upgrade: upgrade\r\n\
+                        Connection: keep-alive ,ignored\r\nContent-Length: 7\r\nConnection: ignored\r\n\r\nupgrade";
+        let (text, head) = passed(offering);
+        assert_eq!(text, expected);
+        assert_eq!((head.body, head.is_last), (Body::Bytes(7), false));
+    }
 
     #[test]
     fn the_last_request_of_a_connection_says_so() {
@@ -101,8 +133,7 @@ mod tests {
             ("CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", true),
             ("CONNECT x:443 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n", false),
         ] {
-            let Beginning::Whole(read) = read(head.as_bytes()) else { panic!("no head: {head}") };
-            assert_eq!(read.is_last, expected, "{head}");
+            assert_eq!(passed(head).1.is_last, expected, "{head}");
         }
     }
 }

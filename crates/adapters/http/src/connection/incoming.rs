@@ -199,6 +199,22 @@ mod tests {
     }
 
     #[test]
+    fn an_offer_to_upgrade_changes_nothing_however_it_is_cut() {
+        let text = |name: &str| {
+            format!(
+                "GET / HTTP/1.1\r\nHost: x\r\n{name}: h2c\r\n\r\nPOST /y HTTP/1.1\r\nConnection: {name}\r\n\
+                 {name}: websocket\r\nContent-Length: 7\r\n\r\nupgrade{}5\r\nhello\r\n0\r\n\r\n",
+                HEAD.replace("\r\n\r\n", &format!("\r\n{name}: foo\r\n\r\n"))
+            )
+        };
+        for piece in [1, 2, 3, 7, 64, 10_000] {
+            let (passed, announced) = follow(&text("upgrade"), piece);
+            assert_eq!(passed, text("ignored"), "pieces of {piece}");
+            assert_eq!(announced, [None, None, Some((5, false))], "pieces of {piece}");
+        }
+    }
+
+    #[test]
     fn what_comes_behind_a_request_waits_for_its_answer() {
         let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
         let first = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
@@ -264,7 +280,6 @@ mod tests {
             "POST /x HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
             "POST /x HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
             "POST /x HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
-            "GET /x HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
         ] {
             let text = format!("{head}zz\r\n");
             assert_eq!(follow(&text, 10_000).0, text);

@@ -1,9 +1,13 @@
-//! Requests that come behind others on one connection.
+//! Requests that come behind others on one connection, and what might make the server lose where one ends.
 
-use std::io::{Read, Write};
+use std::{
+    io::{Read, Write},
+    thread::sleep,
+    time::Duration,
+};
 
 use crate::{
-    sockets::{Running, is_alive, post, read_answer},
+    sockets::{Running, is_alive, post, post_in_chunks, read_answer},
     world::{World, deposit},
 };
 
@@ -21,6 +25,48 @@ fn all_answers(server: &Running, text: &str) -> String {
 
 fn balance(key: &str) -> String {
     format!("GET /api/v1/balance HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n\r\n")
+}
+
+/// A head with an offer to upgrade.
+fn offering(head: &str, offer: &str) -> String {
+    head.replacen("\r\n", &format!("\r\n{offer}\r\n"), 1)
+}
+
+const OFFERS: [&str; 4] = [
+    "Upgrade: websocket\r\nConnection: Upgrade",
+    "UPGRADE: websocket",
+    "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA",
+    "Connection: upgrade",
+];
+
+#[actix_web::test]
+async fn an_offer_to_upgrade_is_ignored() {
+    let world = World::new();
+    let (_, key) = world.merchant_with_key().await;
+    let server = Running::start(&world);
+    for (number, offer) in OFFERS.into_iter().enumerate() {
+        for piece in [7, 10_000] {
+            let body = deposit(&format!("r-{number}-{piece}")).to_string();
+            let post = format!("{}{body}", offering(&post(&key, body.len()), offer));
+            let mut stream = server.connect();
+            for bytes in format!("{}{post}{HEALTH}", offering(HEALTH, offer)).as_bytes().chunks(piece) {
+                stream.write_all(bytes).expect("written");
+                sleep(Duration::from_millis(1));
+            }
+            for _ in 0..3 {
+                let (status, body) = read_answer(&mut stream);
+                assert_eq!(status, 200, "{offer}: {body}");
+            }
+            is_alive(&mut stream);
+        }
+        for (chunk, expected) in [("zz\r\n", 400), ("8000000000000000\r\nabc", 413)] {
+            let mut stream = server.connect();
+            let text = format!("{}{chunk}", offering(&post_in_chunks(&key), offer));
+            stream.write_all(text.as_bytes()).expect("written");
+            assert_eq!(read_answer(&mut stream).0, expected, "{offer} {chunk}");
+        }
+    }
+    server.stop().await;
 }
 
 #[actix_web::test]

@@ -285,7 +285,7 @@ async fn nobody_is_told_to_continue_before_a_refusal() {
     server.stop().await;
 }
 
-fn post_in_chunks(key: &str) -> String {
+pub(crate) fn post_in_chunks(key: &str) -> String {
     post(key, 0).replace("Content-Length: 0", "Transfer-Encoding: chunked")
 }
 
@@ -326,20 +326,5 @@ async fn a_chunk_is_refused_by_its_size_and_what_is_none_in_our_shape() {
     stream.write_all(format!("{}{chunks}", post_in_chunks(&key)).as_bytes()).expect("written");
     assert_eq!(read_answer(&mut stream).0, 200);
     is_alive(&mut stream);
-    server.stop().await;
-}
-
-#[actix_web::test]
-async fn an_offer_to_upgrade_is_answered_and_the_connection_said_to_end() {
-    let world = World::new();
-    let server = Running::start(&world);
-    let mut stream = server.connect();
-    let head =
-        "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
-    stream.write_all(head.as_bytes()).expect("written");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer, and the end");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(answer.to_lowercase().contains("connection: close\r\n"), "{answer}");
     server.stop().await;
 }
