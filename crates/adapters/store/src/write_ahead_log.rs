@@ -1,9 +1,10 @@
 //! The write-ahead log of an embedded database, as others see it.
 //!
 //! A log that is cut off while it is written to is soon as long as before, with a hole in it, and SQLite reads past the hole for
-//! as long as it has the log open; whoever opens it next finds nothing behind. So each frame that is new since the look before is
-//! read again, together with the last old one. Each frame ends a sum over all frames before it, and SQLite's index tells the sum
-//! at the last one. A look at the log is four calls of the system, and one more for each quarter of a megabyte.
+//! as long as it has the log open; whoever opens it next finds nothing behind. A cut takes the last frame of its time, whole or in
+//! part. So the log must reach as far as SQLite's index tells, and where it has grown since the look before, the frame that was the
+//! last one then is read again. Each frame ends a sum over all frames before it. A look at the log is five calls of the system, and
+//! two more where it has grown.
 
 use std::{
     fs::File,
@@ -23,11 +24,12 @@ use crate::{
 };
 
 /// What stands before the frames.
-const LOG_HEADER: usize = 32;
+const LOG_HEADER: u64 = 32;
 /// What stands before the page in each frame.
 const FRAME_HEADER: usize = 24;
-/// Frames in one read.
-const IN_A_READ: u64 = 64;
+/// Where in the header of a frame the sum stands, up to its end.
+const SUM_AT: usize = 16;
+const SUM: usize = 8;
 /// How often a look begins again because the log did meanwhile. Whoever writes looks when it is done.
 const TRIES: u32 = 3;
 
@@ -48,26 +50,16 @@ pub(crate) struct WriteAheadLog {
     opened_index: &'static File,
     /// The bytes of a frame: its header and a page of the database.
     frame: usize,
-    seen: Mutex<Seen>,
+    /// Up to where the log was seen whole.
+    seen: Mutex<End>,
     is_truncated: AtomicBool,
 }
 
-/// Up to where the log was seen whole.
-#[derive(Default)]
-struct Seen {
-    salt: Salt,
-    /// The number of the frame before the last one, and the sum up to it: the last one is read again.
-    before: u64,
-    sum: Sum,
-    buffer: Vec<u8>,
-}
-
 /// Where the log ends, as its index tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct End {
     salt: Salt,
     frames: u64,
-    sum: Sum,
 }
 
 impl WriteAheadLog {
@@ -126,40 +118,40 @@ impl WriteAheadLog {
         true
     }
 
-    /// Reads what is new up to the end; whether all of it is there.
-    fn reaches(&self, end: &End, seen: &mut Seen) -> bool {
+    /// Whether the log reaches that far, without a hole where it ended before.
+    fn reaches(&self, end: &End, seen: &mut End) -> bool {
         if end.frames == 0 {
             return true;
         }
-        let is_longer = seen.salt == end.salt && seen.before < end.frames;
-        let (mut number, mut sum) = if is_longer { (seen.before, seen.sum) } else { (0, (0, 0)) };
-        if number == 0 {
-            let mut header = [0; LOG_HEADER];
-            if self.opened.read_exact_at(&mut header, 0).is_err() || header[16..24] != end.salt {
-                return false;
-            }
-            sum = (big(&header[24..28]), big(&header[28..32]));
+        if !self.opened.metadata().is_ok_and(|log| log.len() >= self.end_of(end.frames)) {
+            return false;
         }
-        let mut before = (number, sum);
-        while number < end.frames {
-            let count = IN_A_READ.min(end.frames - number);
-            seen.buffer.resize(self.frame * usize::try_from(count).unwrap_or(0), 0);
-            let at = LOG_HEADER as u64 + number * self.frame as u64;
-            if self.opened.read_exact_at(&mut seen.buffer, at).is_err() {
-                return false;
-            }
-            for frame in seen.buffer.chunks_exact(self.frame) {
-                before = (number, sum);
-                let (header, page) = frame.split_at(FRAME_HEADER);
-                sum = summed(summed(sum, &header[..8]), page);
-                if header[8..16] != end.salt || sum != (big(&header[16..20]), big(&header[20..24])) {
-                    return false;
-                }
-                number += 1;
-            }
+        let has_grown = seen.salt == end.salt && seen.frames > 0 && seen.frames < end.frames;
+        if has_grown && !self.has_whole(seen) {
+            return false;
         }
-        (seen.salt, seen.before, seen.sum) = (end.salt, before.0, before.1);
-        sum == end.sum
+        *seen = *end;
+        true
+    }
+
+    /// Where so many frames end.
+    const fn end_of(&self, frames: u64) -> u64 {
+        LOG_HEADER + frames * self.frame as u64
+    }
+
+    /// Whether the last of so many frames is the one that was written.
+    fn has_whole(&self, end: &End) -> bool {
+        let at = self.end_of(end.frames - 1);
+        // The sum up to the frame before, or over what stands before all frames.
+        let before = if end.frames == 1 { at - SUM as u64 } else { at - self.frame as u64 + SUM_AT as u64 };
+        let (mut sum, mut frame) = ([0; SUM], vec![0; self.frame]);
+        let read = self.opened.read_exact_at(&mut sum, before);
+        if read.and_then(|()| self.opened.read_exact_at(&mut frame, at)).is_err() {
+            return false;
+        }
+        let (header, page) = frame.split_at(FRAME_HEADER);
+        let sum = summed(summed(sum_in(&sum), &header[..8]), page);
+        header[8..SUM_AT] == end.salt && sum == sum_in(&header[SUM_AT..])
     }
 
     /// Where the log ends; none while somebody is writing that down. SQLite writes it twice, so that this can be told.
@@ -173,8 +165,7 @@ impl WriteAheadLog {
         }
         let mut salt = Salt::default();
         salt.copy_from_slice(&first[32..40]);
-        let sum = (native(&first[24..28]), native(&first[28..32]));
-        Some(End { salt, frames: native(&first[16..20]).into(), sum })
+        Some(End { salt, frames: native(&first[16..20]).into() })
     }
 }
 
@@ -191,8 +182,10 @@ fn native(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_ne_bytes)
 }
 
-fn big(bytes: &[u8]) -> u32 {
-    bytes.try_into().map_or(0, u32::from_be_bytes)
+/// A sum as it is written.
+fn sum_in(bytes: &[u8]) -> Sum {
+    let big = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_be_bytes);
+    (big(&bytes[..4]), big(&bytes[4..]))
 }
 
 #[cfg(test)]
@@ -279,19 +272,6 @@ mod tests {
         assert_eq!(on.file.look(), Err(FileTrouble::LogTruncated));
         on.add(10);
         assert_eq!(on.file.look(), Err(FileTrouble::LogTruncated));
-    }
-
-    /// What a commit had written was cut off before it was done, within the frames that are new.
-    #[test]
-    fn a_hole_among_new_frames_is_found_out() {
-        for (back, length) in [(10 * FRAME, 5 * FRAME), (10 * FRAME, 100), (8 * FRAME - 24, 24)] {
-            let mut on = Written::new();
-            on.add(25);
-            on.log()
-                .write_all_at(&vec![0; usize::try_from(length).expect("short")], on.length() - back)
-                .expect("written");
-            assert_eq!(on.file.look(), Err(FileTrouble::LogTruncated), "{back} {length}");
-        }
     }
 
     #[test]
