@@ -86,7 +86,7 @@ impl SettlePayment {
         let end = expiry(&payment);
         let attended = match action {
             DueAction::Submit => Box::pin(self.submit(claimed, payment)).await,
-            DueAction::Ask => self.ask(claimed, payment).await,
+            DueAction::Ask => Box::pin(self.ask(claimed, payment)).await,
             DueAction::Expire => self.expire(payment).await,
         };
         match attended {
