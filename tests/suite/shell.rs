@@ -14,6 +14,7 @@ on_both_databases!(
     the_database_refuses_to_rewrite_the_books,
     a_bad_configuration_stops_the_start,
     people_read_tables_and_programs_read_json,
+    what_was_done_and_cannot_be_told_is_not_called_refused,
 );
 
 #[track_caller]
@@ -302,4 +303,32 @@ async fn people_read_tables_and_programs_read_json(database: Database) {
     assert!(on_a_terminal("check").lines().any(|line| line.split_whitespace().eq(["clean", "true"])));
     let asked: Value = serde_json::from_str(&on_a_terminal("merchant list --json")).expect("JSON");
     assert_eq!(asked, printed(&gateway, &["merchant", "list"]));
+}
+
+async fn what_was_done_and_cannot_be_told_is_not_called_refused(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = printed(&gateway, &["merchant", "create", "--name", "Tienda"])["merchant_id"].to_string();
+    let adjust =
+        format!("$QUIPU merchant adjust {merchant} --environment test --currency UYU --amount 7 --reason x");
+    let untold = gateway.bash(&format!("{adjust} > /dev/full"));
+    assert_eq!(untold.status, Some(3), "{}", untold.stderr);
+    let (_, repeat) = untold.stderr.split_once("repeat it with ").expect("how to repeat it");
+    let (key, _) = repeat.split_once(',').expect("the key");
+    let again: Value = serde_json::from_str(gateway.bash(&format!("{adjust} {key}")).ok()).expect("JSON");
+    assert_eq!((&again["replayed"], &again["available"]), (&json!(true), &json!(7)));
+
+    // Whoever read a change's answer must have been there; whoever looks may have seen enough.
+    let unseen = gateway.bash("(sleep 0.2; $QUIPU operator create --name Ana --role admin) | true");
+    assert_eq!(unseen.status, Some(3));
+    let staff = printed(&gateway, &["operator", "list"])["data"].to_string();
+    let (_, id) = unseen.stderr.split_once("operator_id ").expect("who was made");
+    assert!(staff.contains(id.split(')').next().expect("an identifier")), "{}", unseen.stderr);
+    assert!(!unseen.stderr.contains("qp_op_"), "{}", unseen.stderr);
+    assert_eq!(gateway.bash("(sleep 0.2; $QUIPU merchant list) | true").status, Some(0));
+    assert_eq!(gateway.bash("$QUIPU merchant list > /dev/full").status, Some(2));
+
+    assert_eq!(gateway.bash("$QUIPU merchant show 999999 2> /dev/full").status, Some(2));
+    // Nor does a word that is not UTF-8 stop it.
+    let unread = gateway.bash(r"$QUIPU bank import $'\xff.xml'");
+    assert!(unread.status == Some(2) && unread.stderr.contains("cannot be read"), "{}", unread.stderr);
 }

@@ -13,6 +13,7 @@ mod metrics;
 mod readiness;
 mod serve;
 mod signals;
+mod standard_error;
 mod standard_output;
 mod stop_signal;
 mod traces;
@@ -38,8 +39,8 @@ fn main() -> ExitCode {
     match cli::Cli::parse().run() {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("quipu: {error:#}");
-            ExitCode::from(2)
+            standard_error::tell(&format!("quipu: {error:#}"));
+            ExitCode::from(if error.is::<cli::Unanswered>() { 3 } else { 2 })
         }
     }
 }

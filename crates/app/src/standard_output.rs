@@ -1,14 +1,25 @@
 //! Standard output, which carries what commands print and nothing else.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write as _};
 
 use anyhow::{Context, Result};
 
 /// Writes a text to its end. A reader that has seen enough (`quipu merchant list | head -1`) is no error.
 pub(crate) fn write(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match written(text) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("standard output cannot be written"),
+        outcome => outcome.context(UNWRITTEN),
     }
+}
+
+/// Writes a text that nothing can print again: a reader that is gone is an error too.
+pub(crate) fn write_once(text: &str) -> Result<()> {
+    written(text).context(UNWRITTEN)
+}
+
+const UNWRITTEN: &str = "standard output cannot be written";
+
+fn written(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }

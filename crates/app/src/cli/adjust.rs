@@ -47,7 +47,7 @@ pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adj
         answer["available"] = json!(balance.available);
         answer["frozen"] = json!(balance.frozen);
     }
-    session::print(&answer)
+    keyed.print(&answer)
 }
 
 async fn make(

@@ -8,7 +8,7 @@ use quipu_ledger::LedgerReads;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::{database::report, session};
+use super::{answer, database::report, session};
 use crate::{
     config::{FilesAt, LogFormat, Settings},
     data_folder::{DataFolder, ServingLock},
@@ -39,7 +39,7 @@ impl Backup {
             FilesAt::Folder(folder) => folder.display().to_string(),
             FilesAt::Bucket { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
         };
-        session::print(&json!({
+        answer::print(&json!({
             "file": self.file.display().to_string(),
             "bytes": bytes,
             "not_included": { "attachments": attachments, "master_key": "keep it elsewhere" },
@@ -67,7 +67,6 @@ impl Restore {
         let mut printed = report(&found);
         printed["restored"] = json!(self.file.display().to_string());
         printed["applied"] = json!(applied);
-        session::print(&printed)?;
-        Ok(if found.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        session::verdict(answer::print(&printed), found.is_clean())
     }
 }

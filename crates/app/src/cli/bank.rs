@@ -15,7 +15,7 @@ use quipu_payments::{BankExport, BankReads, ExportRoute, Exported, Payment, Stat
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::{bank_import, session, values};
+use super::{answer, bank_import, session, values};
 use crate::{config::Settings, wire::Foundation};
 
 #[derive(Debug, Subcommand)]
@@ -165,7 +165,7 @@ fn write(
     write_to(&path, export, payments, debtor).with_context(|| {
         format!("{export_id} has taken its withdrawals and is not written (quipu bank rewrite {export_id} writes it)")
     })?;
-    session::print(&json!({
+    answer::print(&json!({
         "export_id": export_id,
         "file": path.display().to_string(),
         "payments": payments.len(),

@@ -14,8 +14,8 @@ use quipu_payments::{BankEntry, Heard, MoneyReads, MovementNames, UNKNOWN_TENANT
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::session;
-use crate::wire::Foundation;
+use super::answer;
+use crate::{standard_error, wire::Foundation};
 
 /// The rail of people, whose payments statements tell of.
 const RAIL: &str = "manual";
@@ -54,9 +54,9 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
     });
     note(foundation, file, &result).await?;
     if parked > 0 {
-        eprintln!("{parked} of them wait for a person: quipu receipt list");
+        standard_error::tell(&format!("{parked} of them wait for a person: quipu receipt list"));
     }
-    session::print(&result)
+    answer::print(&result)
 }
 
 /// Writes into the audit log that a file was read, and what came of it. It names no merchant: a file may tell of several.

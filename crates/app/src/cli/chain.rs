@@ -74,8 +74,8 @@ impl Command {
                     missed.extend(compared(chains, head).await?);
                 }
                 let compared = published.heads.len();
-                session::print(&json!({ "compared": compared, "missed": missed }))?;
-                Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+                let printed = session::print(&json!({ "compared": compared, "missed": missed }));
+                session::verdict(printed, missed.is_empty())
             }
         }
     }

@@ -8,7 +8,7 @@ use quipu_kernel::{Environment, MerchantId, Tenant};
 use quipu_merchants::{Actor, CallerBook as _, HmacCredential};
 use serde_json::{Value, json};
 
-use super::{session, values};
+use super::{answer, session, values};
 use crate::config::Settings;
 
 #[derive(Debug, Subcommand)]
@@ -47,7 +47,7 @@ impl Command {
                 let issued = foundation.onboarding().issue_credential(tenant, Actor::shell()).await?;
                 let mut answer = shown(&issued.record);
                 answer["secret"] = json!(issued.secret.expose());
-                session::print(&answer)
+                answer::print(&answer)
             }
             Self::List { merchant } => {
                 session::existing(foundation, merchant).await?;
@@ -60,7 +60,7 @@ impl Command {
                 let onboarding = foundation.onboarding();
                 let revoked = onboarding.revoke_credential(merchant, &credential_id, Actor::shell()).await;
                 session::found(revoked, "credential")?;
-                session::print(&json!({ "revoked": credential_id }))
+                answer::print(&json!({ "revoked": credential_id }))
             }
         })
     }

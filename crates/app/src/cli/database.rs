@@ -7,7 +7,7 @@ use quipu_ledger::{CheckReport, LedgerReads};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::session;
+use super::{answer, session};
 use crate::{
     config::{LogFormat, Settings},
     data_folder::DataFolder,
@@ -28,7 +28,7 @@ pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
         store.close().await;
         applied
     })?;
-    session::print(&json!({ "applied": applied }))?;
+    answer::print(&json!({ "applied": applied }))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,8 +46,7 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
         store.close().await;
         report
     })?;
-    session::print(&self::report(&report))?;
-    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    session::verdict(session::print(&self::report(&report)), report.is_clean())
 }
 
 /// What is printed of a verification.

@@ -8,7 +8,7 @@ use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
 use quipu_merchants::{Actor, ApiKeyRecord, Merchants as _, NewApiKey, RateLimits, Scope, Scopes};
 use serde_json::{Value, json};
 
-use super::{session, values};
+use super::{answer, session, values};
 use crate::{config::Settings, wire::Foundation};
 
 #[derive(Debug, Subcommand)]
@@ -93,7 +93,7 @@ impl Command {
                 let onboarding = foundation.onboarding();
                 let revoked = onboarding.revoke_api_key(merchant, &key_id, Actor::shell()).await;
                 session::found(revoked, "key")?;
-                session::print(&json!({ "revoked": key_id }))
+                answer::print(&json!({ "revoked": key_id }))
             }
         })
     }
@@ -104,7 +104,7 @@ async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {
     let issued = foundation.onboarding().issue_api_key(new, Actor::shell()).await?;
     let mut answer = shown(&issued.record);
     answer["key"] = json!(issued.secret.expose());
-    session::print(&answer)
+    answer::print(&answer)
 }
 
 fn shown(key: &ApiKeyRecord) -> Value {

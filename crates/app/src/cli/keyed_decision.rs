@@ -12,7 +12,7 @@ use quipu_payments::{AdjustError, DecideError, Doing};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
 
-use super::session;
+use super::answer;
 use crate::wire::Foundation;
 
 #[derive(Debug, Args)]
@@ -76,7 +76,7 @@ impl<'a> KeyedDecision<'a> {
             Ok(data) => Ok(data),
             Err(Undecided::KeyUsed) => self.repeated().await?.context("the key is in use"),
             Err(Undecided::Unknown(cause)) => {
-                let key = quoted(self.key.as_str());
+                let key = answer::quoted(self.key.as_str());
                 bail!(
                     "{cause}\nThe outcome is unknown. Repeat the command with --key {key}, which does it once"
                 )
@@ -88,7 +88,13 @@ impl<'a> KeyedDecision<'a> {
 
     /// Prints what came of it.
     pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Result<()> {
-        session::print(&self.outcome(decided).await?)
+        let answer = self.outcome(decided).await?;
+        self.print(&answer)
+    }
+
+    /// Prints what was answered, now or before.
+    pub(super) fn print(&self, answer: &Value) -> Result<()> {
+        answer::print_under(Some(&self.key), answer)
     }
 }
 
@@ -118,20 +124,5 @@ impl From<AdjustError> for Undecided {
             AdjustError::Store(StoreUnavailable::Unknown(_)) => Self::Unknown(error.to_string()),
             _ => Self::Refused(error.into()),
         }
-    }
-}
-
-/// As a shell reads one word.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_shown_as_a_shell_takes_it() {
-        assert_eq!(quoted("it's one"), r"'it'\''s one'");
     }
 }

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     adjust::{self, Adjustment},
+    answer,
     part::{self, Between, Part},
     session, values,
 };
@@ -218,7 +219,7 @@ async fn create(
     let mut answer = shown(&merchant);
     let [test, live] = webhook_secrets.each_ref().map(Secret::expose);
     answer["default_webhook_secrets"] = json!({ "test": test, "live": live });
-    session::print(&answer)
+    answer::print(&answer)
 }
 
 async fn set_status(foundation: &Foundation, id: MerchantId, status: MerchantStatus) -> Result<()> {
@@ -228,13 +229,13 @@ async fn set_status(foundation: &Foundation, id: MerchantId, status: MerchantSta
 
 async fn change(foundation: &Foundation, id: MerchantId, patch: MerchantPatch) -> Result<()> {
     session::existing(foundation, id).await?;
-    session::print(&shown(&foundation.onboarding().change_merchant(id, patch, Actor::shell()).await?))
+    answer::print(&shown(&foundation.onboarding().change_merchant(id, patch, Actor::shell()).await?))
 }
 
 async fn rotate_webhook_secret(foundation: &Foundation, tenant: Tenant) -> Result<()> {
     session::existing(foundation, tenant.merchant()).await?;
     let secret = foundation.onboarding().rotate_webhook_secret(tenant, Actor::shell()).await?;
-    session::print(&json!({
+    answer::print(&json!({
         "merchant_id": tenant.merchant(),
         "environment": tenant.environment(),
         "default_webhook_secret": secret.expose(),
@@ -245,7 +246,7 @@ async fn replace_routes(foundation: &Foundation, id: MerchantId, file: &Path, ra
     session::existing(foundation, id).await?;
     let routes = read(file, |body| parse_routes(body, |rail| rails.knows(rail)))?;
     foundation.onboarding().put_routes(id, routes.clone(), Actor::shell()).await?;
-    session::print(&json!({ "routes": routes }))
+    answer::print(&json!({ "routes": routes }))
 }
 
 async fn beneficiaries(
@@ -261,7 +262,7 @@ async fn beneficiaries(
     };
     let mut beneficiary = read(file, |body| Beneficiary::parse(id, body, foundation.clock.now()))?;
     beneficiary.id = foundation.onboarding().add_beneficiary(beneficiary.clone(), Actor::shell()).await?;
-    session::print(&beneficiary.shown())
+    answer::print(&beneficiary.shown())
 }
 
 /// A JSON file that is right, or all that is wrong with it.
@@ -283,7 +284,7 @@ async fn switch(foundation: &Foundation, id: MerchantId, to: ApiVersion) -> Resu
         })
     };
     let credentials: Vec<_> = issued.iter().map(credential).collect();
-    session::print(&json!({ "merchant_id": id, "api_version": to, "credentials": credentials }))
+    answer::print(&json!({ "merchant_id": id, "api_version": to, "credentials": credentials }))
 }
 
 fn balance(balance: &Balance) -> Value {

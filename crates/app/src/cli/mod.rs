@@ -1,6 +1,7 @@
 //! The command line.
 
 mod adjust;
+mod answer;
 mod audit;
 mod backup;
 mod bank;
@@ -29,6 +30,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::answer::Unanswered;
 use crate::{config::Settings, serve};
 
 /// Quipu, a payment gateway for merchants.

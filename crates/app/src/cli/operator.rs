@@ -8,7 +8,7 @@ use quipu_kernel::Page;
 use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Role, Staff as _};
 use serde_json::{Value, json};
 
-use super::{session, values};
+use super::{answer, session, values};
 use crate::{
     config::{Settings, duration},
     wire::Foundation,
@@ -54,7 +54,7 @@ impl Command {
                 let issued = foundation.onboarding().create_operator(new, Actor::shell()).await?;
                 let mut answer = shown(&issued.record);
                 answer["token"] = json!(issued.secret.expose());
-                session::print(&answer)
+                answer::print(&answer)
             }
             Self::List => session::print(&json!({ "data": everybody(foundation).await? })),
             Self::Revoke { operator_id } => {
@@ -63,7 +63,7 @@ impl Command {
                     bail!("there is no such operator");
                 }
                 revoked?;
-                session::print(&json!({ "revoked": operator_id }))
+                answer::print(&json!({ "revoked": operator_id }))
             }
         })
     }

@@ -11,9 +11,9 @@ use quipu_kernel::MerchantId;
 use quipu_merchants::{Accent, Actor, MerchantPage, PageStore};
 use quipu_pages::redraw;
 use quipu_signing::sha256_hex;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{session, values};
+use super::{answer, session, values};
 use crate::{config::Settings, wire::Foundation};
 
 #[derive(Debug, Subcommand)]
@@ -58,7 +58,8 @@ impl Command {
         session::run(settings, async |foundation| match self {
             Self::Show { merchant } => {
                 session::existing(foundation, merchant).await?;
-                show(foundation, merchant).await
+                let page = foundation.store.merchant_page(merchant).await?;
+                session::print(&shown(merchant, page.unwrap_or_default()))
             }
             Self::Set { merchant, look: Look { name, accent, logo } } => {
                 let picture = logo.as_deref().map(draw).transpose()?;
@@ -83,17 +84,17 @@ async fn set(
     session::existing(foundation, merchant).await?;
     let before = foundation.store.merchant_page(merchant).await?;
     let after = page.as_ref().map(|(page, _)| page);
+    let set = after.cloned().unwrap_or_default();
     let audit = foundation.onboarding().audit_of_page(merchant, (before.as_ref(), after), Actor::shell());
     foundation.store.set_merchant_page(merchant, page, audit).await?;
-    show(foundation, merchant).await
+    answer::print(&shown(merchant, set))
 }
 
-async fn show(foundation: &Foundation, merchant: MerchantId) -> Result<()> {
-    let page = foundation.store.merchant_page(merchant).await?.unwrap_or_default();
-    session::print(&json!({
+fn shown(merchant: MerchantId, page: MerchantPage) -> Value {
+    json!({
         "merchant_id": merchant,
         "name": page.name,
         "accent": page.accent,
         "logo": page.logo.map(|hash| format!("/logos/{hash}.png")),
-    }))
+    })
 }

@@ -174,7 +174,7 @@ async fn decide(foundation: &Foundation, decision: ManualDecision, asked: Decisi
     let words = format!("payment {} {id} {reason:?} {rail_reference:?}", decision.as_str());
     let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, &key, &words)?;
     if let Some(answer) = keyed.repeated().await? {
-        return session::print(&answer);
+        return keyed.print(&answer);
     }
     let (reason, rail_reference) = (reason.as_deref(), rail_reference.as_deref());
     let decided = {
@@ -192,7 +192,7 @@ async fn refund(foundation: &Foundation, id: &PaymentId, order: RefundOrder, key
     let words = format!("payment refund {id} {order:?}");
     let keyed = KeyedDecision::begin(foundation, payment.terms().tenant, key, &words)?;
     if let Some(answer) = keyed.repeated().await? {
-        return session::print(&answer);
+        return keyed.print(&answer);
     }
     let decided = {
         let record = |before: &_, after: &_, refund: &_| {

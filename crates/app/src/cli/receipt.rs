@@ -69,7 +69,7 @@ async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Ke
     let words = format!("receipt resolve {id} {}", action.as_str());
     let keyed = KeyedDecision::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
     if let Some(answer) = keyed.repeated().await? {
-        return session::print(&answer);
+        return keyed.print(&answer);
     }
     let decided = {
         let record = |before: &_, after: &_| {

@@ -18,7 +18,7 @@ use crate::{
     data_folder::DataFolder,
     database_file, logging,
     master_key::{self, Start},
-    standard_output,
+    standard_error, standard_output,
     wire::{self, Foundation},
 };
 
@@ -74,12 +74,28 @@ pub(super) fn print_json_everywhere() {
     JSON_EVERYWHERE.store(true, Ordering::Relaxed);
 }
 
-/// Prints a result: laid out for a person at a terminal, as JSON for programs and files.
+/// Prints what was read. What came of a change is an [`answer`](super::answer).
 pub(super) fn print(result: &impl Serialize) -> Result<()> {
+    standard_output::write(&laid_out(result)?)
+}
+
+/// A result as it is printed: laid out for a person at a terminal, as JSON for programs and files.
+pub(super) fn laid_out(result: &impl Serialize) -> Result<String> {
     if stdout().is_terminal() && !JSON_EVERYWHERE.load(Ordering::Relaxed) {
-        return standard_output::write(&table::laid_out(&serde_json::to_value(result)?));
+        return Ok(table::laid_out(&serde_json::to_value(result)?));
     }
     let mut text = serde_json::to_string_pretty(result)?;
     text.push('\n');
-    standard_output::write(&text)
+    Ok(text)
+}
+
+/// The exit status of a verification. What it found counts more than that its report could not be printed.
+pub(super) fn verdict(printed: Result<()>, is_good: bool) -> Result<ExitCode> {
+    match printed {
+        Err(error) if !is_good => {
+            standard_error::tell(&format!("quipu: {error:#}"));
+            Ok(ExitCode::FAILURE)
+        }
+        printed => printed.map(|()| if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+    }
 }

@@ -18,6 +18,7 @@ use quipu_tickets::{
 use serde_json::json;
 
 use super::{
+    answer,
     part::{self, Between, Part},
     session, values,
 };
@@ -119,7 +120,7 @@ impl Command {
             let office = || wire::ticket_office(foundation, settings);
             match self {
                 Self::List(filter) => list(foundation, filter).await,
-                Self::Show { id } => show(&found(foundation, &id).await?),
+                Self::Show { id } => session::print(&SupportTicket::of(&found(foundation, &id).await?)),
                 Self::Comments { id, part } => comments(foundation, &id, &part).await,
                 Self::Attachment { id, attachment, to } => {
                     let (ticket, office) = (found(foundation, &id).await?, office()?);
@@ -128,18 +129,18 @@ impl Command {
                 }
                 Self::Assign { id, to } => {
                     let to = parse_assignment(&json!({ "assignee": to })).map_err(session::explained)?;
-                    show(&office()?.assign(&id, to, &Actor::shell()).await?)
+                    changed(&office()?.assign(&id, to, &Actor::shell()).await?)
                 }
                 Self::Move { id, to, resolution_summary } => {
                     let body = json!({ "status": to.as_str(), "resolution_summary": resolution_summary });
                     let draft = MoveDraft::parse(&body).map_err(session::explained)?;
-                    show(&office()?.set_status(&id, &draft, &Actor::shell()).await?)
+                    changed(&office()?.set_status(&id, &draft, &Actor::shell()).await?)
                 }
                 Self::Comment { id, body, internal } => {
                     let draft = ReplyDraft::parse(&json!({ "body": body, "internal": internal }));
                     let draft = draft.map_err(session::explained)?;
                     let entry = office()?.say(&id, draft, &Actor::shell()).await?;
-                    session::print(&EntryRecord::of(&entry))
+                    answer::print(&EntryRecord::of(&entry))
                 }
             }
         })
@@ -150,8 +151,9 @@ async fn found(foundation: &Foundation, id: &TicketId) -> Result<Ticket> {
     foundation.store.any_ticket(id).await?.context("there is no such ticket")
 }
 
-fn show(ticket: &Ticket) -> Result<()> {
-    session::print(&SupportTicket::of(ticket))
+/// Prints a ticket that was changed.
+fn changed(ticket: &Ticket) -> Result<()> {
+    answer::print(&SupportTicket::of(ticket))
 }
 
 async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
@@ -185,5 +187,5 @@ async fn save(office: &TicketOffice, stored: &StoredAttachment, to: &Path) -> Re
         saved.write_all(&piece).with_context(unwritten)?;
     }
     saved.sync_all().with_context(unwritten)?;
-    session::print(&stored.shown)
+    answer::print(&stored.shown)
 }

@@ -10,6 +10,7 @@ use quipu_webhooks::{CreateEndpoint, EndpointDraft, EndpointView, Endpoints, Sou
 use serde_json::json;
 
 use super::{
+    answer,
     part::{self, Part},
     session, values,
 };
@@ -89,5 +90,5 @@ async fn create(foundation: &Foundation, tenant: Tenant, wanted: Wanted) -> Resu
         Arc::clone(&foundation.entropy),
     );
     let created = create.run(tenant, draft, Some(Actor::shell())).await?;
-    session::print(&EndpointView::of(&created.endpoint).with_secret(created.secret.expose()))
+    answer::print(&EndpointView::of(&created.endpoint).with_secret(created.secret.expose()))
 }

@@ -1,0 +1,98 @@
+//! The answer of a command that has changed something. The change stands even if nobody can read the answer, and whoever typed
+//! the command must not take it for refused.
+
+use std::fmt;
+
+use anyhow::Result;
+use quipu_commit::IdempotencyKey;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::session;
+use crate::standard_output;
+
+/// It was done, and its answer could not be written. It says what was made and how it is repeated, and shows no secret.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    ids: Vec<String>,
+    key: Option<String>,
+}
+
+/// Prints the answer of what was done.
+pub(super) fn print(answer: &impl Serialize) -> Result<()> {
+    print_under(None, answer)
+}
+
+/// Prints the answer of what was done under an idempotency key.
+pub(super) fn print_under(key: Option<&IdempotencyKey>, answer: &impl Serialize) -> Result<()> {
+    let printed = session::laid_out(answer).and_then(|text| standard_output::write_once(&text));
+    printed.map_err(|error| error.context(Unanswered::of(key, answer)))
+}
+
+impl Unanswered {
+    fn of(key: Option<&IdempotencyKey>, answer: &impl Serialize) -> Self {
+        let mut ids = Vec::new();
+        if let Ok(Value::Object(members)) = serde_json::to_value(answer) {
+            add_ids(&members, &mut ids);
+        }
+        Self { ids, key: key.map(|key| quoted(key.as_str())) }
+    }
+}
+
+/// Identifiers are no secrets; whatever else an answer has may be one.
+fn add_ids(members: &Map<String, Value>, ids: &mut Vec<String>) {
+    let is_id = |name: &str| name == "id" || name.ends_with("_id") || name.ends_with("Id");
+    for (name, value) in members {
+        match value {
+            Value::String(id) if is_id(name) => ids.push(format!("{name} {id}")),
+            Value::Number(id) if is_id(name) => ids.push(format!("{name} {id}")),
+            Value::Array(rows) if name == "credentials" => {
+                rows.iter().filter_map(Value::as_object).for_each(|row| add_ids(row, ids));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the command was done, but its answer cannot be written")?;
+        if !self.ids.is_empty() {
+            write!(f, " ({})", self.ids.join(", "))?;
+        }
+        match &self.key {
+            Some(key) => write!(f, "; repeat it with --key {key}, which does it once and prints the answer"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// As a shell reads one word.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_lost_is_told_by_its_identifiers_and_its_key_without_a_secret() {
+        let key = "it's one".parse().expect("a key");
+        let answer = json!({
+            "merchant_id": 7,
+            "transaction_id": "pay_1",
+            "ticket_id": null,
+            "token": "secret",
+            "credentials": [{ "credential_id": "hc_1", "secret": "secret" }],
+        });
+        let told = Unanswered::of(Some(&key), &answer).to_string();
+        for part in ["was done", "merchant_id 7", "transaction_id pay_1", "credential_id hc_1"] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert!(told.contains(r"--key 'it'\''s one'"), "{told}");
+        assert!(!told.contains("secret") && !told.contains("ticket_id"), "{told}");
+    }
+}
