@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The columns of lists, in their order. A list shows those of them that its rows have.
-const COLUMNS: [&str; 58] = [
+const COLUMNS: [&str; 66] = [
     "at",
     "actor",
     "merchant_id",
@@ -19,6 +19,8 @@ const COLUMNS: [&str; 58] = [
     "transaction_id",
     "payment_id",
     "ticket_id",
+    "event_id",
+    "endpoint_id",
     "id",
     "name",
     "title",
@@ -37,6 +39,7 @@ const COLUMNS: [&str; 58] = [
     "direction",
     "partner",
     "rail",
+    "account",
     "enabled",
     "amount",
     "available",
@@ -47,7 +50,9 @@ const COLUMNS: [&str; 58] = [
     "adjustment",
     "min_amount",
     "max_amount",
+    "previous_status",
     "status",
+    "outcome",
     "priority",
     "assignee",
     "author_type",
@@ -58,6 +63,7 @@ const COLUMNS: [&str; 58] = [
     "subject",
     "detail",
     "reason",
+    "error",
     "merchant_reference",
     "iban",
     "rows",
@@ -65,6 +71,8 @@ const COLUMNS: [&str; 58] = [
     "last_used_at",
     "expires_at",
     "revoked_at",
+    "next_attempt_at",
+    "received_at",
     "created_at",
 ];
 
@@ -89,8 +97,9 @@ fn lay_out_members(text: &mut String, members: &Map<String, Value>) {
     if !is_list_with_count {
         lines(text, &pairs.into_iter().map(|(name, value)| vec![name, value]).collect::<Vec<_>>());
     }
-    let lists = members.iter().filter_map(|(name, value)| Some((name, of_objects(value)?)));
-    for (name, rows) in lists.filter(|(_, rows)| is_list_with_count || !rows.is_empty()) {
+    let mut lists = Vec::new();
+    collect_lists("", members, &mut lists);
+    for (name, rows) in lists.into_iter().filter(|(_, rows)| is_list_with_count || !rows.is_empty()) {
         if !is_list_with_count && members.len() > 1 {
             let _ = writeln!(text, "\n{name}:");
         }
@@ -102,8 +111,16 @@ fn lay_out_members(text: &mut String, members: &Map<String, Value>) {
     }
 }
 
-fn of_objects(value: &Value) -> Option<&Vec<Value>> {
-    value.as_array().filter(|rows| rows.iter().all(Value::is_object))
+/// The lists of things, those of members too: `timeline.statuses`.
+fn collect_lists<'a>(prefix: &str, members: &'a Map<String, Value>, lists: &mut Vec<(String, &'a [Value])>) {
+    for (name, value) in members {
+        let name = format!("{prefix}{name}");
+        match value {
+            Value::Object(inner) => collect_lists(&format!("{name}."), inner, lists),
+            Value::Array(rows) if rows.iter().all(Value::is_object) => lists.push((name, rows)),
+            _ => {}
+        }
+    }
 }
 
 /// Members of members get a dot: `return_urls.success_url`.
@@ -201,6 +218,31 @@ mod tests {
                         key                              qp_test_sk_x\n\
                         rate_limits.standard_per_minute  -\n\
                         scopes                           a, b\n";
+        assert_eq!(laid_out(&thing), expected);
+    }
+
+    #[test]
+    fn lists_inside_a_member_stand_below_with_its_name() {
+        let thing = json!({
+            "transaction_id": "pay_1",
+            "timeline": {
+                "alerted_at": null,
+                "statuses": [{ "previous_status": null, "status": "pending", "at": "t1" }],
+                "entries": [{ "reason": "fund", "account": "available", "amount": 5 }],
+                "refunds": [],
+            },
+        });
+        let expected = "transaction_id       pay_1\n\
+                        timeline.alerted_at  -\n\
+                        timeline.refunds\n\
+                        \n\
+                        timeline.entries:\n\
+                        ACCOUNT    AMOUNT  REASON\n\
+                        available  5       fund\n\
+                        \n\
+                        timeline.statuses:\n\
+                        AT  STATUS\n\
+                        t1  pending\n";
         assert_eq!(laid_out(&thing), expected);
     }
 
