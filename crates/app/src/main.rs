@@ -30,11 +30,11 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args_os().skip(1);
     if let (Some(command), Some(kind), None) = (words.next(), words.next(), words.next())
         && command == quipu_attachments::CHILD_COMMAND
     {
-        return quipu_attachments::run_child(&kind);
+        return quipu_attachments::run_child(&kind.to_string_lossy());
     }
     match cli::Cli::parse().run() {
         Ok(status) => status,

@@ -103,9 +103,8 @@ impl Settings {
     fn read(from: &mut Reader, data: Option<&Path>) -> Result<Self> {
         let configured_data = from.take("data_dir", values::path).unwrap_or_else(|| "data".into());
         let data_dir = data.map_or(configured_data, Path::to_owned);
-        let database_url = from
-            .take("database_url", values::database_url)
-            .unwrap_or_else(|| Secret::new(format!("sqlite://{}", data_dir.join("quipu.db").display())));
+        let database_url =
+            from.take("database_url", values::database_url).unwrap_or_else(|| embedded_in(&data_dir, from));
         let settings = Self {
             listen: from.take("listen", values::address).unwrap_or(([127, 0, 0, 1], 8080).into()),
             metrics_listen: from
@@ -147,6 +146,14 @@ impl Settings {
     }
 }
 
+/// The address of the database in the data folder.
+fn embedded_in(data_dir: &Path, from: &mut Reader) -> Secret {
+    if data_dir.to_str().is_none() {
+        from.problem("the path of the data folder must be UTF-8 where the database is in it".to_owned());
+    }
+    Secret::new(format!("sqlite://{}", data_dir.join("quipu.db").display()))
+}
+
 fn webhooks(from: &mut Reader) -> WebhookSettings {
     let usual = RetryPolicy::default();
     WebhookSettings {
@@ -179,6 +186,8 @@ fn limits(from: &mut Reader) -> Limits {
 
 #[cfg(test)]
 mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
     use super::*;
 
     fn read(file: &str, environment: &[(&str, &str)]) -> Result<Settings> {
@@ -229,6 +238,22 @@ mod tests {
         assert_eq!((settings.listen.port(), settings.data_dir), (1000, "b".into()));
         let settings = Settings::read(&mut reader(), Some(Path::new("c"))).expect("valid");
         assert_eq!(settings.database_url.expose(), "sqlite://c/quipu.db");
+    }
+
+    #[test]
+    fn a_folder_is_no_configuration_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let told = Settings::load(Some(folder.path()), None).expect_err("it is no file").to_string();
+        assert!(told.contains("is a folder"), "{told}");
+    }
+
+    #[test]
+    fn no_database_is_made_under_another_name_than_its_folder_has() {
+        let folder = Path::new(OsStr::from_bytes(b"data\xff"));
+        let load = |file| Settings::read(&mut Reader::of_texts(file, &[]).expect("a reader"), Some(folder));
+        let told = load("").expect_err("it cannot be named").to_string();
+        assert!(told.contains("data folder must be UTF-8"), "{told}");
+        load("database_url = 'postgres://db/quipu'").expect("the database is elsewhere");
     }
 
     #[test]

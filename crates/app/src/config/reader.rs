@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use config::{Config, ConfigError, Environment, File, FileFormat, Source, Value, ValueKind};
 
 use super::values::Expected;
@@ -23,6 +23,9 @@ pub(crate) struct Reader {
 impl Reader {
     /// The named file, which must exist, or else `quipu.toml` if there is one; then the environment over it.
     pub(crate) fn of_file_and_environment(file: Option<&Path>) -> Result<Self> {
+        if let Some(folder) = file.filter(|file| file.is_dir()) {
+            bail!("{} is a folder and no configuration file", folder.display());
+        }
         let path = file.unwrap_or(Path::new(USUAL_FILE));
         let file = File::from(path).format(FileFormat::Toml).required(file.is_some());
         Self::of_sources(file, environment())
