@@ -42,6 +42,8 @@ async fn withdrawal(gateway: &Gateway, merchant: &Merchant, submit: bool) -> Str
 fn export(gateway: &Gateway, merchant: &Merchant) -> Value {
     let id = merchant.id.to_string();
     let out = gateway.data_folder().join("out.xml").display().to_string();
+    // Sent to the bank.
+    let _removed = std::fs::remove_file(&out);
     let words = [
         "bank",
         "export",
@@ -114,6 +116,8 @@ async fn submitted_withdrawals_go_into_one_file_each(database: Database) {
     gateway.run(&["bank", "rewrite", id, "--out", &out]).ok();
     let file = std::fs::read_to_string(&out).expect("the file");
     assert!(file.contains(&submitted) && !file.contains(&waiting), "the first file, once more");
+    let refused = gateway.run(&["bank", "rewrite", id, "--out", &out]);
+    assert!(refused.status == Some(2) && refused.stderr.contains("exists already"), "{}", refused.stderr);
 }
 
 async fn a_statement_completes_pays_out_returns_and_parks(database: Database) {
@@ -277,10 +281,13 @@ async fn what_no_file_can_name_is_left_out_and_what_was_not_written_can_be(datab
     assert_eq!((&told["payments"], &told["left_out"][0]["transaction_id"]), (&json!(1), &json!(too_long)));
     assert!(told["left_out"][0]["reason"].as_str().is_some_and(|why| why.contains("34")), "{told}");
 
+    let refused = export("payid", &out);
+    assert!(refused.status == Some(2) && refused.stderr.contains("exists already"), "{}", refused.stderr);
     let failed = export("payid", "/nowhere/out.xml");
     assert_ne!(failed.status, Some(0));
     let line = failed.stderr.split("quipu bank rewrite ").nth(1).expect("the line to run");
     let id = line.split(' ').next().expect("an identifier");
+    let out = gateway.data_folder().join("payid.xml").display().to_string();
     gateway.run(&["bank", "rewrite", id, "--out", &out]).ok();
     let file = std::fs::read_to_string(&out).expect("the file");
     assert!(file.contains(&by_name) && file.contains(&format!("<Id>{payid}</Id>")), "{file}");

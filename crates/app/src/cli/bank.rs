@@ -1,7 +1,7 @@
 //! `quipu bank`: files for a bank and from it.
 
 use std::{
-    io::BufWriter,
+    io::{BufWriter, ErrorKind},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -26,7 +26,7 @@ pub(super) enum Command {
     Rewrite {
         /// The file's identifier
         id: String,
-        /// Where to; IDENTIFIER.xml in the working folder unless given
+        /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there already stays as it is
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -54,7 +54,7 @@ pub(super) struct Wanted {
     /// The route of partner destinations
     #[arg(long)]
     partner: bool,
-    /// Where to; IDENTIFIER.xml in the working folder unless given
+    /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there already stays as it is
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -71,6 +71,7 @@ impl Command {
 
 async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
     let Wanted { merchant, environment, currency, method, partner, out } = wanted;
+    out.as_deref().map_or(Ok(()), refuse_existing)?;
     session::existing(foundation, merchant).await?;
     let route = ExportRoute { tenant: Tenant::new(merchant, environment), currency, method, partner };
     // Before anything is taken into a file, so that nothing is in a file that cannot be written.
@@ -86,7 +87,8 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
     let Exported { file, left_out } = foundation.export().run(&route, &fit, &audit).await?;
     let left_out = left_out.iter().map(misfit).collect::<Vec<_>>();
     if let Some((export, payments)) = file {
-        return write((&export, &payments, &left_out), &debtor, out);
+        let out = out.unwrap_or_else(|| usual_path(&export.export_id));
+        return write((&export, &payments, &left_out), &debtor, &out);
     }
     let earlier = foundation.store.latest_bank_export(&route).await?;
     session::print(&json!({
@@ -99,6 +101,8 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
 }
 
 async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Result<()> {
+    let out = out.unwrap_or_else(|| usual_path(id));
+    refuse_existing(&out)?;
     let found = foundation.store.bank_export(id).await?;
     let (tenant, export, payments) = found.context("there is no such file")?;
     let BankExport { currency, method, partner, .. } = export;
@@ -109,7 +113,20 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     if open.is_empty() {
         bail!("all withdrawals of {id} have ended, and none is to be paid any more");
     }
-    write((&export, &open, &ended.iter().map(over).collect::<Vec<_>>()), &debtor, out)
+    write((&export, &open, &ended.iter().map(over).collect::<Vec<_>>()), &debtor, &out)
+}
+
+fn usual_path(export_id: &str) -> PathBuf {
+    Path::new(export_id).with_extension("xml")
+}
+
+/// What is there may be a file that the bank has not got yet, and no other has its withdrawals.
+fn refuse_existing(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(_) => bail!("{} exists already, and nothing is overwritten", path.display()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("{} cannot be written", path.display())),
+    }
 }
 
 /// A withdrawal that is not to be paid any more, and why.
@@ -158,11 +175,10 @@ fn member(route: &Route, name: &str) -> Option<String> {
 fn write(
     (export, payments, left_out): (&BankExport, &[Payment], &[Value]),
     debtor: &Debtor,
-    out: Option<PathBuf>,
+    path: &Path,
 ) -> Result<()> {
     let BankExport { export_id, created_at, .. } = export;
-    let path = out.unwrap_or_else(|| Path::new(export_id).with_extension("xml"));
-    write_to(&path, export, payments, debtor).with_context(|| {
+    write_to(path, export, payments, debtor).with_context(|| {
         format!("{export_id} has taken its withdrawals and is not written (quipu bank rewrite {export_id} writes it)")
     })?;
     answer::print(&json!({
@@ -174,7 +190,7 @@ fn write(
     }))
 }
 
-/// The file is whole under its name or not there: it is written beside it first. Only its owner may read it, since it names
+/// The file is whole under its name or not there: it is written beside it first, and takes no other file's name. Only its owner may read it, since it names
 /// customers and their accounts.
 fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Debtor) -> Result<()> {
     let transfers: Vec<_> = payments.iter().map(transfer).collect();
@@ -192,7 +208,7 @@ fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Deb
     write_transfers(&mut file, &contents)?;
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
-    file.persist(path).map(drop).with_context(unwritable)
+    file.persist_noclobber(path).map(drop).with_context(unwritable)
 }
 
 fn transfer(payment: &Payment) -> Transfer {
@@ -223,5 +239,38 @@ fn transfer(payment: &Payment) -> Transfer {
         address,
         account,
         remittance: reference.or_else(|| Some(terms.merchant_reference.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_kernel::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_file_for_the_bank_takes_the_place_of_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("payments.xml");
+        let export = BankExport {
+            export_id: "E1".to_owned(),
+            currency: "MXN".parse().expect("a currency"),
+            method: Method::Spei,
+            partner: false,
+            created_at: Timestamp::from_millis(0),
+        };
+        let account = BankAccount { number: "646180157000000004".to_owned(), ..BankAccount::default() };
+        let debtor = Debtor { name: "Quipu".to_owned(), account };
+        refuse_existing(&path).expect("nothing is there");
+        write_to(&path, &export, &[], &debtor).expect("written");
+        std::fs::write(&path, "not sent yet").expect("changed");
+        refuse_existing(&path).expect_err("it is there");
+        // Somebody may have made it meanwhile.
+        write_to(&path, &export, &[], &debtor).expect_err("it is there");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), "not sent yet");
+        let link = folder.path().join("link.xml");
+        std::os::unix::fs::symlink("nowhere", &link).expect("a link");
+        refuse_existing(&link).expect_err("even one that leads nowhere");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2);
     }
 }
