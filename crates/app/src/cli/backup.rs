@@ -34,7 +34,8 @@ impl Backup {
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
         let _logging = logging::start(settings, LogFormat::Text, None)?;
         database_file::require(settings)?;
-        let bytes = quipu_store::back_up(&wire::store_settings(settings), &self.file)?;
+        let runtime = session::runtime()?;
+        let bytes = quipu_store::back_up(&wire::store_settings(settings), &self.file, runtime.handle())?;
         let attachments = match &settings.attachments.at {
             FilesAt::Folder(folder) => folder.display().to_string(),
             FilesAt::Bucket { bucket, prefix } => format!("s3://{bucket}/{prefix}"),

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Subcommand;
 use quipu_kernel::{Environment, MerchantId, Page};
 use quipu_ledger::{Book, Chain, ChainHash, Chains, Head};
@@ -53,7 +53,11 @@ impl Command {
         database_file::require(settings)?;
         session::runtime()?.block_on(async {
             let store = wire::open_store(settings, Handle::current()).await?;
-            let outcome = self.on(&store).await;
+            let outcome = match store.pending_migrations().await {
+                Ok(false) => self.on(&store).await,
+                Ok(true) => Err(anyhow!(wire::MIGRATE_FIRST)),
+                Err(error) => Err(error.into()),
+            };
             store.close().await;
             outcome
         })
@@ -98,7 +102,7 @@ async fn all_heads(chains: &dyn Chains, merchant: Option<MerchantId>) -> Result<
 async fn compared(chains: &dyn Chains, head: &PublishedHead) -> Result<Option<Value>> {
     let book: Book = head.book.parse().context("book")?;
     let environment = head.environment.as_deref().map(str::parse::<Environment>).transpose();
-    let environment = environment.map_err(|error| anyhow::anyhow!("environment {error}"))?;
+    let environment = environment.map_err(|error| anyhow!("environment {error}"))?;
     let chain = Chain { book, merchant: head.merchant_id.map(MerchantId), environment };
     let published: ChainHash = head.hash.parse().context("hash")?;
     let sealed = chains.sealed(chain, head.rows).await.context("the chains cannot be read")?;

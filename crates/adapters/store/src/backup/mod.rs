@@ -27,6 +27,11 @@ pub enum BackupError {
     /// The database that is to be restored is there.
     #[error("{0}")]
     DatabaseExists(String),
+    /// The database that is to be copied is not the gateway's.
+    #[error(
+        "the database has no tables of Quipu's: is `database_url` right? If it is, run `quipu migrate` first"
+    )]
+    NotMade,
     /// A server, or another command, works on the database that is to be restored.
     #[error("another process is connected to the database: stop every server first")]
     InUse,
@@ -44,15 +49,23 @@ pub enum BackupError {
 }
 
 /// Copies the whole database into `file`, as it is at one moment, while others go on to write; the size in bytes. On
-/// return the copy is on disk under its name, readable by its owner only. Blocks for as long as it takes.
-pub fn back_up(settings: &StoreSettings, file: &Path) -> Result<u64, BackupError> {
+/// return the copy is on disk under its name, readable by its owner only. A server's database that has no tables of the
+/// gateway's is refused: its name may be wrong. Blocks for as long as it takes.
+pub fn back_up(
+    settings: &StoreSettings,
+    file: &Path,
+    runtime: &tokio::runtime::Handle,
+) -> Result<u64, BackupError> {
     if file.try_exists().map_err(|error| failed(file, &error))? {
         return Err(BackupError::FileExists(file.to_owned()));
     }
     let unfinished = Unfinished::beside(file)?;
     match settings.sqlite_path() {
         Some(path) => embedded::back_up(path, &unfinished.0, file)?,
-        None => server::back_up(&settings.url, &unfinished.0)?,
+        None => {
+            runtime.block_on(server::require_made(settings))?;
+            server::back_up(&settings.url, &unfinished.0)?;
+        }
     }
     unfinished.become_file(file)?;
     Ok(std::fs::metadata(file).map_err(|error| failed(file, &error))?.len())
@@ -69,6 +82,7 @@ pub fn restore(
     match (settings.sqlite_path(), kind) {
         (Some(path), Kind::Embedded) => embedded::restore(Path::new(path), file),
         (None, Kind::Server) => {
+            server::verify(file)?;
             runtime.block_on(server::require_empty(settings))?;
             server::restore(&settings.url, file)
         }

@@ -18,12 +18,25 @@ const RESTORE_ELSEWHERE: &str = "install PostgreSQL's client programs in the rel
     `pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --no-comments \
     --dbname=\"$QUIPU__DATABASE_URL\" FILE`, and `quipu check` afterwards";
 
+/// The table of the migrations that were applied, which every database of the gateway has.
+const LIST_OF_APPLIED: &str = "__diesel_schema_migrations";
+
 /// One snapshot of everything, which holds up nobody who writes.
 pub(super) fn back_up(url: &str, into: &Path) -> Result<(), BackupError> {
     let (url, password) = without_password(url);
     let mut dump = Command::new("pg_dump");
     dump.args(["--format=custom", "--no-password"]).arg("--file").arg(into).arg(url);
-    run(dump, password, "pg_dump", DUMP_ELSEWHERE)
+    run(dump, password, "pg_dump", DUMP_ELSEWHERE).map(drop)
+}
+
+/// Refuses what the gateway did not make.
+pub(super) fn verify(file: &Path) -> Result<(), BackupError> {
+    let mut list = Command::new("pg_restore");
+    list.arg("--list").arg(file);
+    if run(list, None, "pg_restore", RESTORE_ELSEWHERE)?.contains(LIST_OF_APPLIED) {
+        return Ok(());
+    }
+    Err(BackupError::NotACopy(format!("{} cannot be restored: it has no tables of Quipu's", file.display())))
 }
 
 /// All of it or nothing.
@@ -33,21 +46,22 @@ pub(super) fn restore(url: &str, file: &Path) -> Result<(), BackupError> {
     restore.args(["--exit-on-error", "--single-transaction", "--no-password"]);
     // Whoever restores may be called otherwise, and need not be allowed to describe extensions.
     restore.args(["--no-owner", "--no-privileges", "--no-comments", "--dbname", &url]).arg(file);
-    run(restore, password, "pg_restore", RESTORE_ELSEWHERE)
+    run(restore, password, "pg_restore", RESTORE_ELSEWHERE).map(drop)
 }
 
+/// What a program printed.
 fn run(
     mut command: Command,
     password: Option<String>,
     program: &'static str,
     instead: &'static str,
-) -> Result<(), BackupError> {
+) -> Result<String, BackupError> {
     // Arguments can be read by everybody on the machine; the environment by the same user only.
     if let Some(password) = password {
         command.env("PGPASSWORD", password);
     }
     match command.stdin(Stdio::null()).output() {
-        Ok(done) if done.status.success() => Ok(()),
+        Ok(done) if done.status.success() => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
         Ok(done) => {
             let said = String::from_utf8_lossy(&done.stderr);
             Err(BackupError::Failed(format!("{program} failed: {}", said.trim())))
@@ -57,6 +71,28 @@ fn run(
         }
         Err(error) => Err(BackupError::Failed(format!("{program}: {error}"))),
     }
+}
+
+#[derive(QueryableByName)]
+struct Made {
+    #[diesel(sql_type = Bool)]
+    is_made: bool,
+}
+
+/// Refuses a database that was never migrated.
+pub(super) async fn require_made(settings: &StoreSettings) -> Result<(), BackupError> {
+    let failed = |error: &dyn std::fmt::Display| BackupError::Failed(error.to_string());
+    let mut conn = migrate::connect_postgres(settings).await.map_err(|error| failed(&error))?;
+    for question in [
+        format!("SELECT to_regclass('{LIST_OF_APPLIED}') IS NOT NULL AS is_made"),
+        format!("SELECT EXISTS (SELECT 1 FROM {LIST_OF_APPLIED}) AS is_made"),
+    ] {
+        let made: Made = sql_query(question).get_result(&mut conn).await.map_err(|error| failed(&error))?;
+        if !made.is_made {
+            return Err(BackupError::NotMade);
+        }
+    }
+    Ok(())
 }
 
 #[derive(QueryableByName)]

@@ -1,0 +1,42 @@
+//! What is refused as a database to copy, and as a copy.
+
+use std::process::Command;
+
+use quipu_store::{BackupError, StoreSettings, back_up, restore};
+
+use crate::fixture::{Engine, Fixture, handle};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_not_the_gateways_is_neither_copied_nor_restored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (copy, foreign) = (folder.path().join("copy"), folder.path().join("foreign"));
+    let (empty, made) = (Fixture::unmigrated(Engine::Postgres).await, Fixture::new(Engine::Postgres).await);
+    let settings = |fixture: &Fixture| StoreSettings::new(&fixture.url);
+
+    let settings_of_empty = settings(&empty);
+    let into = copy.clone();
+    let refused = off(move || back_up(&settings_of_empty, &into, &handle())).await;
+    assert!(matches!(refused, Err(BackupError::NotMade)), "{refused:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+
+    let mut dump = Command::new("pg_dump");
+    dump.args(["--format=custom", "--file"]).arg(&foreign).arg(&empty.url);
+    assert!(dump.status().expect("pg_dump").success());
+    let settings_of_empty = settings(&empty);
+    let from = foreign.clone();
+    let refused = off(move || restore(&settings_of_empty, &from, &handle())).await;
+    assert!(matches!(refused, Err(BackupError::NotACopy(_))), "{refused:?}");
+
+    let (settings_of_made, settings_of_empty) = (settings(&made), settings(&empty));
+    off(move || {
+        back_up(&settings_of_made, &copy, &handle()).expect("copied");
+        restore(&settings_of_empty, &copy, &handle()).expect("restored");
+    })
+    .await;
+    assert!(!empty.open().await.pending_migrations().await.expect("read"));
+}
+
+/// Does what blocks where nothing waits for it.
+async fn off<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.expect("it ends")
+}
