@@ -9,6 +9,7 @@ use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -28,6 +29,8 @@ const FLUSHES: usize = 2;
 static HANDS: Semaphore = Semaphore::const_new(8);
 /// What the name of a small picture ends in.
 pub(crate) const BESIDE: &str = ".thumb";
+/// How long a small picture may be on its way. What is older was left behind by a crash.
+const IN_THE_MAKING: Duration = Duration::from_mins(10);
 
 /// Keeps files in a folder.
 pub struct LocalFiles {
@@ -287,11 +290,19 @@ impl FileStore for LocalFiles {
         let kept = kept.and_then(|object| object.split_once('/')).map(|(_, name)| name.to_owned());
         let arriving = (self.root.join("arriving"), format!("{}.", upload.id));
         blocking(move || {
-            let stays = |name: &str| {
-                kept.as_deref().is_some_and(|kept| name == kept || name == format!("{kept}{BESIDE}"))
+            let stays = |name: &str, path: &Path| {
+                let Some(rest) = kept.as_deref().and_then(|kept| name.strip_prefix(kept)) else {
+                    return false;
+                };
+                match rest.strip_prefix(BESIDE) {
+                    None => rest.is_empty(),
+                    Some("") => true,
+                    // Somebody else is writing it at this moment.
+                    Some(_) => is_younger(path, IN_THE_MAKING),
+                }
             };
-            remove_all(&folder, |name| !stays(name))?;
-            remove_all(&arriving.0, |name| name.starts_with(&arriving.1))?;
+            remove_all(&folder, |name, path| !stays(name, path))?;
+            remove_all(&arriving.0, |name, _| name.starts_with(&arriving.1))?;
             if kept.is_none() {
                 // A folder that is not empty, or not there, is left as it is.
                 let _ = fs::remove_dir(&folder);
@@ -315,16 +326,23 @@ impl FileStore for LocalFiles {
     }
 }
 
-/// Removes the files of a folder whose names are chosen. What is gone already is no failure.
-fn remove_all(folder: &Path, chosen: impl Fn(&str) -> bool) -> io::Result<()> {
+/// Whether a file was written to so lately.
+fn is_younger(path: &Path, than: Duration) -> bool {
+    let written = fs::metadata(path).and_then(|file| file.modified());
+    // A file of the future is as young as can be.
+    written.is_ok_and(|at| at.elapsed().map_or(true, |age| age < than))
+}
+
+/// Removes the files of a folder that are chosen by their names and paths. What is gone already is no failure.
+fn remove_all(folder: &Path, chosen: impl Fn(&str, &Path) -> bool) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
     for entry in entries {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(&chosen) {
-            match fs::remove_file(entry.path()) {
+        let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
+        if name.to_str().is_some_and(|name| chosen(name, &path)) {
+            match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }

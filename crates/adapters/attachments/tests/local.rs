@@ -3,8 +3,9 @@
 mod samples;
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use quipu_attachments::LocalFiles;
@@ -122,6 +123,25 @@ async fn a_sweep_leaves_the_kept_object_and_its_small_picture() {
     shelf.store.delete(&others).await.expect("deleted");
     shelf.store.delete(&others).await.expect("a second time is no failure");
     assert!(shelf.files().is_empty());
+}
+
+#[tokio::test]
+async fn a_sweep_spares_a_small_picture_in_the_making_unless_a_crash_left_it() {
+    let shelf = Shelf::new();
+    let upload = upload(ContentType::Png);
+    let kept = shelf.send(&upload, &[PNG]).await.expect("taken").object;
+    let draft = shelf.root.join(format!("{}.thumb.0123456789abcdef", shelf.files()[0]));
+    fs::write(&draft, b"half a pic").expect("written");
+    shelf.store.sweep(&upload, Some(&kept)).await.expect("swept");
+    assert_eq!(shelf.files().len(), 2, "somebody is writing it");
+    let written = fs::metadata(&draft).and_then(|file| file.modified()).expect("there");
+    let aged = |file: File| file.set_modified(written - Duration::from_hours(1));
+    File::options().write(true).open(&draft).and_then(aged).expect("aged");
+    shelf.store.sweep(&upload, Some(&kept)).await.expect("swept");
+    assert_eq!(shelf.files().len(), 1);
+    fs::write(&draft, b"half a pic").expect("written");
+    shelf.store.sweep(&upload, None).await.expect("swept");
+    assert!(shelf.files().is_empty(), "nothing is kept");
 }
 
 #[tokio::test]
