@@ -60,12 +60,11 @@ pub fn back_up(
         return Err(BackupError::FileExists(file.to_owned()));
     }
     let unfinished = Unfinished::beside(file)?;
-    match settings.sqlite_path() {
-        Some(path) => embedded::back_up(path, &unfinished.0, file)?,
-        None => {
-            runtime.block_on(server::require_made(settings))?;
-            server::back_up(&settings.url, &unfinished.0)?;
-        }
+    if let Some(path) = settings.sqlite_path() {
+        embedded::back_up(path, &unfinished.0, file)?;
+    } else {
+        runtime.block_on(server::require_made(settings))?;
+        server::back_up(&settings.url, &unfinished.0)?;
     }
     unfinished.become_file(file)?;
     Ok(std::fs::metadata(file).map_err(|error| failed(file, &error))?.len())

@@ -1,6 +1,7 @@
 //! Saved beneficiaries.
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable, dsl::max};
+use diesel_async::SimpleAsyncConnection as _;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, Period};
 
