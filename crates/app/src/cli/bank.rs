@@ -1,6 +1,7 @@
 //! `quipu bank`: files for a bank and from it.
 
 use std::{
+    fs::Metadata,
     io::{BufWriter, ErrorKind},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -26,7 +27,7 @@ pub(super) enum Command {
     Rewrite {
         /// The file's identifier
         id: String,
-        /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there already stays as it is
+        /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there stays as it is unless it is empty
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -54,7 +55,7 @@ pub(super) struct Wanted {
     /// The route of partner destinations
     #[arg(long)]
     partner: bool,
-    /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there already stays as it is
+    /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there stays as it is unless it is empty
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -120,13 +121,19 @@ fn usual_path(export_id: &str) -> PathBuf {
     Path::new(export_id).with_extension("xml")
 }
 
-/// What is there may be a file that the bank has not got yet, and no other has its withdrawals.
+/// What is there may be a file that the bank has not got yet, and no other has its withdrawals. An empty one keeps a name, as
+/// `mktemp` does.
 fn refuse_existing(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
+        Ok(file) if is_empty(&file) => Ok(()),
         Ok(_) => bail!("{} exists already, and nothing is overwritten", path.display()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("{} cannot be written", path.display())),
     }
+}
+
+fn is_empty(file: &Metadata) -> bool {
+    file.is_file() && file.len() == 0
 }
 
 /// A withdrawal that is not to be paid any more, and why.
@@ -190,8 +197,8 @@ fn write(
     }))
 }
 
-/// The file is whole under its name or not there: it is written beside it first, and takes no other file's name. Only its owner may read it, since it names
-/// customers and their accounts.
+/// The file is whole under its name or not there: it is written beside it first, and takes no other file's name. Only its owner
+/// may read it, since it names customers and their accounts.
 fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Debtor) -> Result<()> {
     let transfers: Vec<_> = payments.iter().map(transfer).collect();
     let unwritable = || format!("{} cannot be written", path.display());
@@ -208,7 +215,9 @@ fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Deb
     write_transfers(&mut file, &contents)?;
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
-    file.persist_noclobber(path).map(drop).with_context(unwritable)
+    let is_kept_free = path.symlink_metadata().is_ok_and(|file| is_empty(&file));
+    let named = if is_kept_free { file.persist(path) } else { file.persist_noclobber(path) };
+    named.map(drop).with_context(unwritable)
 }
 
 fn transfer(payment: &Payment) -> Transfer {
@@ -262,6 +271,8 @@ mod tests {
         let account = BankAccount { number: "646180157000000004".to_owned(), ..BankAccount::default() };
         let debtor = Debtor { name: "Quipu".to_owned(), account };
         refuse_existing(&path).expect("nothing is there");
+        std::fs::write(&path, "").expect("made");
+        refuse_existing(&path).expect("nothing is in it");
         write_to(&path, &export, &[], &debtor).expect("written");
         std::fs::write(&path, "not sent yet").expect("changed");
         refuse_existing(&path).expect_err("it is there");
