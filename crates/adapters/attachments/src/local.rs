@@ -7,6 +7,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read, Write},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -177,6 +178,11 @@ impl Incoming for LocalIncoming {
     }
 }
 
+/// A new file that its owner alone may read, whatever folder it is in.
+fn create_private(path: &Path) -> io::Result<File> {
+    File::options().create_new(true).write(true).mode(0o600).open(path)
+}
+
 /// Makes a new name durable: that of the file, and those of the folders it is in.
 fn sync_folders(folder: &Path) -> io::Result<()> {
     for folder in folder.ancestors().take(3) {
@@ -225,7 +231,7 @@ impl FileStore for LocalFiles {
         let object = format!("{}/{name}", upload.id);
         let final_path = self.path(&object)?;
         let (file, temporary) = blocking(move || {
-            let file = File::create_new(&path)?;
+            let file = create_private(&path)?;
             Ok((file, Temporary(Some(path))))
         })
         .await?;
@@ -265,7 +271,7 @@ impl FileStore for LocalFiles {
         let path = self.path(&name)?;
         let draft = self.path(&format!("{name}.{}", base32(self.entropy.as_ref(), 16)))?;
         blocking(move || {
-            let mut file = File::create_new(&draft)?;
+            let mut file = create_private(&draft)?;
             let temporary = Temporary(Some(draft));
             file.write_all(&bytes)?;
             file.sync_all()?;

@@ -4,6 +4,7 @@ mod samples;
 
 use std::{
     fs::{self, File},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -68,6 +69,8 @@ async fn what_is_sent_is_read_again_and_has_no_name_of_the_clients() {
     let files = shelf.files();
     assert_eq!(files.len(), 1);
     assert!(!files[0].contains("passwd") && files[0].contains(upload.id.as_str()), "{files:?}");
+    let mode = fs::metadata(shelf.root.join(&files[0])).expect("there").permissions().mode();
+    assert_eq!(mode & 0o077, 0, "its owner's alone");
     let settled = shelf.store.settle(&Upload { arrival: Some(arrival.clone()), ..upload.clone() }).await;
     assert_eq!(settled, Ok(arrival));
     assert_eq!(shelf.store.settle(&upload).await, Err(FileRefused::NotArrived));

@@ -15,6 +15,7 @@ use quipu_merchants::{SIMULATOR_RAIL, StoreUnavailable};
 use crate::{
     act::{Decided, act},
     changes::{as_it_stands, put_claimed},
+    choice,
     consequence::Consequence,
     error::HearError,
     moves::{Moves, chain},
@@ -22,7 +23,6 @@ use crate::{
     ports::MoneyReads,
     rail_event::RailEvent,
     receipt::{PARKED, ParkReason, Receipt},
-    scheme,
     status::Status,
 };
 
@@ -291,7 +291,7 @@ impl HearRail {
             }
             let is_made_up = telling.rail == SIMULATOR_RAIL && !telling.parks_unbookable;
             if is_made_up && payment.status() != Status::Processing {
-                is_chosen = scheme::is_chosen(&*self.reads, payment).await?;
+                is_chosen = choice::is_chosen(&*self.reads, payment).await?;
             }
         }
         Ok(Found { payment, was_told, is_chosen })

@@ -12,6 +12,7 @@ mod bank_file;
 mod callback;
 mod cancel;
 mod changes;
+mod choice;
 mod consequence;
 mod counters;
 mod create;

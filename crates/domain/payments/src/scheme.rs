@@ -9,10 +9,11 @@ use quipu_merchants::StoreUnavailable;
 use crate::{
     act::{Decided, act},
     changes,
+    choice::choice_id,
     error::HearError,
     hear::HearRail,
     payment::{Due, DueAction, Payment},
-    ports::{MoneyReads, PaymentReads},
+    ports::PaymentReads,
     rail_event::{RailEvent, RailEventKind},
     status::Status,
 };
@@ -101,19 +102,4 @@ impl PlayScheme {
         let plays = tenant.environment() == Environment::Test;
         Ok(payment.filter(|payment| plays && payment.status() == Status::Processing))
     }
-}
-
-/// Whether a payer decided about this payment on the page. The simulator made up what it tells of such a payment.
-pub(crate) async fn is_chosen(reads: &dyn MoneyReads, payment: &Payment) -> Result<bool, StoreUnavailable> {
-    for kind in [RailEventKind::Completed, RailEventKind::Failed] {
-        if reads.has_heard(&payment.terms().rail, &choice_id(payment.id(), kind)).await? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The name of what a payer chose.
-fn choice_id(id: &PaymentId, kind: RailEventKind) -> String {
-    format!("scheme:{id}:{}", kind.as_str())
 }
