@@ -20,6 +20,8 @@ const BEYOND_SCHEMAS: &[&str] = &[
     "must have an email or a phone",
     "must have a name, an email or a phone",
     "must not be below min_amount",
+    "that can bear the fee",
+    "which method",
     "is only for",
     "must be deposit for redirectpay",
     "repeats that of another route",
