@@ -17,11 +17,12 @@ use std::{
 use diesel::{QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
 
 use crate::{
-    connection::Connection, error::Fault, file_trouble::FileTrouble, write_ahead_log::WriteAheadLog,
+    connection::Connection,
+    error::Fault,
+    file_identity::{Identity, identity_of, metadata},
+    file_trouble::FileTrouble,
+    write_ahead_log::WriteAheadLog,
 };
-
-/// What tells a file from every other one.
-pub(crate) type Identity = (u64, u64);
 
 /// An embedded database's file, which was there when this was made.
 pub(crate) struct DatabaseFile {
@@ -118,17 +119,6 @@ impl DatabaseFile {
         }
         self.log.look()
     }
-}
-
-pub(crate) fn identity_of(found: &std::fs::Metadata) -> Identity {
-    (found.dev(), found.ino())
-}
-
-pub(crate) fn metadata(path: &Path, gone: FileTrouble) -> Result<std::fs::Metadata, FileTrouble> {
-    std::fs::metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => gone,
-        kind => FileTrouble::Hidden(kind),
-    })
 }
 
 #[cfg(test)]

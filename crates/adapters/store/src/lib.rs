@@ -17,6 +17,7 @@ mod embedded;
 mod engine;
 mod error;
 mod file;
+mod file_identity;
 mod file_trouble;
 mod hub;
 mod keys;

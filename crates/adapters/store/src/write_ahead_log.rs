@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    file::{Identity, identity_of, metadata},
+    file_identity::{Identity, identity_of, metadata},
     file_trouble::FileTrouble,
     lock::locked,
 };
