@@ -53,7 +53,7 @@ pub(crate) async fn add(store: &AnyDeliveries, endpoint: &Endpoint) {
 }
 
 /// An event that happened so many milliseconds after the start.
-pub(crate) fn event(name: EventName, at: i64) -> Event {
+fn event(name: EventName, at: i64) -> Event {
     let id = EventId::restore(format!("evt_{}_aaaaaaaaaaaaaaaa", after(at).millis()));
     let payload = format!("{{\"at\":{at}}}");
     Event { id, name, at: after(at), payment_id: None, status: None, payload, named: None }
@@ -66,6 +66,16 @@ pub(crate) async fn tell(store: &AnyDeliveries, name: EventName, at: i64) -> Eve
     changes.add(event);
     store.commit(changes).await.expect("committed");
     id
+}
+
+/// Tells of 2,500 events at once, more than are failed, retried or dropped in one commit.
+pub(crate) async fn tell_many(store: &AnyDeliveries) {
+    let mut changes = Changes::new(tenant(1), after(1));
+    for number in 0..2_500 {
+        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
+        changes.add(Event { id, ..event(HEARD, 1) });
+    }
+    store.commit(changes).await.expect("committed");
 }
 
 pub(crate) async fn claim(store: &AnyDeliveries, endpoint: &Endpoint, now: i64, most: u32) -> Vec<Owed> {

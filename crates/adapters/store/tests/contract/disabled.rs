@@ -1,11 +1,9 @@
 //! What a disabled endpoint is owed, and what becomes of what was under way.
 
-use quipu_commit::Changes;
-use quipu_kernel::EventId;
-use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, EndpointChange, Event, LoggedEvent, RetrySelection};
+use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, EndpointChange, LoggedEvent, RetrySelection};
 
 use crate::{
-    deliveries::{HEARD, add, claim, counts, endpoint, event, logged, opened, record, tell},
+    deliveries::{HEARD, add, claim, counts, endpoint, logged, opened, record, tell, tell_many},
     fixture::{Fixture, on_every_store},
     sample::{after, tenant},
 };
@@ -40,13 +38,7 @@ async fn disabling_fails_nothing_that_happens_once_it_is_enabled_again(fixture: 
     let store = opened(&fixture).await;
     let hears = endpoint(1);
     add(&store, &hears).await;
-    // More than fail in one commit.
-    let mut changes = Changes::new(tenant(1), after(1));
-    for number in 0..2_500 {
-        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
-        changes.add(Event { id, ..event(HEARD, 1) });
-    }
-    store.commit(changes).await.expect("committed");
+    tell_many(&store).await;
     let disable = store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11));
     let enable_and_tell = async {
         let stands = async || store.endpoint(tenant(1), &hears.id).await.expect("read").expect("there");

@@ -1,11 +1,7 @@
 //! What is owed to an endpoint that is gone.
 
-use quipu_commit::Changes;
-use quipu_kernel::EventId;
-use quipu_webhooks::Event;
-
 use crate::{
-    deliveries::{HEARD, add, claim, endpoint, event, opened},
+    deliveries::{add, claim, endpoint, opened, tell_many},
     fixture::{Fixture, on_both_databases},
     sample::{after, tenant},
 };
@@ -18,12 +14,7 @@ async fn what_was_owed_to_a_removed_endpoint_is_dropped_some_at_a_time(fixture: 
     let store = opened(&fixture).await;
     let hears = endpoint(1);
     add(&store, &hears).await;
-    let mut changes = Changes::new(tenant(1), after(1));
-    for number in 0..2_500 {
-        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
-        changes.add(Event { id, ..event(HEARD, 1) });
-    }
-    store.commit(changes).await.expect("committed");
+    tell_many(&store).await;
     store.remove(tenant(1), &hears.id).await.expect("removed");
     for left in [500, 0] {
         assert_eq!(store.waiting(after(0), None).await.expect("asked").len(), 1, "due or not");

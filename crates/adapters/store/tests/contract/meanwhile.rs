@@ -2,14 +2,13 @@
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::join;
-use quipu_commit::{Changes, Claimed, Commit as _, Queue, WorkQueue as _};
-use quipu_kernel::EventId;
+use quipu_commit::{Claimed, Commit as _, Queue, WorkQueue as _};
 use quipu_payments::DueAction;
 use quipu_store::Store;
-use quipu_webhooks::{Endpoint, EndpointChange, Event, RetrySelection};
+use quipu_webhooks::{Endpoint, EndpointChange, RetrySelection};
 
 use crate::{
-    deliveries::{HEARD, add, endpoint, opened},
+    deliveries::{add, endpoint, opened, tell_many},
     fixture::{self, AnyDeliveries, Engine, Fixture, until},
     sample::{Sample, after, due, tenant},
 };
@@ -54,13 +53,7 @@ fn a_locked_row_of_a_dead_nodes_work_keeps_nobody_from_beating() {
 async fn many_failed(store: &AnyDeliveries) -> Endpoint {
     let hears = endpoint(1);
     add(store, &hears).await;
-    let mut changes = Changes::new(tenant(1), after(1));
-    for number in 0..2_500 {
-        let id = EventId::restore(format!("evt_{}_{number:016}", after(1).millis()));
-        let (at, payload) = (after(1), "{}".to_owned());
-        changes.add(Event { id, name: HEARD, at, payment_id: None, status: None, payload, named: None });
-    }
-    store.commit(changes).await.expect("committed");
+    tell_many(store).await;
     for change in [EndpointChange::Disable, EndpointChange::Enable] {
         store.change(tenant(1), &hears.id, change, after(2)).await.expect("changed");
     }
