@@ -50,7 +50,11 @@ pub(crate) async fn rates(database: Database, plan: Plan) -> (Vec<Row>, f64) {
     let endpoint = told.api.post("/api/v1/webhooks", &endpoint).await.data();
     let (quiet, hearing) = (caller_of(&quiet).await, caller_of(&told).await);
     let mut rows = vec![creations(&gateway, &quiet, PLAIN, plan), creations(&gateway, &hearing, HEARD, plan)];
-    rows.push(receiver.catch_up(BACKLOG, total(&told).await).await);
+    let rest = receiver.catch_up(BACKLOG, total(&told).await).await;
+    // Where deliveries kept up with creations nothing is left, and that has no rate.
+    if rest.per_second > 0.0 {
+        rows.push(rest);
+    }
     rows.push(arrivals(ARRIVAL, &receiver, &told).await);
     rows.push(drain(&receiver, &mut gateway, &told, plan.payments / 10).await);
     let peak = process::memory_mebibytes(gateway.pid()).1;

@@ -1,4 +1,5 @@
-//! What becomes of creations when three times as many are asked for as can be had.
+//! What becomes of creations when more are asked for than can be had: three times as many, as far as the machine can ask beside the
+//! gateway. The report says how many times as many they were.
 
 use std::{
     io,
@@ -21,8 +22,8 @@ use crate::{
 };
 
 pub(crate) const CAPACITY: &str = "create deposit, capacity";
-pub(crate) const ASKED: &str = "create deposit, three times as many asked for: asked";
-pub(crate) const ACCEPTED: &str = "create deposit, three times as many asked for: accepted";
+pub(crate) const ASKED: &str = "create deposit, overload: asked";
+pub(crate) const ACCEPTED: &str = "create deposit, overload: accepted";
 
 const TIMES: f64 = 3.0;
 /// Enough to ask for all that one machine can ask for beside the gateway. Over more of them it asks for no more, and each call only
