@@ -121,9 +121,38 @@ async fn going_live_onboards_a_merchant(database: Database) {
 
 async fn errors_are_handled_as_the_program_says(database: Database) {
     let gateway = clone_with_a_gateway(database).await;
-    let printed = run(&gateway, "ERRORS.md", |script| script);
-    assert_eq!(printed, "processing\ncompleted\n");
+    let printed = run(&gateway, "ERRORS.md", |script| script + BEHIND_A_PROXY);
+    assert_eq!(printed, "processing\ncompleted\ncompleted\n");
 }
+
+/// The guide's program again, behind a proxy that answers in words of its own first, and then breaks off an answer.
+const BEHIND_A_PROXY: &str = r#"
+cat >proxy.py <<'PYTHON'
+import http.server
+
+answers = [(502, b"<html>Bad Gateway</html>", 0), (200, b'{"status":', 9), (200, b'{"status":"completed"}', 0)]
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        status, body, missing = answers.pop(0)
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body) + missing))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Proxy)
+print(server.server_port, flush=True)
+while answers:
+    server.handle_request()
+PYTHON
+python3 proxy.py >proxy.port &
+until [ -s proxy.port ]; do sleep 0.1; done
+python3 pay.py "http://127.0.0.1:$(cat proxy.port)" key proxied ana@example.com
+"#;
 
 async fn versioning_finds_the_release(database: Database) {
     let gateway = clone_with_a_gateway(database).await;

@@ -54,6 +54,20 @@ fn assert_verifies(name: &str, mut program: impl FnMut() -> Command, secret: &st
     assert_eq!(run(&mut program(), secret, &forged), "false", "{name}");
 }
 
+/// The guide's functions refuse what has no signature at all, rather than fail.
+fn assert_refuses_the_unsigned(
+    name: &str,
+    mut program: impl FnMut() -> Command,
+    secret: &str,
+    delivery: &Delivery,
+) {
+    for missing in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        let mut unsigned = delivery.clone();
+        unsigned.headers.retain(|name, _| name != missing);
+        assert_eq!(run(&mut program(), secret, &unsigned), "false", "{name} without {missing}");
+    }
+}
+
 fn exists(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
@@ -71,6 +85,7 @@ async fn the_guides_snippets_verify_what_arrives(database: Database) {
         command
     };
     assert_verifies("python", program, &secret, &delivery);
+    assert_refuses_the_unsigned("python", program, &secret, &delivery);
     let javascript = format!(
         "{}\nconst given = JSON.parse(require('node:fs').readFileSync(0));\n\
          console.log(verify(given.secret, given.headers, Buffer.from(given.body)));",
@@ -82,6 +97,7 @@ async fn the_guides_snippets_verify_what_arrives(database: Database) {
         command
     };
     assert_verifies("javascript", program, &secret, &delivery);
+    assert_refuses_the_unsigned("javascript", program, &secret, &delivery);
     if exists("php") {
         let php = format!(
             "{}\n$given = json_decode(stream_get_contents(STDIN), true);\n\
@@ -94,6 +110,7 @@ async fn the_guides_snippets_verify_what_arrives(database: Database) {
             command
         };
         assert_verifies("php", program, &secret, &delivery);
+        assert_refuses_the_unsigned("php", program, &secret, &delivery);
     }
 }
 
