@@ -17,7 +17,9 @@ pub enum CreateError {
     #[error("currency {0} is not enabled")]
     CurrencyNotEnabled(Currency),
     /// The merchant has no enabled route for this method, currency and direction.
-    #[error("no route is enabled for this method, currency and type; GET /payments/methods lists those that are")]
+    #[error(
+        "no route is enabled for this method, currency and type; GET /payments/methods lists those that are"
+    )]
     MethodNotAvailable,
     /// The amount is outside the route's bounds, below its fee, or more than a balance could hold.
     #[error("the amount is out of range: {}", bounds(*.min, *.max))]

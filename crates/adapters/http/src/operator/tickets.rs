@@ -51,7 +51,7 @@ pub(crate) async fn queue(call: Call, _staff: AuthenticatedOperator) -> Outcome 
     envelope::many_counted(items.iter().map(QueueRecord::of).collect(), total, page)
 }
 
-/// `GET /operator/v1/tickets/{id}`: the ticket, all that was said, and the payment it is about with its timeline.
+/// `GET /operator/v1/tickets/{id}`: the ticket, the latest of its conversation, and the payment it is about with its timeline.
 pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;

@@ -134,7 +134,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/operator/v1/tickets", Door::Staff(Role::Support, run!(operator::tickets::queue, call, staff)))
         .doc(op("listTicketQueue", "Support's queue, by priority and age").asks(QUEUE).shows(List("QueuedTicket"))),
     row("GET", "/operator/v1/tickets/{id}", Door::Staff(Role::Support, run!(operator::tickets::get, call, staff)))
-        .doc(op("getSupportTicket", "A ticket with its payment and all that was said").shows(Data("WholeTicket")).refuses(NO_TICKET)),
+        .doc(op("getSupportTicket", "A ticket with its payment and the last hundred comments and notes").shows(Data("WholeTicket")).refuses(NO_TICKET)),
     row("POST", "/operator/v1/tickets/{id}/assign", Door::Staff(Role::Support, run!(operator::tickets::assign, call, staff)))
         .doc(op("assignTicket", "Give a ticket into somebody's hands").takes("TicketAssignment").shows(Data("SupportTicket")).refuses(NO_TICKET)),
     row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff)))
