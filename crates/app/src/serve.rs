@@ -1,4 +1,4 @@
-//! `quipu serve`: from the configuration to a drained process.
+//! `quipu serve`: starts the parts of the process, and drains them at the end.
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
@@ -24,9 +24,10 @@ use crate::{
     workers::{Alert, Beat, Forget, Prune, Seal, Settle, Tend, Watched, Workers},
 };
 
-/// How long a process that was told to end may take: calls and workers, which end side by side, and the rest after them.
+/// How long a process that was told to end may take: calls and workers, which end at the same time, and then
+/// the rest.
 const DRAIN: Duration = Duration::from_secs(29);
-/// How much longer than `deadlines.call` a call may take that was begun in time, with something to spare.
+/// How much longer than `deadlines.call` a call may take that was begun in time, with a reserve.
 const LATEST_COMMIT: Duration = Duration::from_secs(5);
 const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
@@ -70,16 +71,17 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     })
 }
 
-/// The store has threads of its own: a thousand payments that a worker attends to at once would otherwise stand before the
-/// few tasks that commit them. Few threads, because each message to one that sleeps wakes another as well.
+/// The runtime of the store. The store has threads of its own, since otherwise a thousand payments of a
+/// worker would be scheduled before the few tasks that commit them. There are few threads, because a message
+/// to a sleeping one wakes another as well.
 fn store_runtime() -> std::io::Result<Runtime> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = (cores / 2).max(1);
     Builder::new_multi_thread().worker_threads(threads).thread_name("quipu-store").enable_all().build()
 }
 
-/// An embedded database belongs to this process and is migrated with it. A shared one is migrated by a command, so that
-/// somebody decides when; nodes of the old version may still be running on it.
+/// Migrates an embedded database, which belongs to this process. A shared database is migrated by a command,
+/// so that a person decides when; nodes of the old version may still be running on it.
 async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
     if migrate {
         for migration in foundation.store.migrate().await.context("the database cannot be migrated")? {
@@ -91,7 +93,8 @@ async fn prepare_schema(foundation: &Foundation, migrate: bool) -> Result<()> {
     Ok(())
 }
 
-/// In production nothing starts unobserved; a demo does, when its usual port is taken.
+/// Binds the address of metrics. In production the process does not start without them; a demo does if the
+/// usual port is taken.
 fn bind_metrics(
     settings: &Settings,
     foundation: &Foundation,
@@ -109,7 +112,7 @@ fn bind_metrics(
     }
 }
 
-/// What the edge is told of the settings; the front page leads to the demo's page, if there is one.
+/// The settings of the HTTP server; the front page has a link to the demo's page, if there is one.
 fn edge(settings: &Settings, public_url: &str, demo_page: Option<&str>) -> HttpSettings {
     HttpSettings {
         limits: settings.limits,
@@ -179,12 +182,12 @@ async fn serve(
     };
     drain(foundation, workers, &key_uses).await?;
     if !told_to_end {
-        bail!("a part of the process ended by itself, and the rest with it");
+        bail!("a part of the process ended by itself (the log says which)");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finishes what was begun, within its time.
+/// Finishes the running work, within a limit of time.
 async fn drain(foundation: Foundation, workers: Workers, key_uses: &KeyUses) -> Result<()> {
     tracing::info!("draining");
     let drained = async {

@@ -27,7 +27,8 @@ pub(super) enum Command {
     Rewrite {
         /// The file's identifier
         id: String,
-        /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there stays as it is unless it is empty
+        /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there stays as it is
+        /// unless it is empty
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -55,7 +56,8 @@ pub(super) struct Wanted {
     /// The route of partner destinations
     #[arg(long)]
     partner: bool,
-    /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there stays as it is unless it is empty
+    /// Where to; IDENTIFIER.xml in the working folder unless given. A file that is there stays as it is
+    /// unless it is empty
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -105,7 +107,8 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     let out = out.unwrap_or_else(|| usual_path(id));
     refuse_existing(&out)?;
     let found = foundation.store.bank_export(id).await?;
-    let (tenant, export, payments) = found.context("there is no such file")?;
+    let (tenant, export, payments) =
+        found.with_context(|| format!("no bank file has the identifier {id}"))?;
     let BankExport { currency, method, partner, .. } = export;
     let debtor = debtor(foundation, &ExportRoute { tenant, currency, method, partner }).await?;
     // What has ended meanwhile is paid already, or its money is free again.
@@ -121,8 +124,8 @@ fn usual_path(export_id: &str) -> PathBuf {
     Path::new(export_id).with_extension("xml")
 }
 
-/// What is there may be a file that the bank has not got yet, and no other has its withdrawals. An empty one keeps a name, as
-/// `mktemp` does.
+/// Refuses to write over a file, which may not have reached the bank yet; no other file has its withdrawals.
+/// An empty file only reserves the name, as `mktemp` makes it, and may be replaced.
 fn refuse_existing(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(file) if is_empty(&file) => Ok(()),
@@ -136,18 +139,18 @@ fn is_empty(file: &Metadata) -> bool {
     file.is_file() && file.len() == 0
 }
 
-/// A withdrawal that is not to be paid any more, and why.
+/// A withdrawal that must not be paid any more, and the reason.
 fn over(payment: &Payment) -> Value {
     let reason = format!("the withdrawal is {}", payment.status().as_str());
     json!({ "transaction_id": payment.id(), "reason": reason })
 }
 
-/// A withdrawal that no file can name, and why.
+/// A withdrawal that cannot be written in a file, and the reason.
 fn misfit(payment: &Payment) -> Value {
     json!({ "transaction_id": payment.id(), "reason": transfer(payment).account.misfit() })
 }
 
-/// Who pays: what the route's `instructions` say.
+/// The account that pays, from the `instructions` of the route.
 async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> {
     let ExportRoute { tenant, currency, method, partner } = route;
     let key = RouteKey {
@@ -158,7 +161,15 @@ async fn debtor(foundation: &Foundation, route: &ExportRoute) -> Result<Debtor> 
         partner: *partner,
     };
     let routes = foundation.store.routes(tenant.merchant()).await?;
-    let found = routes.iter().find(|route| route.key() == key).context("the merchant has no such route")?;
+    let found = routes.iter().find(|route| route.key() == key).with_context(|| {
+        let (merchant, environment) = (tenant.merchant(), tenant.environment().as_str());
+        let partner = if *partner { ", partner" } else { "" };
+        format!(
+            "merchant {merchant} has no route for {environment} {currency} {} withdrawal{partner} \
+             (quipu merchant routes {merchant} lists its routes)",
+            method.as_str()
+        )
+    })?;
     let text = |name: &str| member(found, name);
     match (text("account_holder"), text("account_number")) {
         (Some(name), Some(number)) => {
@@ -197,8 +208,8 @@ fn write(
     }))
 }
 
-/// The file is whole under its name or not there: it is written beside it first, and takes no other file's name. Only its owner
-/// may read it, since it names customers and their accounts.
+/// Writes the file under its name completely or not at all: it is written beside it first, and replaces no
+/// other file. Only its owner may read it, since it names customers and their accounts.
 fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Debtor) -> Result<()> {
     let transfers: Vec<_> = payments.iter().map(transfer).collect();
     let unwritable = || format!("{} cannot be written", path.display());

@@ -1,5 +1,5 @@
-//! Doing once what is decided in the shell. Every decision has a key, made up unless it is given; a repeat under the same key
-//! shows what was answered first.
+//! Decisions in the shell that happen once. Every decision has an idempotency key, generated unless it is
+//! given; a repeat with the same key prints the first answer.
 
 use std::str::FromStr;
 
@@ -32,7 +32,7 @@ pub(super) struct KeyedDecision<'a> {
 }
 
 impl<'a> KeyedDecision<'a> {
-    /// Begins what `asked` says, in words that are the same for a repeat.
+    /// Begins a decision. `asked` describes it in words that are the same for a repeat.
     pub(super) fn begin(foundation: &'a Foundation, tenant: Tenant, key: &Key, asked: &str) -> Result<Self> {
         let made_up = || format!("shell-{}", base62(&*foundation.entropy, 22)).parse();
         let key = key.key.clone().map_or_else(made_up, Ok)?;
@@ -41,8 +41,8 @@ impl<'a> KeyedDecision<'a> {
         Ok(Self { foundation, tenant, key, asked: sha256_hex(asked.as_bytes()), doing })
     }
 
-    /// The answer that was given before under this key, marked as `replayed`. The decision may no longer be allowed now that it
-    /// was made.
+    /// The first answer under this key, marked as `replayed`. It is looked up before the decision is checked,
+    /// since the decision may no longer be allowed once it was made.
     pub(super) async fn repeated(&self) -> Result<Option<Value>> {
         let reads = self.foundation.payments();
         let kept = reads.kept_answer(self.tenant, Audience::Operator, &self.key, self.doing.at).await?;
@@ -54,11 +54,13 @@ impl<'a> KeyedDecision<'a> {
                 answer["replayed"] = json!(true);
                 Ok(Some(answer))
             }
-            Some(_) => bail!("the key {} was used for something else", self.key.as_str()),
+            Some(_) => {
+                bail!("the key {} was used for something else; choose another --key", self.key.as_str())
+            }
         }
     }
 
-    /// What is kept of the answer.
+    /// The record that keeps the answer under the key.
     pub(super) fn keeps(&self, data: &Value) -> IdempotencyRecord {
         IdempotencyRecord {
             audience: Audience::Operator,
@@ -70,11 +72,13 @@ impl<'a> KeyedDecision<'a> {
         }
     }
 
-    /// The answer to show for what came of it.
+    /// The answer to print after the decision was tried.
     pub(super) async fn outcome(&self, decided: Result<Value, impl Into<Undecided>>) -> Result<Value> {
         match decided.map_err(Into::into) {
             Ok(data) => Ok(data),
-            Err(Undecided::KeyUsed) => self.repeated().await?.context("the key is in use"),
+            Err(Undecided::KeyUsed) => {
+                self.repeated().await?.context("another command runs under this key; run this one again")
+            }
             Err(Undecided::Unknown(cause)) => {
                 let key = answer::quoted(self.key.as_str());
                 bail!(
@@ -86,23 +90,23 @@ impl<'a> KeyedDecision<'a> {
         }
     }
 
-    /// Prints what came of it.
+    /// Prints the answer after the decision was tried.
     pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Result<()> {
         let answer = self.outcome(decided).await?;
         self.print(&answer)
     }
 
-    /// Prints what was answered, now or before.
+    /// Prints a new or repeated answer.
     pub(super) fn print(&self, answer: &Value) -> Result<()> {
         answer::print_under(Some(&self.key), answer)
     }
 }
 
-/// Why there is no answer yet.
+/// Why the decision has no answer of its own.
 pub(super) enum Undecided {
-    /// Somebody else used the key meanwhile.
+    /// Another command used the key meanwhile.
     KeyUsed,
-    /// It may have been committed.
+    /// The decision may have been committed.
     Unknown(String),
     Refused(anyhow::Error),
 }

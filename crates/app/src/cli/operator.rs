@@ -60,7 +60,7 @@ impl Command {
             Self::Revoke { operator_id } => {
                 let revoked = foundation.onboarding().revoke_operator(&operator_id, Actor::shell()).await;
                 if let Err(DirectoryError::NotFound) = revoked {
-                    bail!("there is no such operator");
+                    bail!("no operator has the identifier {operator_id}");
                 }
                 revoked?;
                 answer::print(&json!({ "revoked": operator_id }))

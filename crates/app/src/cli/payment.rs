@@ -136,7 +136,7 @@ impl Command {
 }
 
 async fn found(foundation: &Foundation, id: &PaymentId) -> Result<Payment> {
-    foundation.store.find_payment(id).await?.context("there is no such payment")
+    foundation.store.find_payment(id).await?.with_context(|| format!("no payment has the identifier {id}"))
 }
 
 async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {

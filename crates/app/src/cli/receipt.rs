@@ -65,7 +65,8 @@ impl Command {
 }
 
 async fn resolve(foundation: &Foundation, id: &str, action: Resolution, key: &Key) -> Result<()> {
-    let receipt = foundation.store.receipt(id).await?.context("there is no such receipt")?;
+    let receipt =
+        foundation.store.receipt(id).await?.with_context(|| format!("no receipt has the identifier {id}"))?;
     let words = format!("receipt resolve {id} {}", action.as_str());
     let keyed = KeyedDecision::begin(foundation, receipt.tenant.unwrap_or(UNKNOWN_TENANT), key, &words)?;
     if let Some(answer) = keyed.repeated().await? {

@@ -1,4 +1,4 @@
-//! What a command that ends by itself works with.
+//! The environment of a command that ends by itself: a runtime, the database, and the printing of results.
 
 use std::{
     io::{IsTerminal, stdout},
@@ -45,10 +45,10 @@ pub(super) fn run(
 
 /// The merchant of this number, which must exist.
 pub(super) async fn existing(foundation: &Foundation, id: MerchantId) -> Result<Merchant> {
-    foundation.store.merchant(id).await?.context("there is no such merchant")
+    foundation.store.merchant(id).await?.with_context(|| format!("no merchant has the number {id}"))
 }
 
-/// What was done to a part of an existing merchant, such as a key, which must exist too.
+/// The result of a change to a part of an existing merchant, such as a key; fails if the part does not exist.
 pub(super) fn found<T>(outcome: Result<T, DirectoryError>, part: &str) -> Result<T> {
     match outcome {
         Err(DirectoryError::NotFound) => bail!("the merchant has no such {part}"),
@@ -56,7 +56,7 @@ pub(super) fn found<T>(outcome: Result<T, DirectoryError>, part: &str) -> Result
     }
 }
 
-/// All that is wrong with what was given.
+/// An error that lists these problems.
 pub(super) fn explained(problems: Problems) -> anyhow::Error {
     anyhow!("{}", problems.into_messages().join("\n"))
 }
@@ -66,20 +66,20 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 
-/// Whether results are JSON even where a person reads them.
+/// Whether results are printed as JSON even on a terminal.
 static JSON_EVERYWHERE: AtomicBool = AtomicBool::new(false);
 
-/// Has every result printed as JSON, on a terminal too.
+/// Makes all results be printed as JSON, even on a terminal.
 pub(super) fn print_json_everywhere() {
     JSON_EVERYWHERE.store(true, Ordering::Relaxed);
 }
 
-/// Prints what was read. What came of a change is an [`answer`](super::answer).
+/// Prints the result of a read. The result of a change is printed as an [`answer`](super::answer).
 pub(super) fn print(result: &impl Serialize) -> Result<()> {
     standard_output::write(&laid_out(result)?)
 }
 
-/// A result as it is printed: laid out for a person at a terminal, as JSON for programs and files.
+/// A result in its printed form: a table on a terminal, JSON for programs and files.
 pub(super) fn laid_out(result: &impl Serialize) -> Result<String> {
     if stdout().is_terminal() && !JSON_EVERYWHERE.load(Ordering::Relaxed) {
         return Ok(table::laid_out(&serde_json::to_value(result)?));
@@ -89,7 +89,8 @@ pub(super) fn laid_out(result: &impl Serialize) -> Result<String> {
     Ok(text)
 }
 
-/// The exit status of a verification. What it found counts more than that its report could not be printed.
+/// The exit status of a verification. A bad result determines the status even if the report could not be
+/// printed.
 pub(super) fn verdict(printed: Result<()>, is_good: bool) -> Result<ExitCode> {
     match printed {
         Err(error) if !is_good => {

@@ -148,7 +148,7 @@ impl Command {
 }
 
 async fn found(foundation: &Foundation, id: &TicketId) -> Result<Ticket> {
-    foundation.store.any_ticket(id).await?.context("there is no such ticket")
+    foundation.store.any_ticket(id).await?.with_context(|| format!("no ticket has the identifier {id}"))
 }
 
 /// Prints a ticket that was changed.

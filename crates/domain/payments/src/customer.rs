@@ -1,4 +1,4 @@
-//! Who pays or is paid.
+//! The customer who pays or is paid.
 
 use quipu_kernel::{CustomerId, Fields, Problems, fold};
 use serde::{Deserialize, Serialize};
@@ -19,19 +19,19 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// What an e-mail address is matched by: the address without regard to case.
+    /// The form of the e-mail address by which customers are matched: it ignores case.
     pub fn email_key(&self) -> Option<String> {
         self.email.as_deref().map(fold)
     }
 
-    /// What a telephone number is matched by, where there is no e-mail address: its digits.
+    /// The form of the telephone number by which customers without an e-mail address are matched: its digits.
     pub fn phone_key(&self) -> Option<String> {
         let digits: String = self.phone.as_ref()?.chars().filter(char::is_ascii_digit).collect();
         (!digits.is_empty()).then_some(digits)
     }
 }
 
-/// A customer as a request names them: an existing one, or one to be matched or made.
+/// The customer of a request: an existing one, or one to be matched or made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NamedCustomer {
     pub(crate) id: Option<CustomerId>,
@@ -41,7 +41,7 @@ pub(crate) struct NamedCustomer {
 }
 
 impl NamedCustomer {
-    /// Reads `customer` beside its `customer_id`. Unknown members are ignored, and an empty text counts as absent.
+    /// Reads `customer` and `customer_id`. Unknown members are ignored, and an empty text counts as absent.
     pub(crate) fn read(body: &Fields<'_>, id: Option<CustomerId>, problems: &mut Problems) -> Option<Self> {
         if !body.has("customer") {
             problems.add("customer", "is required");
@@ -75,7 +75,7 @@ impl NamedCustomer {
 pub(crate) fn read_id(body: &Fields<'_>, problems: &mut Problems) -> Option<CustomerId> {
     let id = body.integer("customer_id", problems)?;
     if !(1..=quipu_kernel::MAX_MINOR).contains(&id) {
-        problems.add("customer_id", "must be an integer from 1 to 9007199254740991");
+        problems.add("customer_id", "must be an integer from 1 to 2^53 - 1");
         return None;
     }
     Some(CustomerId(id))

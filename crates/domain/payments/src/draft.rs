@@ -1,9 +1,9 @@
 //! A create request, read whole.
 //!
-//! [`Draft::parse`] judges everything that the request alone can show. What depends on the merchant (its routes, its
-//! customers and beneficiaries, its environment) is judged where the payment is made.
+//! [`Draft::parse`] checks everything that the request alone can show. What depends on the merchant (its
+//! routes, its customers and beneficiaries, its environment) is checked where the payment is made.
 
-use quipu_kernel::{Amount, Currency, Fields, MAX_MINOR, Problems, names_a_user};
+use quipu_kernel::{Amount, Currency, Fields, Problems, names_a_user};
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_webhooks::EventName;
 use serde_json::Value;
@@ -17,8 +17,7 @@ use crate::{
     requested_pairing::{RequestedPairing, names_partner},
 };
 
-/// A valid create request (docs/API.md, "Create"): nothing that the request alone can show to be
-/// wrong with it is wrong.
+/// A create request without any problem that the request alone can show (docs/API.md, "Create").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub(crate) amount: Amount,
@@ -38,8 +37,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Reads a request's body, or says everything that is wrong with it. Unknown members at the top level, in `customer`
-    /// and in `return_urls` are ignored; `null` is the same as leaving a member out.
+    /// Reads the body of a request, or answers all its problems. Unknown members at the top level, in
+    /// `customer` and in `return_urls` are ignored; `null` is the same as leaving a member out.
     pub fn parse(body: &Value) -> Result<Self, InvalidDraft> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -87,7 +86,7 @@ impl Draft {
         whole().ok_or_else(InvalidDraft::default)
     }
 
-    /// Whether it goes to a partner destination.
+    /// Whether the payout goes to a partner destination.
     pub(crate) fn is_partner(&self) -> bool {
         self.payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
     }
@@ -101,12 +100,13 @@ fn read_amount(body: &Fields<'_>, problems: &mut Problems) -> Option<Amount> {
     match Amount::new(units) {
         Ok(amount) => return Some(amount),
         Err(_) if units < 1 => problems.add("amount", "must be at least 1"),
-        Err(_) => problems.add("amount", format_args!("must be at most {MAX_MINOR}")),
+        Err(_) => problems.add("amount", "must be at most 2^53 - 1"),
     }
     None
 }
 
-/// `webhook_events` says something only beside `webhook_url`, but is judged in any case.
+/// Reads `webhook_url` and `webhook_events`. The latter has no effect without the former, but is checked in
+/// any case.
 fn read_webhook(body: &Fields<'_>, problems: &mut Problems) -> Option<InRequestWebhook> {
     let url = body.web_url("webhook_url", problems).map(str::to_owned);
     if url.as_deref().is_some_and(names_a_user) {

@@ -1,4 +1,4 @@
-//! Which methods a merchant may use, and whether one would do.
+//! The methods that a merchant may use, and the check whether a payment by one could be created.
 
 use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, Tenant};
 use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey, StoreUnavailable};
@@ -13,14 +13,14 @@ use crate::{
     requested_pairing::{RequestedPairing, names_partner},
 };
 
-/// One method as the list of methods shows it.
+/// A row of the list of methods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MethodRow {
     /// The method.
     pub method: Method,
-    /// In which currency.
+    /// The currency of its payments.
     pub currency: Currency,
-    /// For which type of payment.
+    /// The type of payment.
     #[serde(rename = "type")]
     pub kind: PaymentType,
     /// Whether it takes a partner destination.
@@ -58,7 +58,7 @@ impl MethodRow {
     }
 }
 
-/// What the method always needs, then what the route asks for beyond.
+/// The members of `payout` that the method always needs, followed by those that the route asks for.
 pub(crate) fn required_payout_fields(route: &Route) -> Vec<String> {
     let own: &[&str] = match (route.direction, route.partner) {
         (Direction::Deposit, _) => return Vec::new(),
@@ -81,13 +81,13 @@ pub struct MethodQuestion {
     currency: String,
     kind: String,
     amount: Option<i64>,
-    /// The whole body, for its `payout`.
+    /// The whole body, which has the `payout`.
     body: Value,
 }
 
 impl MethodQuestion {
-    /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Problems are only those of the form: what
-    /// the question asks for may well not exist.
+    /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Only the form is checked
+    /// here; a method or currency that does not exist is a finding and no problem.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -101,12 +101,12 @@ impl MethodQuestion {
     }
 }
 
-/// One reason against a payment.
+/// A reason why a payment could not be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MethodFinding {
-    /// The `error_code` that a creation would answer.
+    /// The `error_code` with which a creation would be refused.
     pub code: &'static str,
-    /// The same for a person.
+    /// The reason in words, for a person.
     pub message: String,
 }
 
@@ -118,7 +118,7 @@ impl MethodFinding {
 
 const INVALID: &str = "VALIDATION_FAILED";
 
-/// Everything that speaks against a payment as asked, as far as it is not a matter of the balance; nothing if it could be
+/// All reasons why the payment in question could not be created, apart from the balance; empty if it could be
 /// created.
 pub async fn judge_method(
     question: &MethodQuestion,
@@ -139,7 +139,7 @@ pub async fn judge_method(
         findings.push(MethodFinding::new(INVALID, format!("type {error}")));
     }
     if question.amount.is_some_and(|amount| Amount::new(amount).is_err()) {
-        findings.push(MethodFinding::new(INVALID, "amount must be from 1 to 9007199254740991"));
+        findings.push(MethodFinding::new(INVALID, "amount must be from 1 to 2^53 - 1"));
     }
     if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
         let asked = Asked { method, currency, kind };
@@ -152,7 +152,7 @@ pub async fn judge_method(
     Ok(findings)
 }
 
-/// What is asked for, where it exists.
+/// The method, currency and type that are asked for.
 #[derive(Clone, Copy)]
 struct Asked {
     method: Method,
@@ -161,8 +161,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Bank transfers in a currency that has none of its own are payouts to partners, even where the question does not say
-    /// where to.
+    /// Whether it is a payout to a partner: a bank transfer in a currency that has no other bank transfers is
+    /// one, even if the question names no destination.
     fn means_partner(self) -> bool {
         let pairing = RequestedPairing {
             kind: None,
@@ -178,16 +178,16 @@ impl Asked {
     }
 }
 
-/// Who is to be paid, as far as the question says.
+/// The recipient, as far as the question names one.
 enum Recipient {
-    /// It says so, right or wrong.
+    /// The question names it; `payout` is empty if what it says is wrong.
     Given { partner: bool, payout: Option<Box<Payout>> },
-    /// It does not say.
+    /// The question does not name it.
     Open { means_partner: bool },
 }
 
 impl Recipient {
-    /// The route for it. As long as it is open, one to partners will do as well.
+    /// The route for the payment. While the recipient is open, a partner route will do as well.
     fn choose_route<'r>(
         &self,
         routes: &'r [Route],

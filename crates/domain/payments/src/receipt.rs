@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use crate::{payment::Payment, rail_event::RailEventKind, status::Status};
 
-/// What came of an event that waits for a person, by its name.
+/// The name of the outcome of an event that waits for a person.
 pub(crate) const PARKED: &str = "parked";
 
 wire_names! {
     /// Why a receipt was parked.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum ParkReason {
-        /// Another amount than was agreed.
+        /// The amount differs from the agreed one.
         AmountMismatch = "amount_mismatch",
-        /// Another currency than was agreed.
+        /// The currency differs from the agreed one.
         CurrencyMismatch = "currency_mismatch",
         /// It names no payment of this rail.
         UnknownPayment = "unknown_payment",
@@ -27,46 +27,47 @@ wire_names! {
 }
 
 wire_names! {
-    /// What a person decides about a parked receipt.
+    /// A person's decision about a parked receipt.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Resolution {
-        /// The payment completes with what arrived: `received_amount` is set, fee and net amount follow from it.
+        /// The payment completes with the amount that arrived: `received_amount` is set, fee and net amount
+        /// follow from it.
         CompleteWithReceivedAmount = "complete_with_received_amount",
-        /// Nothing follows from it.
+        /// The receipt has no effect on any payment.
         Ignore = "ignore",
     }
 }
 
-/// A receipt: parked, and later resolved.
+/// An event of a rail that is parked, and later resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Receipt {
     /// Its identifier: `rcp_<13 digits of Unix milliseconds>_<16 base-32 characters>`.
     pub receipt_id: String,
-    /// Whose payment it names, if it names one.
+    /// The tenant of the payment that it names, if it names one.
     #[serde(skip)]
     pub tenant: Option<Tenant>,
     /// The payment that it names.
     pub payment_id: Option<PaymentId>,
-    /// The rail that told of it: the name in its callbacks' path, or `manual`.
+    /// The rail that reported it: the name in its callbacks' path, or `manual`.
     pub rail: String,
     /// The rail's identifier of the event.
     pub event_id: String,
-    /// What happened.
+    /// The kind of event.
     #[serde(rename = "type", serialize_with = "kind_name")]
     pub kind: RailEventKind,
     /// The reference that the rail gave.
     pub rail_reference: String,
-    /// How much.
+    /// Amount in minor units, if the event has one.
     pub amount: Option<Amount>,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Option<Currency>,
     /// Why it was parked.
     pub reason: ParkReason,
-    /// When it was parked.
+    /// When it was parked (UTC).
     pub created_at: Timestamp,
-    /// What a person decided.
+    /// The decision of a person; `None` while it is open.
     pub resolution: Option<Resolution>,
-    /// When.
+    /// When it was resolved (UTC).
     pub resolved_at: Option<Timestamp>,
 }
 
@@ -78,18 +79,18 @@ fn kind_name<S: serde::Serializer>(kind: &RailEventKind, serializer: S) -> Resul
 /// Why a receipt was not resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotResolved {
-    /// Somebody decided before.
+    /// The receipt has been resolved before.
     #[error("the receipt has been resolved")]
     AlreadyResolved,
-    /// It is not money for a deposit that waits for it, in the deposit's currency.
-    #[error("the receipt cannot complete a payment")]
+    /// The receipt is not about money for a deposit that waits for it, in the deposit's currency.
+    #[error("only money for a waiting deposit, in its currency, can complete it; use ignore")]
     CannotComplete,
 }
 
 impl Record for Receipt {}
 
 impl Receipt {
-    /// A receipt that is parked, as a commit writes it.
+    /// A parked receipt, as a commit writes it.
     pub(crate) fn parked(receipt: Self) -> Save {
         Save {
             aggregate: Aggregate::RECEIPT,
