@@ -1,12 +1,12 @@
-//! The statuses of a ticket and the one table of moves between them.
+//! The statuses of a ticket and the only table of moves between them.
 
 use quipu_kernel::wire_names;
 
 wire_names! {
-    /// Where a ticket stands (docs/API.md, "Tickets").
+    /// The status of a ticket (docs/API.md, "Tickets").
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Status {
-        /// New, or opened again.
+        /// It is new, or was reopened.
         Open = "open",
         /// Support works on it.
         InProgress = "in_progress",
@@ -16,15 +16,15 @@ wire_names! {
         OnHold = "on_hold",
         /// Support has answered it.
         Resolved = "resolved",
-        /// It is over.
+        /// It is finished.
         Closed = "closed",
-        /// It was given up.
+        /// It was given up without an answer.
         Canceled = "canceled",
     }
 }
 
 impl Status {
-    /// Its place in the order of [`Status::ALL`], from 0.
+    /// Its position in [`Status::ALL`], from 0.
     pub const fn rank(self) -> i16 {
         match self {
             Self::Open => 0,
@@ -37,13 +37,8 @@ impl Status {
         }
     }
 
-    /// The status of this place.
-    pub fn of_rank(rank: i16) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.rank() == rank)
-    }
-
-    /// The transition table, complete: where `step` takes a ticket that stands here. `None` means that there is no such
-    /// step, and nothing changes.
+    /// The complete transition table: the status of a ticket after `step`. `None` means that there is no such
+    /// step in this status, and nothing changes.
     #[expect(
         clippy::match_same_arms,
         reason = "a row of the table stands for itself; merged rows would hide moves"
@@ -69,20 +64,20 @@ impl Status {
     }
 }
 
-/// What somebody does with a ticket.
+/// A step of a ticket, by the person who takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The merchant comments.
+    /// The merchant adds a comment.
     Comment,
-    /// The merchant closes.
+    /// The merchant closes the ticket.
     Close,
-    /// The merchant opens again.
+    /// The merchant reopens the ticket.
     Reopen,
     /// Support comments in public.
     Reply,
     /// Support sets this status.
     Support(Status),
-    /// Nothing has happened for so long that the ticket closes by itself.
+    /// The ticket closes by itself, since it had no activity for long enough.
     CloseByItself,
 }
 
@@ -108,7 +103,8 @@ impl Step {
 mod tests {
     use super::*;
 
-    /// Each row: a step, and what becomes of a ticket in each status in the order of [`Status::ALL`]; `-` is no such step.
+    /// Each row has a step, and the status after it for each status in the order of [`Status::ALL`]; `-`
+    /// means that there is no such step.
     const TABLE: [(Step, [&str; 7]); 12] = {
         const NO: &str = "-";
         [
@@ -142,13 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn names_and_ranks_are_read_as_they_are_written() {
+    fn names_are_read_as_they_are_written_and_ranks_follow_the_order() {
         for (rank, status) in (0..).zip(Status::ALL) {
             assert_eq!(status.as_str().parse(), Ok(status));
             assert_eq!(serde_json::to_value(status).expect("JSON"), status.as_str());
-            assert_eq!((status.rank(), Status::of_rank(rank)), (rank, Some(status)));
+            assert_eq!(status.rank(), rank);
         }
         assert!("cancelled".parse::<Status>().is_err());
-        assert_eq!(Status::of_rank(7), None);
     }
 }

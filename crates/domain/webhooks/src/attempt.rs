@@ -5,58 +5,59 @@ use std::time::Duration;
 use quipu_kernel::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Why no whole answer came back. The words are all that a merchant is told, so that nobody learns from them what
-/// is behind an address.
+/// Why there is no complete answer. A merchant is told only these words, so that nobody can explore what is
+/// behind an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum SendProblem {
-    /// The address is not public, or not of a kind that deliveries go to.
+    /// The address is not public, or deliveries must not go to addresses of its kind.
     #[error("the address is not allowed")]
     AddressNotAllowed,
     /// The name has no address.
     #[error("the name could not be resolved")]
     NotResolved,
-    /// Nobody answered the call.
+    /// No connection could be made.
     #[error("the connection could not be made")]
     NotConnected,
-    /// TLS could not be agreed on, or the certificate is not good.
+    /// TLS could not be negotiated, or the certificate is not valid.
     #[error("the TLS connection could not be made")]
     Tls,
     /// The connection or the whole exchange took too long.
     #[error("timed out")]
     TimedOut,
-    /// The connection ended in the middle, or what came was no HTTP.
+    /// The connection ended too early, or the answer was not HTTP.
     #[error("the answer was broken off or malformed")]
     Broken,
-    /// The answer was longer than what is read, had more preliminaries than are waited for, or an encoding that nobody asked for.
+    /// The answer was longer than we read, had more preliminary answers than we accept, or an encoding that
+    /// we did not ask for.
     #[error("the answer was too long, compressed, or preceded by too many 1xx answers")]
     TooMuch,
-    /// The secret could not be opened, or the address could not be used: a fault of this installation.
+    /// The secret could not be opened, or the address could not be used: an error of this installation.
     #[error("the delivery could not be prepared")]
     Unprepared,
 }
 
-/// What came back.
+/// The answer of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// How long the receiver asks to be left alone.
+    /// How long the receiver asks us to wait before the next attempt.
     pub retry_after: Option<Duration>,
     /// The beginning of the body, [`Answer::KEPT`] bytes at most.
     pub excerpt: String,
 }
 
 impl Answer {
-    /// How many bytes of an answer are kept.
+    /// The number of bytes of an answer that are stored.
     pub const KEPT: usize = 1024;
 
-    /// An answer whose body began with `body`. What is no UTF-8 is replaced, as is NUL, which one of the databases cannot
-    /// hold; the text stays within the bytes that are kept.
+    /// An answer whose body began with `body`. Bytes that are not UTF-8 are replaced, as is NUL, which one of
+    /// the databases cannot store. The text stays within [`Answer::KEPT`] bytes.
     pub fn new(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         Self { status, retry_after, excerpt: Self::excerpt_of(body) }
     }
 
-    /// What is kept of a body that began so.
+    /// The stored part of a body that began with these bytes.
     pub fn excerpt_of(body: &[u8]) -> String {
         let text = String::from_utf8_lossy(&body[..body.len().min(Self::KEPT)]).replace('\0', "\u{fffd}");
         let mut end = text.len().min(Self::KEPT);
@@ -66,51 +67,47 @@ impl Answer {
         text[..end].to_owned()
     }
 
-    /// Whether the receiver has taken the delivery.
+    /// Whether the receiver has accepted the delivery.
     pub const fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
     }
 }
 
-/// An answer that began and did not come whole.
+/// An answer that began and was not completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// How long the receiver asks to be left alone.
+    /// How long the receiver asks us to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// The beginning of the body, as of a whole answer, if any of it came.
+    /// The beginning of the body, like that of a complete answer, if any of it came.
     pub excerpt: Option<String>,
 }
 
-/// An attempt as it went.
+/// An attempt and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempted {
-    /// When it began.
+    /// When it began (UTC).
     pub started_at: Timestamp,
     /// How long it took.
     pub duration: Duration,
-    /// What came of it. An answer may have begun to arrive when it broke off: what it began with is told then.
+    /// The complete answer, or the problem; in the latter case also the beginning of an answer, if one began.
     pub result: Result<Answer, (SendProblem, Option<Begun>)>,
 }
 
 impl Attempted {
-    /// Whether the event has arrived.
+    /// Whether the receiver has accepted the event.
     pub fn is_success(&self) -> bool {
         self.result.as_ref().is_ok_and(Answer::is_success)
     }
 
-    /// Whether it hung until a limit of time.
-    pub const fn has_timed_out(&self) -> bool {
-        matches!(self.result, Err((SendProblem::TimedOut, _)))
-    }
-
-    /// Whether the receiver wants no more deliveries, ever (410): the status says so, whatever becomes of the body.
+    /// Whether the receiver wants no more deliveries, ever (status 410). The status counts even if the body
+    /// does not arrive.
     pub const fn is_gone(&self) -> bool {
         matches!(self.result, Ok(Answer { status: 410, .. }) | Err((_, Some(Begun { status: 410, .. }))))
     }
 
-    /// How long the receiver asks to be left alone.
+    /// How long the receiver asks us to wait before the next attempt.
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.result {
             Ok(answer) => answer.retry_after,
@@ -119,27 +116,27 @@ impl Attempted {
     }
 }
 
-/// An attempt as the log keeps and shows it.
+/// An attempt as the log stores and shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// 1 for the first one of a delivery.
+    /// The number of the attempt, from 1.
     pub number: u32,
-    /// When it began.
+    /// When it began (UTC).
     pub started_at: Timestamp,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// The status code, if an answer began.
+    /// The HTTP status code, if an answer began.
     pub http_status: Option<u16>,
-    /// What went wrong, if no whole answer came.
+    /// The problem, if there was no complete answer.
     pub error: Option<String>,
     /// The beginning of the answer's body.
     pub response_excerpt: Option<String>,
-    /// When the next attempt is due, if there is to be one.
+    /// When the next attempt is due (UTC), if there is to be one.
     pub next_attempt_at: Option<Timestamp>,
 }
 
 impl Attempt {
-    /// What is kept of an attempt.
+    /// The record of an attempt.
     pub fn of(number: u32, attempted: &Attempted, next_attempt_at: Option<Timestamp>) -> Self {
         let (http_status, error, response_excerpt) = match &attempted.result {
             Ok(answer) => (Some(answer.status), None, Some(answer.excerpt.clone())),
