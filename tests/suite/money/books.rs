@@ -32,8 +32,29 @@ async fn an_entry_that_does_not_follow_from_its_payment_is_found(database: Datab
     }
     sql("CREATE TABLE saved_entries AS SELECT * FROM entries");
     sql("CREATE TABLE saved_refunds AS SELECT * FROM refunds");
+    for (what, breach) in breaches(one, other) {
+        sql(&breach);
+        let report = gateway.run(&["check"]);
+        assert_eq!(report.status, Some(1), "{what}: {}", report.stdout);
+        let report: Value = serde_json::from_str(&report.stdout).expect("a report is JSON");
+        let breaches = report["breaches"].as_array().expect("a list");
+        let found = breaches.iter().any(|breach| breach["invariant"] == "entries_equal_payments");
+        assert!(found, "{what}: {report}");
+        sql("DELETE FROM entries");
+        sql("INSERT INTO entries SELECT * FROM saved_entries");
+        sql("DELETE FROM refunds");
+        sql("INSERT INTO refunds SELECT * FROM saved_refunds");
+        // What is left to find is that the books are not guarded.
+        let report: Value = serde_json::from_str(&gateway.run(&["check"]).stdout).expect("a report is JSON");
+        let mut breaches = report["breaches"].as_array().expect("a list").iter();
+        assert!(breaches.all(|breach| breach["invariant"] == "schema_as_migrated"), "{what}: {report}");
+    }
+}
+
+/// Statements that falsify the entries of the payment `one`, each with the fault that it makes.
+fn breaches(one: &str, other: &str) -> Vec<(&'static str, String)> {
     let completed = "reason = 'deposit_completed'";
-    for (what, breach) in [
+    vec![
         (
             "an entry moved to another payment",
             format!("UPDATE entries SET payment_id = '{other}' WHERE payment_id = '{one}' AND {completed}"),
@@ -58,21 +79,5 @@ async fn an_entry_that_does_not_follow_from_its_payment_is_found(database: Datab
             "a row without its refund",
             format!("DELETE FROM entries WHERE payment_id = '{one}' AND reason = 'refund'"),
         ),
-    ] {
-        sql(&breach);
-        let report = gateway.run(&["check"]);
-        assert_eq!(report.status, Some(1), "{what}: {}", report.stdout);
-        let report: Value = serde_json::from_str(&report.stdout).expect("a report is JSON");
-        let breaches = report["breaches"].as_array().expect("a list");
-        let found = breaches.iter().any(|breach| breach["invariant"] == "entries_equal_payments");
-        assert!(found, "{what}: {report}");
-        sql("DELETE FROM entries");
-        sql("INSERT INTO entries SELECT * FROM saved_entries");
-        sql("DELETE FROM refunds");
-        sql("INSERT INTO refunds SELECT * FROM saved_refunds");
-        // What is left to find is that the books are not guarded.
-        let report: Value = serde_json::from_str(&gateway.run(&["check"]).stdout).expect("a report is JSON");
-        let mut breaches = report["breaches"].as_array().expect("a list").iter();
-        assert!(breaches.all(|breach| breach["invariant"] == "schema_as_migrated"), "{what}: {report}");
-    }
+    ]
 }

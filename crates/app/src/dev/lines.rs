@@ -1,16 +1,16 @@
-//! What `--dev` prints: credentials, and lines that can be pasted into a shell as they are.
+//! The output of `--dev`: credentials, and commands that can be pasted into a shell as they are.
 
 use std::fmt::Write;
 
 use super::Credentials;
 
-/// One thing to try.
+/// A command to try.
 struct Line {
     does: &'static str,
     command: String,
 }
 
-/// The whole message of a started demo.
+/// The whole message after the start of a demo.
 pub(crate) fn message(credentials: &Credentials, page: &str) -> String {
     let Credentials { base_url, operator_token, v1, v2 } = credentials;
     let mut text = format!(
@@ -32,13 +32,13 @@ pub(crate) fn message(credentials: &Credentials, page: &str) -> String {
     text
 }
 
-/// This program as a shell finds it.
+/// The path of this program.
 fn this_binary() -> String {
     std::env::current_exe().map_or_else(|_| "quipu".to_owned(), |path| path.display().to_string())
 }
 
 fn lines(credentials: &Credentials, binary: &str) -> Vec<Line> {
-    let Credentials { base_url, operator_token, v1, v2 } = credentials;
+    let Credentials { base_url, operator_token, v1, .. } = credentials;
     let key = format!("-H 'X-API-Key: {}'", v1.api_key);
     let json = "-H 'Content-Type: application/json'";
     // The reference changes from second to second, so that a line can be pasted again.
@@ -71,17 +71,7 @@ fn lines(credentials: &Credentials, binary: &str) -> Vec<Line> {
             does: "List the last payments",
             command: format!("curl -s '{base_url}/api/v1/payments?limit=5' {key}"),
         },
-        Line {
-            does: "Read the balance of the v2 merchant, the call signed with its secret",
-            command: format!(
-                "T=$(date +%s) N=$(openssl rand -hex 16) P='/api/v2/balance?currency=MXN'; \
-                 B=$(printf '' | openssl dgst -sha256 -r | cut -d' ' -f1); \
-                 S=$(printf %s \"v1.$T.$N.GET.$P.$B\" | openssl dgst -sha256 -hmac '{}' -r | cut -d' ' -f1); \
-                 curl -s \"{base_url}$P\" -H 'X-Merchant-Id: {}' -H \"X-Timestamp: $T\" -H \"X-Nonce: $N\" \
-                 -H 'X-Signature-Version: v1' -H \"X-Signature: hmac_sha256=$S\"",
-                v2.hmac_secret, v2.merchant_id
-            ),
-        },
+        signed_balance(credentials),
         Line {
             does: "List the merchants, as the operator",
             command: format!(
@@ -107,6 +97,22 @@ fn lines(credentials: &Credentials, binary: &str) -> Vec<Line> {
             ),
         },
     ]
+}
+
+/// The call that a v2 merchant signs with its secret.
+fn signed_balance(credentials: &Credentials) -> Line {
+    let Credentials { base_url, v2, .. } = credentials;
+    Line {
+        does: "Read the balance of the v2 merchant, the call signed with its secret",
+        command: format!(
+            "T=$(date +%s) N=$(openssl rand -hex 16) P='/api/v2/balance?currency=MXN'; \
+             B=$(printf '' | openssl dgst -sha256 -r | cut -d' ' -f1); \
+             S=$(printf %s \"v1.$T.$N.GET.$P.$B\" | openssl dgst -sha256 -hmac '{}' -r | cut -d' ' -f1); \
+             curl -s \"{base_url}$P\" -H 'X-Merchant-Id: {}' -H \"X-Timestamp: $T\" -H \"X-Nonce: $N\" \
+             -H 'X-Signature-Version: v1' -H \"X-Signature: hmac_sha256=$S\"",
+            v2.hmac_secret, v2.merchant_id
+        ),
+    }
 }
 
 #[cfg(test)]
