@@ -7,8 +7,6 @@ mod kills;
 mod log;
 mod resource;
 
-use std::time::Duration;
-
 use quipu_tests::{Client, Database, Gateway, Setup};
 use serde_json::{Value, json};
 
@@ -26,6 +24,3 @@ async fn endpoint(api: &Client, url: &str, events: &[&str]) -> Value {
 fn path_of(endpoint: &Value, rest: &str) -> String {
     format!("/api/v1/webhooks/{}{rest}", endpoint["id"].as_str().expect("an id"))
 }
-
-/// A while in which nothing more must come.
-const QUIET: Duration = Duration::from_millis(700);
