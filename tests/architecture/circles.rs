@@ -1,7 +1,9 @@
-//! No circle of imports between the files of a crate: whoever reads one can follow its imports downwards and arrives.
+//! No circle of imports between the files of a crate, so that a reader can follow the imports of any file
+//! downwards to an end.
 //!
-//! A folder's face (`mod.rs`, `lib.rs`, `main.rs`) counts like any other file, but for those below it: what they take from their
-//! own face is what the folder has in common.
+//! A folder's root file (`mod.rs`, `lib.rs`, `main.rs`) counts like any other file, with one exception: the
+//! files of a folder may import from the root files of the folders around them, which hold what these files
+//! share.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +15,7 @@ use super::{files, root};
 /// Folders and files that hold nothing but tests.
 const TESTS: &[&str] = &["tests", "room"];
 
-/// A file's place in its crate; the crate's own face has none.
+/// The path of a file's module in its crate; empty for the crate's root file.
 type Place = Vec<String>;
 
 fn place_of(source: &Path, file: &Path) -> Place {
@@ -88,17 +90,18 @@ fn target(files: &BTreeMap<Place, String>, importer: &Place, path: &str) -> Opti
     Some(full)
 }
 
-/// For each file of a crate those that it imports from.
+/// For each file of a crate, the files from which it imports.
 fn arrows(files: &BTreeMap<Place, String>) -> BTreeMap<Place, BTreeSet<Place>> {
     let arrows_of = |(place, code): (&Place, &String)| {
         let targets = imports(code).into_iter().filter_map(|path| target(files, place, &path));
-        // An ancestor is a file's own face.
+        // The root files of the folders around a file do not count.
         (place.clone(), targets.filter(|target| !place.starts_with(target)).collect())
     };
     files.iter().map(arrows_of).collect()
 }
 
-/// What is left once every file is taken away that imports nothing of what is left.
+/// Removes files that import nothing of the rest until there are none; the files that stay import each other
+/// in circles.
 fn circles(mut arrows: BTreeMap<Place, BTreeSet<Place>>) -> BTreeMap<Place, BTreeSet<Place>> {
     loop {
         let ends: Vec<Place> =

@@ -46,6 +46,10 @@ fn pages() -> Vec<PathBuf> {
     pages.extend(files(&root().join("crates"), "md"));
     pages.extend(files(&root().join("deploy"), "md"));
     pages.extend(["README.md", "CONTRIBUTING.md", "tests/README.md"].map(|page| root().join(page)));
+    // Not deeper: the browser tests keep pages of other people in `node_modules`.
+    let below = std::fs::read_dir(root().join("tests")).expect("the tests");
+    let below = below.map(|entry| entry.expect("a folder's entry").path().join("README.md"));
+    pages.extend(below.filter(|page| page.exists()));
     pages
 }
 
