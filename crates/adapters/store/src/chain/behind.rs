@@ -1,4 +1,4 @@
-//! Which chains have rows that are old enough to be sealed, and are not.
+//! Finds the chains that have rows which are old enough to be sealed and are not sealed.
 
 use diesel::{
     QueryableByName, sql_query,
@@ -14,7 +14,7 @@ use crate::{
     stored::parsed,
 };
 
-/// How many chains are looked for at once.
+/// The most chains that one query finds.
 const AT_ONCE: usize = 500;
 
 /// A chain and how far it is sealed.
@@ -42,7 +42,7 @@ struct Row {
     upto_id: String,
 }
 
-/// The chains of a book that have something to seal from before `until`, though not all of them at once.
+/// Some of the chains of a book that have rows from before `until` to be sealed.
 pub(crate) async fn behind(
     conn: &mut Connection,
     book: Book,
@@ -82,8 +82,8 @@ pub(crate) async fn behind(
     Ok(found)
 }
 
-/// A subquery for each owner, which ends at the first row of an index: were it a join, a planner without statistics might
-/// read the whole table.
+/// A subquery for each owner, which ends at the first row of an index. With a join, a planner without
+/// statistics might read the whole table.
 fn statement(book: Book, owners: &str, first_is_due: &str) -> String {
     format!(
         "SELECT CAST(owner.merchant_id AS BIGINT) AS merchant_id, owner.environment AS environment,

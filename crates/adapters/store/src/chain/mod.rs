@@ -1,14 +1,15 @@
-//! The chains of hashes over entries and audit log: read and hashed on a connection of their own, behind the commits.
+//! The chains of hashes over entries and audit log: rows are read and hashed on a connection of their own, after their
+//! commits.
 //!
-//! A [`Place`](place::Place) in a chain is old enough to be sealed when nothing can be committed before it any more.
-//! [`behind`] finds chains with such rows, [`rows`] reads them, and one small commit writes their seals. One node holds the
-//! lease and does it, until it is known no more; should two do so at once, the second finds the chain longer than it was and
-//! writes nothing.
+//! A [`Place`](place::Place) in a chain is old enough to be sealed when nothing can be committed before it
+//! any more. [`behind`] finds chains with such rows, [`rows`] reads them, and one small commit writes their
+//! seals. The node that holds the lease does this. Should two nodes do it at once, the second finds the chain
+//! longer than it was and writes nothing.
 
 pub(crate) mod behind;
 pub(crate) mod place;
 pub(crate) mod rows;
-pub(crate) mod upto;
+pub(crate) mod sealed_until;
 
 use std::sync::atomic::Ordering;
 
@@ -21,7 +22,7 @@ use self::{
     behind::Behind,
     place::Place,
     rows::{environment_key, merchant_key},
-    upto::sealed_until,
+    sealed_until::sealed_until,
 };
 use crate::{
     connection::{Connection, execute, first, load},
@@ -59,7 +60,7 @@ impl Chains for Store {
             })
             .await;
         let (is_ours, sealed_until) = taken?;
-        // Nothing this node makes from now on has a place among what is sealed.
+        // Rows that this node makes from now on must have places behind the sealed ones.
         self.inner.sealed_until.fetch_max(sealed_until, Ordering::Relaxed);
         if !is_ours {
             return Ok(Sealed::default());
@@ -113,7 +114,7 @@ impl Chains for Store {
 }
 
 impl Store {
-    /// Learns up to when is sealed already.
+    /// Learns the time up to which the chains are sealed already.
     pub(crate) async fn learn_what_is_sealed(&self) {
         let found: Result<i64, Fault> =
             self.inner.engine.read(|conn: &mut Connection| Box::pin(sealed_until(conn))).await;
@@ -122,12 +123,13 @@ impl Store {
                 self.inner.sealed_until.fetch_max(until, Ordering::Relaxed);
             }
             // Before the first migration there is nothing to know.
-            Err(fault) => tracing::debug!(%fault, "it is not known up to when is sealed"),
+            Err(fault) => tracing::debug!(%fault, "the time up to which the chains are sealed is not known"),
         }
     }
 }
 
-/// Takes the lease, unless another node has it that still beats. Whether this one has it now, and up to when anybody has sealed.
+/// Takes the lease, unless another living node holds it. Answers whether this node holds it now, and the time
+/// up to which any node has sealed.
 async fn take(conn: &mut Connection, node: &str, now: i64, until: i64) -> Result<(bool, i64), Fault> {
     let former = sealed_until(conn).await?;
     let sealed_until = former.max(until);
@@ -143,7 +145,7 @@ async fn take(conn: &mut Connection, node: &str, now: i64, until: i64) -> Result
     Ok(if taken == 1 { (true, sealed_until) } else { (false, former) })
 }
 
-/// Reads what is to be sealed and hashes it; whether there may be more of it.
+/// Reads the rows to be sealed and hashes them; answers whether there may be more of them.
 async fn grow(conn: &mut Connection, until: Timestamp) -> Result<(Vec<Grown>, bool), Fault> {
     let (mut grown, mut budget) = (Vec::new(), TURN);
     for book in Book::ALL {

@@ -1,19 +1,19 @@
-//! Places in a chain.
+//! The place of a row in its chain.
 
 use quipu_kernel::Timestamp;
 use quipu_ledger::Book;
 
-/// Where a row stands among those of its chain. Entries of one transaction stand in the same place.
+/// The place of a row among those of its chain. Entries of one transaction have the same place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Place {
-    /// When, for a line of the audit log; 0 for entries.
+    /// The time of a line of the audit log; 0 for entries.
     pub(crate) at: i64,
-    /// The line, or the transaction.
+    /// The identifier of the line, or of the entry's transaction.
     pub(crate) id: String,
 }
 
 impl Place {
-    /// Before everything that is made from `until` on.
+    /// The place before every row that is made from `until` on.
     pub(crate) fn of_time(book: Book, until: Timestamp) -> Self {
         match book {
             Book::Entries => Self { at: 0, id: first_id_of(until) },
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-/// What an identifier in the order of time (UUID version 7) begins with, if it was made in this millisecond.
+/// The beginning of a time-ordered identifier (UUID version 7) that was made in this millisecond.
 pub(crate) fn first_id_of(at: Timestamp) -> String {
     let millis = u64::try_from(at.millis()).unwrap_or(0);
     format!("{:08x}-{:04x}-", millis >> 16, millis & 0xffff)

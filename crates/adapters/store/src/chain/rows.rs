@@ -1,8 +1,8 @@
-//! The rows of a chain, in their order.
+//! The rows of a chain, in order.
 //!
-//! That order is the order of keys and not of arrival: it is the same on both databases, and a backup, a restored copy or
-//! a promoted standby has it too. Identifiers of transactions begin with their time, so that what is old enough is
-//! complete.
+//! The order is that of keys and not of arrival. It is the same on both databases, in a backup, a restored
+//! copy and a promoted standby. Identifiers of transactions begin with their time, so that no row can be
+//! added any more before a place that is old enough.
 
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
 use quipu_ledger::{Book, Chain, ChainedRow};
@@ -15,20 +15,20 @@ use crate::{
     schema::{audit_log, entries},
 };
 
-/// How a chain's merchant is kept: -1 for none.
+/// The merchant of a chain as the column stores it: -1 for none.
 pub(crate) fn merchant_key(chain: Chain) -> i64 {
     chain.merchant.map_or(-1, |merchant| merchant.0)
 }
 
-/// How a chain's environment is kept.
+/// The environment of a chain as the column stores it.
 pub(crate) fn environment_key(chain: Chain) -> &'static str {
     chain.environment.map_or("", quipu_kernel::Environment::as_str)
 }
 
 type EntryRow = (String, i32, String, String, i64, String, Option<String>, i64);
 
-/// Rows behind `from` up to `to`, both of them places: `limit` or fewer, and never a part of those of one place. Fewer than
-/// half of `limit` means that there are no more.
+/// The rows after the place `from` up to the place `to`: at most `limit`, and all rows of one place or none
+/// of them. Fewer than half of `limit` means that there are no more.
 pub(crate) async fn read(
     conn: &mut Connection,
     chain: Chain,

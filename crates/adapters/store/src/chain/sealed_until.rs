@@ -1,4 +1,4 @@
-//! Up to when is sealed.
+//! The time up to which all chains are sealed.
 
 use diesel::QueryDsl as _;
 
@@ -8,7 +8,7 @@ use crate::{
     schema::sealing,
 };
 
-/// Up to when any node has sealed, in milliseconds since 1970.
+/// The time up to which any node has sealed, in milliseconds since 1970.
 pub(crate) async fn sealed_until(conn: &mut Connection) -> Result<i64, Fault> {
     Ok(first!(conn, i64, sealing::table.find(1).select(sealing::sealed_until))?.unwrap_or(0))
 }
