@@ -1,8 +1,8 @@
 //! Files in a folder of this machine.
 //!
-//! `arriving/` has what is on its way; `kept/` has the objects, spread over folders by the last characters of the upload's
-//! identifier. An object is named `<upload>/<random>`: two sendings of the same upload are two objects, and the commit
-//! decides which of them counts.
+//! `arriving/` has what is on its way; `kept/` has the objects, spread over folders by the last characters of
+//! the upload's identifier. An object is named `<upload>/<random>`: two sendings of the same upload are two
+//! objects, and the commit decides which of them counts.
 
 use std::{
     fs::{self, File},
@@ -20,11 +20,13 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{gauge::Gauge, pace::Pace};
 
-/// How much is gathered before it is written. A hundred uploads at once hold a hundred times this while each waits for its turn.
+/// How much is gathered before it is written. A hundred uploads at once hold a hundred times this while each
+/// waits for its turn.
 const PIECE: usize = 32 * 1024;
 /// How much is read at once.
 const READ_PIECE: usize = 64 * 1024;
-/// How many files are made durable at once. The database flushes to the same disk, and must not wait behind all of them.
+/// How many files are made durable at once. The database flushes to the same disk, and must not wait behind
+/// all of them.
 const FLUSHES: usize = 2;
 /// How many files are worked on at the same instant, since each takes a thread and its memory.
 static HANDS: Semaphore = Semaphore::const_new(8);

@@ -1,4 +1,5 @@
-//! How fast files are taken in, all of them together, so that whatever is uploaded leaves processor and disk to payments.
+//! How fast files are taken in, all of them together, so that whatever is uploaded leaves processor and disk
+//! to payments.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -26,8 +26,8 @@ const MEMORY: u64 = 768 * 1024 * 1024;
 /// Seconds of processor time.
 const PROCESSOR_SECONDS: u64 = 10;
 
-/// Reads a picture from standard input and writes the small one to standard output: one byte, `J` or `W`, for its type and
-/// then the picture. Ends with a failure, and nothing written, whatever is wrong.
+/// Reads a picture from standard input and writes the small one to standard output: one byte, `J` or `W`, for
+/// its type and then the picture. Ends with a failure, and nothing written, whatever is wrong.
 pub fn run_child(content_type: &str) -> ExitCode {
     let Ok(kind) = content_type.parse::<ContentType>() else { return ExitCode::FAILURE };
     let done = confine().is_some() && {
@@ -58,8 +58,9 @@ fn write((bytes, kind): &(Vec<u8>, ContentType)) -> Option<()> {
     out.write_all(mark).and_then(|()| out.write_all(bytes)).and_then(|()| out.flush()).ok()
 }
 
-/// The small picture and its type, or nothing if this is no picture of that type or one of too many pixels. Of a picture
-/// that moves it is the first frame. It runs wherever it is called, without the limits of [`run_child`].
+/// The small picture and its type, or nothing if this is no picture of that type or one of too many pixels.
+/// Of a picture that moves it is the first frame. It runs wherever it is called, without the limits of
+/// [`run_child`].
 pub fn shrink(picture: &[u8], kind: ContentType) -> Option<(Vec<u8>, ContentType)> {
     let image = decode(picture, kind)?;
     let small =

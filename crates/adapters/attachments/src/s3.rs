@@ -1,7 +1,8 @@
 //! Files in a bucket of S3, or of a server that speaks like it.
 //!
-//! `staging/` has what merchants send, under the key of the upload; `kept/<upload>/<random>` has the objects. A staging key
-//! can be written for as long as its URL lives, so nothing is ever read from it but to be judged and copied.
+//! `staging/` has what merchants send, under the key of the upload; `kept/<upload>/<random>` has the objects.
+//! A staging key can be written for as long as its URL lives, so nothing is ever read from it but to be
+//! judged and copied.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,18 +31,18 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// How much of an object one request fetches. Whoever takes it may be slow; the bucket is not to wait for them.
 const PIECE: u64 = 1024 * 1024;
 
-/// Which bucket, and with which credentials.
+/// A bucket, and the credentials for it.
 #[derive(Debug, Clone)]
 pub struct S3Settings {
-    /// The bucket.
+    /// The name of the bucket.
     pub bucket: String,
-    /// What every key begins with; may be empty.
+    /// The prefix of every key; may be empty.
     pub prefix: String,
-    /// The server, where it is not Amazon's own.
+    /// The address of the server, if it is not Amazon's own.
     pub endpoint: Option<String>,
-    /// The region.
+    /// The name of the region.
     pub region: String,
-    /// The key's identifier and secret. Without them they are taken from where Amazon's own tools look.
+    /// The key's identifier and secret. Without them they are looked for where Amazon's own tools look.
     pub credentials: Option<(String, Secret)>,
 }
 

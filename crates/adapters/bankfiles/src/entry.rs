@@ -1,28 +1,28 @@
-//! One movement of an account.
+//! A movement on an account.
 
 use quipu_kernel::{Amount, Currency};
 
-/// A booked movement, as the bank tells of it.
+/// A booked movement, as the bank reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Which statement of the file tells of it, from 1.
+    /// The number of the statement in the file, from 1.
     pub statement: usize,
-    /// The account.
+    /// The number of the account.
     pub account: String,
-    /// The bank's own reference. It is the same in every file that tells of this movement, but other movements may have it
-    /// too: the transfers of one batch, a fee, a return. Where the bank gives none, what takes its place follows from the
-    /// statement's identifier, the place in it, the day and the text.
+    /// The bank's own reference. It is the same in every file that contains this movement, but other
+    /// movements may have it too: the transfers of one batch, a fee, a return. If the bank gives none, a text
+    /// made from the statement's identifier, the position in it, the day and the text takes its place.
     pub reference: String,
     /// Whether money came in.
     pub is_credit: bool,
     /// Whether it undoes an earlier movement: a reversal, or a transfer that came back.
     pub is_return: bool,
-    /// How much.
+    /// Amount in minor units, never negative.
     pub amount: Amount,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// Everything that may name a payment: end-to-end identifier, instruction identifier, remittance texts.
+    /// All texts that may name a payment: end-to-end identifier, instruction identifier, remittance texts.
     pub texts: Vec<String>,
-    /// Why it came back: the reason's code and its explanation.
+    /// Why the money came back: the reason's code and its explanation.
     pub return_reason: Option<String>,
 }

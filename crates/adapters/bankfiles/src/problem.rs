@@ -27,9 +27,9 @@ pub enum StatementProblem {
     /// An entry lacks something, or has it in the wrong form.
     #[error("entry {entry} has no valid {what}")]
     Entry {
-        /// Its place in the file, from 1.
+        /// The position of the entry in the file, from 1.
         entry: usize,
-        /// What is wrong.
+        /// The problem in words.
         what: &'static str,
     },
     /// There are more details than an entry can have.

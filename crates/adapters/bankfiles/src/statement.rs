@@ -22,8 +22,9 @@ const MOST_IN_STAND_IN: usize = 24;
 /// Characters of a day.
 const DAY: usize = 10;
 
-/// Reads a statement and hands over each booked movement, in the order of the file. Entries that are only expected, and those
-/// of nothing, are passed over. Where this fails, whatever was handed over must be forgotten.
+/// Reads a statement and hands over each booked movement, in the order of the file. Entries that are only
+/// expected, and those of nothing, are passed over. Where this fails, whatever was handed over must be
+/// forgotten.
 pub fn read_statement(file: impl BufRead, mut each: impl FnMut(Entry)) -> Result<(), StatementProblem> {
     let mut statement = Statement::default();
     let mut known = false;
@@ -52,8 +53,8 @@ struct Statement {
     account: String,
     /// Entries of the file so far, by which problems are told.
     entries: usize,
-    /// Entries of the statement so far, by which movements without a reference are told apart: the same statement may come alone
-    /// and behind others.
+    /// Entries of the statement so far, by which movements without a reference are told apart: the same
+    /// statement may come alone and behind others.
     place: usize,
     entry: Option<Movement>,
     details: Vec<Movement>,
@@ -270,7 +271,8 @@ impl Movement {
     }
 }
 
-/// Whether the details come to what the entry books, as far as their amounts can be read: what cannot is a problem of its own.
+/// Whether the details come to what the entry books, as far as their amounts can be read: what cannot is a
+/// problem of its own.
 fn adds_up(entry: &Movement, details: &[Movement]) -> bool {
     let signed = |movement: &Movement| {
         let (currency, amount) = movement.amount.as_ref()?;

@@ -15,24 +15,25 @@ const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09";
 const ACCOUNT: usize = 34;
 const PROXY: usize = 2_048;
 const BANK: usize = 35;
-/// What stands where something must and nothing is known.
+/// The text for a required element whose value is not known.
 const NOT_PROVIDED: &str = "NOTPROVIDED";
 
-/// An account and its bank, in whatever form they are known.
+/// An account and its bank, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BankAccount {
-    /// IBAN, CLABE, CBU or the like, at most 34 characters; empty where only a proxy is known.
+    /// IBAN, CLABE, CBU or the like, at most 34 characters; empty if only a proxy is known.
     pub number: String,
-    /// Another name of where the money goes, at most 2,048 characters: a PayID, a wallet.
+    /// Another name for the destination, at most 2,048 characters: a PayID, a wallet.
     pub proxy: Option<String>,
-    /// The bank's BIC, where it is known; another name of the bank has at most 35 characters.
+    /// The bank's BIC, if it is known; another name of the bank has at most 35 characters.
     pub swift: Option<String>,
     /// The bank's code in its own country: a BSB, a bank code. At most 35 characters.
     pub clearing_code: Option<String>,
 }
 
 impl BankAccount {
-    /// Why no file can name this account as it is; `None` if one can. A name that is cut short may be somebody else's.
+    /// Why this account cannot be written in a file; `None` if it can. A name is never cut short, since it
+    /// might become another account's.
     pub fn misfit(&self) -> Option<&'static str> {
         let fits = |text: &Option<String>, most| text.as_ref().is_none_or(|text| is_whole(text, most));
         if self.number.is_empty() && self.proxy.is_none() {
@@ -48,29 +49,29 @@ impl BankAccount {
     }
 }
 
-/// Who pays.
+/// The account that pays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Debtor {
-    /// The account's holder.
+    /// The name of the account's holder.
     pub name: String,
-    /// The account.
+    /// The account and its bank.
     pub account: BankAccount,
 }
 
-/// One transfer.
+/// A transfer to one recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// The identifier that travels with the money to the recipient and back, at most 35 characters.
     pub end_to_end_id: String,
-    /// How much.
+    /// Amount in minor units.
     pub amount: Amount,
-    /// Who is paid.
+    /// The name of the recipient.
     pub recipient: String,
-    /// Their postal address, if it is known.
+    /// The recipient's postal address, if it is known.
     pub address: Option<String>,
-    /// Where to.
+    /// The account that is paid.
     pub account: BankAccount,
-    /// What the recipient reads.
+    /// The text for the recipient.
     pub remittance: Option<String>,
 }
 
@@ -79,18 +80,18 @@ pub struct Transfer {
 pub struct Transfers<'a> {
     /// The file's identifier, at most 35 characters.
     pub message_id: &'a str,
-    /// When it is written.
+    /// When it is written (UTC).
     pub created_at: Timestamp,
-    /// In which currency all its amounts are.
+    /// The currency of all amounts.
     pub currency: Currency,
-    /// Who pays.
+    /// The account that pays.
     pub debtor: &'a Debtor,
-    /// What is paid; the schema wants one at least.
+    /// The transfers; the schema demands at least one.
     pub transfers: &'a [Transfer],
 }
 
-/// Writes the file. Texts for people are cut to what the schema allows. Fails where `out` does, and where an account cannot be
-/// named as it is.
+/// Writes the file. Texts for people are cut to the lengths that the schema allows. Fails if `out` does, and
+/// if an account cannot be written.
 pub fn write_transfers(out: impl Write, file: &Transfers<'_>) -> io::Result<()> {
     let mut accounts = file.transfers.iter().map(|transfer| &transfer.account).chain([&file.debtor.account]);
     if let Some(misfit) = accounts.find_map(BankAccount::misfit) {

@@ -1,9 +1,9 @@
-//! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a merchant with many
-//! deliveries does not delay one with few.
+//! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a
+//! merchant with many deliveries does not delay one with few.
 //!
-//! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for each merchant,
-//! for each endpoint, and for all endpoints together of which it is not known that they answer quickly. A dead endpoint
-//! can take places only from others that are not known to be alive.
+//! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for
+//! each merchant, for each endpoint, and for all endpoints together of which it is not known that they answer
+//! quickly. A dead endpoint can take places only from others that are not known to be alive.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -179,7 +179,8 @@ impl Board {
         outcome
     }
 
-    /// Learns that an attempt is over, whose outcome is to be recorded. Answers whether more should be fetched for its endpoint.
+    /// Learns that an attempt is over, whose outcome is to be recorded. Answers whether more should be
+    /// fetched for its endpoint.
     pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> bool {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
         self.under_way -= 1;
@@ -216,8 +217,9 @@ impl Board {
         self.wake_merchant(id);
     }
 
-    /// This node has changed an endpoint: what waits goes to its new address, or, if it is disabled, is taken off the board and
-    /// answered, to be given back. The store has let most of that fail already, and lets the rest fail when it is claimed.
+    /// This node has changed an endpoint: what waits goes to its new address, or, if it is disabled, is taken
+    /// off the board and answered, to be given back. The store has let most of that fail already, and lets
+    /// the rest fail when it is claimed.
     pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
         self.stale.changed_here(&endpoint.id);
         self.follow(&endpoint.id, Some(endpoint))

@@ -1,7 +1,7 @@
 //! Claims due deliveries from the store while there is room in memory, and releases those that find no room.
 //!
-//! Fetching goes endpoint by endpoint. A queue in the order of time would fill up with what is owed to a dead endpoint, and
-//! everybody else would wait behind it.
+//! Fetching goes endpoint by endpoint. A queue in the order of time would fill up with what is owed to a dead
+//! endpoint, and everybody else would wait behind it.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -14,7 +14,8 @@ use crate::in_hand::{InHand, lock};
 
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(5);
-/// Between two looks for what dead nodes left, unless somebody asks for one, and for endpoints that have failed for too long.
+/// Between two looks for what dead nodes left, unless somebody asks for one, and for endpoints that have
+/// failed for too long.
 const ROUNDS: Duration = Duration::from_secs(2);
 /// Deliveries fetched in one commit.
 const AT_ONCE: u32 = 1_000;
@@ -177,8 +178,8 @@ async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Re
     Ok(())
 }
 
-/// Where a portion cannot be claimed, each endpoint of it is claimed by itself, so that one whose rows somebody holds locked
-/// delays no other for long.
+/// Where a portion cannot be claimed, each endpoint of it is claimed by itself, so that one whose rows
+/// somebody holds locked delays no other for long.
 async fn claim_portion(
     in_hand: &Arc<InHand>,
     now: Timestamp,

@@ -21,7 +21,7 @@ use crate::guard::is_public;
 /// How long resolving, dialling and TLS may take together.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// Turns names into addresses.
+/// Resolves names to addresses.
 #[async_trait]
 pub trait Resolve: Send + Sync {
     /// All addresses of a name.

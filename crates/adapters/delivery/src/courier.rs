@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 use crate::sender::{Parcel, Sender, SenderSettings};
 
-/// Sends over HTTP.
+/// Makes attempts over HTTP.
 pub struct HttpCourier {
     sender: Sender,
     signer: Signer,
     clock: Arc<dyn Clock>,
 }
 
-/// The TLS of this build cannot be used. The text is for the log.
+/// The TLS library of this build cannot be used. The text is for the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("TLS cannot be set up: {0}")]
 pub struct NoTls(String);

@@ -13,23 +13,23 @@ use crate::{
 /// How long attempts under way may take after the end was announced: as long as one lasts, and a little.
 const DRAIN: Duration = Duration::from_secs(20);
 
-/// Delivers what is owed. Cheap to clone; all clones are one dispatcher.
+/// Sends pending deliveries. Cheap to clone; all clones are one dispatcher.
 #[derive(Clone)]
 pub struct Dispatcher {
     pub(crate) in_hand: Arc<InHand>,
 }
 
 impl Dispatcher {
-    /// A dispatcher with nothing in hand. Its attempts run on the runtime that this is called on, whoever hands them over.
+    /// A dispatcher with nothing in hand. Its attempts run on the runtime on which this is called.
     ///
     /// # Panics
-    /// Outside a runtime.
+    /// If it is called outside a runtime.
     pub fn new(parts: Parts) -> Self {
         Self { in_hand: Arc::new(InHand::new(parts)) }
     }
 
-    /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back. Ends earlier only
-    /// if a part of it has panicked. Runs once.
+    /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back.
+    /// Ends earlier only if a part of it has panicked. Runs once.
     ///
     /// # Panics
     /// If it is run a second time.

@@ -1,13 +1,14 @@
 //! The guard of addresses: which of them a delivery may be sent to.
 //!
-//! Merchants choose where deliveries go, and the gateway is inside a network that trusts it. So it connects only to addresses
-//! of the public internet. Every address is checked after a name was resolved and before a connection is made, so that a name
-//! which points to a private address, or which changes its address, is of no use to an attacker.
+//! Merchants choose where deliveries go, and the gateway is inside a network that trusts it. So it connects
+//! only to addresses of the public internet. Every address is checked after a name was resolved and before a
+//! connection is made, so that a name which points to a private address, or which changes its address, is of
+//! no use to an attacker.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 that are not of the public internet (RFC 6890 and the IANA registry of special-purpose addresses), each
-/// with the length of its prefix.
+/// Blocks of IPv4 that are not of the public internet (RFC 6890 and the IANA registry of special-purpose
+/// addresses), each with the length of its prefix.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -39,8 +40,8 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
 
 /// Whether an address is one of the public internet.
 ///
-/// An IPv6 address with an IPv4 one inside is never public, in none of its forms: mapped, compatible, translated (NAT64),
-/// 6to4, Teredo, ISATAP. What it leads to is decided by whoever translates it.
+/// An IPv6 address with an IPv4 one inside is never public, in none of its forms: mapped, compatible,
+/// translated (NAT64), 6to4, Teredo, ISATAP. What it leads to is decided by whoever translates it.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|block| holds_v4(*block, address)),

@@ -1,5 +1,5 @@
-//! The state that the tasks of the dispatcher share. It hands deliveries to the courier in the order of the board, and their
-//! outcomes to the recorder.
+//! The state that the tasks of the dispatcher share. It hands deliveries to the courier in the order of the
+//! board, and their outcomes to the recorder.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -21,18 +21,18 @@ use crate::{
     lane::Ending,
 };
 
-/// What the dispatcher works with.
+/// The parts that the dispatcher works with.
 #[derive(Clone)]
 pub struct Parts {
-    /// What is owed and nobody has in hand, and where outcomes go.
+    /// The queue of deliveries that no node has in hand, which also records outcomes.
     pub queue: Arc<dyn DeliveryQueue>,
-    /// Who sends.
+    /// The sender of deliveries.
     pub courier: Arc<dyn Courier>,
-    /// The time of day.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness, for the spread of retries.
+    /// The source of randomness, for the spread of retries.
     pub entropy: Arc<dyn Entropy>,
-    /// The periods of retrying.
+    /// The schedule of retries.
     pub policy: RetryPolicy,
 }
 
@@ -156,8 +156,8 @@ impl InHand {
         }
     }
 
-    /// One attempt after the other, as long as there is a place and something to send: a task that has just ended an attempt
-    /// begins the next.
+    /// One attempt after the other, as long as there is a place and something to send: a task that has just
+    /// ended an attempt begins the next.
     async fn attempt(self: Arc<Self>, going: Going) {
         let mut next = Some(going);
         while let Some(going) = next {

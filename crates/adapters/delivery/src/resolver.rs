@@ -1,7 +1,8 @@
 //! The resolver of the operating system, within bounds.
 //!
-//! A look-up occupies a thread until the system gives it up, even if nobody waits for it any more. So there are only so many
-//! at once, and so many for one domain: names whose servers do not answer must not keep others from being resolved.
+//! A look-up occupies a thread until the system gives it up, even if nobody waits for it any more. So there
+//! are only so many at once, and so many for one domain: names whose servers do not answer must not keep
+//! others from being resolved.
 
 use std::{
     collections::HashMap,
@@ -20,7 +21,7 @@ const AT_ONCE: usize = 256;
 /// Look-ups at once below one domain.
 const OF_A_DOMAIN: usize = 32;
 
-/// Asks the operating system.
+/// Resolves names by the operating system.
 #[derive(Debug, Clone)]
 pub struct SystemResolver {
     places: Arc<Semaphore>,
@@ -50,8 +51,8 @@ fn look_up(name: &str, _place: OwnedSemaphorePermit, _share: Share) -> io::Resul
     Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
 }
 
-/// The part of a name that somebody has registered, by which look-ups are counted: one label below a public suffix, which many
-/// share (`com.mx`).
+/// The part of a name that somebody has registered, by which look-ups are counted: one label below a public
+/// suffix, which many share (`com.mx`).
 fn domain_of(name: &str) -> String {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     psl::domain_str(&name).map_or(name.clone(), str::to_owned)

@@ -41,26 +41,26 @@ const MOST_PRELIMINARIES: usize = 8;
 /// How long an idle connection is kept: a little less than the five seconds after which common servers close theirs, so
 /// that a delivery seldom meets a connection that is just being closed.
 const IDLE: Duration = Duration::from_secs(4);
-/// How often an HTTP/2 connection is asked whether it still lives, and for how long its answer is waited for. Without that a
-/// connection that many endpoints share would stay in use long after its peer has gone.
+/// How often an HTTP/2 connection is asked whether it still lives, and for how long its answer is waited for.
+/// Without that a connection that many endpoints share would stay in use long after its peer has gone.
 const ALIVE_EVERY: Duration = Duration::from_secs(20);
 const ALIVE_WITHIN: Duration = Duration::from_secs(10);
 /// How many idle connections are kept for one receiver.
 const MOST_IDLE: usize = 64;
 
-/// How deliveries are sent.
+/// The settings for sending deliveries.
 #[derive(Clone)]
 pub struct SenderSettings {
     /// Whether addresses that are not public may be dialled: for development only.
     pub allow_private: bool,
-    /// Whose certificates are believed.
+    /// The certificate authorities that are trusted.
     pub roots: RootCertStore,
-    /// Who turns names into addresses.
+    /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
 }
 
 impl SenderSettings {
-    /// With the certificate authorities that the operating system believes, and its resolver.
+    /// The settings with the certificate authorities that the operating system trusts, and its resolver.
     pub fn of_system(allow_private: bool) -> Self {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
@@ -244,8 +244,8 @@ fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem>
     url.as_str().parse().map_err(|_| SendProblem::Unprepared)
 }
 
-/// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date` where there is
-/// one, so that the clocks need not agree, and otherwise with the time of the request.
+/// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date`
+/// where there is one, so that the clocks need not agree, and otherwise with the time of the request.
 fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let asked = text(header::RETRY_AFTER)?.trim();

@@ -1,18 +1,20 @@
 //! Limits shared between nodes through Redis.
 //!
-//! Requests use a connection if there is one and never wait for one to be made. A task of its own keeps it: once a second
-//! it reconnects if the connection was lost, or else announces this node and learns how many there are, which is what the
-//! shares of the fall-back are divided by.
+//! Requests use a connection if there is one and never wait for one to be made. A task of its own keeps it:
+//! once a second it reconnects if the connection was lost, or else announces this node and learns how many
+//! there are, which is what the shares of the fall-back are divided by.
 //!
-//! Redis may come back without its memory or with an old state of it, or lose it while it runs; so the memory has a name, which
-//! every check compares, and each run of a Redis server begins a new one.
-//! Each node remembers what it allowed itself. A node that comes (back) to Redis tells it what it allowed that Redis does not
-//! know. From then on its requests pass Redis, but its share holds as well, until Redis is complete: until all others
-//! have told, too. The others are those that Redis heard of lately, which are all that live once nodes have announced
-//! themselves there for a while without a pause. Redis reckons that by its own clock (`script::ANNOUNCE`).
+//! Redis may come back without its memory or with an old state of it, or lose it while it runs; so the memory
+//! has a name, which every check compares, and each run of a Redis server begins a new one. Each node
+//! remembers what it allowed itself. A node that comes (back) to Redis tells it what it allowed that Redis
+//! does not know. From then on its requests pass Redis, but its share holds as well, until Redis is complete:
+//! until all others have told, too. The others are those that Redis heard of lately, which are all that live
+//! once nodes have announced themselves there for a while without a pause. Redis reckons that by its own
+//! clock (`script::ANNOUNCE`).
 //!
-//! A node whose Redis answers without its memory judges no request until the nodes that it knows have told: they may have
-//! allowed all that there is, and its share would come on top. While Redis does not answer, it goes by its share.
+//! A node whose Redis answers without its memory judges no request until the nodes that it knows have told:
+//! they may have allowed all that there is, and its share would come on top. While Redis does not answer, it
+//! goes by its share.
 
 use std::{
     future::Future,
@@ -46,8 +48,8 @@ const BEAT: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(100);
 /// When a request that was refused meanwhile may be tried again, in seconds: after a beat of the others.
 const RETRY_SECONDS: u32 = 1;
-/// For how many beats at most a node that starts lets the others tell what they allowed, before it takes a request: one more
-/// than they are waited for.
+/// For how many beats at most a node that starts lets the others tell what they allowed, before it takes a
+/// request: one more than they are waited for.
 const BEATS_AT_START: u32 = TOLD_SECONDS + 1;
 /// For how many seconds a node counts that is not heard of again.
 const NODE_SECONDS: u32 = 30;
@@ -88,9 +90,10 @@ impl RedisLimiter {
     /// How long a check waits for Redis in production: many times what an answer takes, and nothing a payer notices.
     pub const PATIENCE: Duration = Duration::from_millis(50);
 
-    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Gives other nodes
-    /// some seconds if Redis may not know yet what they allowed. A check waits no longer than `patience`, then it is
-    /// judged without Redis, by `clock`. Must be called on a tokio runtime, which carries the connection from then on.
+    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Gives
+    /// other nodes some seconds if Redis may not know yet what they allowed. A check waits no longer than
+    /// `patience`, then it is judged without Redis, by `clock`. Must be called on a tokio runtime, which
+    /// carries the connection from then on.
     pub async fn connect(url: &str, patience: Duration, clock: Arc<dyn Clock>) -> Result<Self, BadRedisUrl> {
         let shared = Arc::new(Shared {
             client: Client::open(url).map_err(|_| BadRedisUrl)?,

@@ -1,5 +1,5 @@
-//! How many durable withdrawals a second the store takes, without HTTP in front: each a payment, two entries, an event, a
-//! balance and a counter.
+//! How many durable withdrawals a second the store takes, without HTTP in front: each a payment, two entries,
+//! an event, a balance and a counter.
 //!
 //! `cargo run --release -p quipu-store --example ceiling -- sqlite:///tmp/ceiling.db 64 10` (address, callers, seconds)
 

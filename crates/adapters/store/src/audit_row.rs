@@ -23,7 +23,7 @@ pub(crate) struct AuditRow {
 }
 
 impl AuditRow {
-    /// The row of a record, which tells of no time before `not_before`.
+    /// The row of a record. Its time is `not_before` if the record's is earlier.
     pub(crate) fn of(record: &AuditRecord, not_before: i64) -> Self {
         Self {
             id: record.id.clone(),
@@ -52,12 +52,12 @@ impl AuditRow {
         })
     }
 
-    /// Where it stands in its chain.
+    /// The place of the line in its chain.
     pub(crate) fn place(&self) -> Place {
         Place { at: self.at, id: self.id.clone() }
     }
 
-    /// The line as it is hashed.
+    /// The line as a row to be hashed.
     pub(crate) fn chained(&self) -> ChainedRow {
         let merchant = self.merchant_id.map(|merchant| merchant.to_string());
         ChainedRow::new()

@@ -1,7 +1,5 @@
-//! Nodes that say that they live, and what becomes of the work of those that say so no more.
-//!
-//! The two are transactions of their own: whatever is in the way of the second, a node that lives is known to live. And what
-//! tells whether a node can commit anything at all.
+//! Heartbeats of nodes, and releasing the work of dead ones. Each is its own transaction, so that a lock on
+//! somebody's work never delays a heartbeat. Also the readiness probe of the lanes.
 
 use diesel::{
     pg::Pg,
@@ -47,7 +45,7 @@ statement! { ForgetSilent on Sqlite {
 } }
 
 statement! {
-    /// The nodes that are silent, and those of some forgotten ones that have not come back.
+    /// The silent nodes, and those of the `forgotten` nodes that have not come back.
     Dead on Pg => Text {
         "SELECT node FROM nodes WHERE beat_at < CAST (EXTRACT (EPOCH FROM clock_timestamp ()) * 1000 AS BIGINT) - "
         => silence: &'a i64 as BigInt, " UNION SELECT node FROM UNNEST (" => forgotten: &'a [String] as Array<Text> ;
@@ -69,7 +67,7 @@ statement! { ForgetOnServer on Pg {
 } }
 
 statement! {
-    /// Those nodes that still have work.
+    /// The nodes among `nodes` that still hold work.
     StillLeasing on Pg => Text {
         "SELECT node FROM UNNEST (" => nodes: &'a [String] as Array<Text> ;
         ") AS dead (node) WHERE EXISTS (SELECT FROM work WHERE lease_node = dead.node)"
@@ -85,8 +83,7 @@ statement! { Erase on Pg {
 } }
 
 impl Store {
-    /// Whether changes can be committed: whether every lane can write something and keep it. A lane that has too much to do
-    /// is in order.
+    /// Probes whether every lane can commit a write. An overloaded lane counts as working.
     pub(crate) async fn try_lanes(&self) -> Result<(), Fault> {
         let engine = &self.inner.engine;
         let tried = if self.is_embedded() {
@@ -102,7 +99,7 @@ impl Store {
         tried.into_iter().filter_map(Result::err).find(is_in_trouble).map_or(Ok(()), Err)
     }
 
-    /// Says that this node lives; answers how many others do. A file has one node.
+    /// Writes this node's heartbeat; answers how many other nodes live. An embedded file has one node only.
     pub(crate) async fn say_alive(&self) -> Result<i64, Fault> {
         let node = self.inner.hub.node().to_owned();
         let said = self.inner.engine.write(move |conn: &mut Connection| {
@@ -124,9 +121,9 @@ impl Store {
         said.await
     }
 
-    /// Gives back the work of nodes that are silent, and forgets them; answers whether others have anything to take over: work,
-    /// or deliveries, which are free once their node is forgotten. What somebody has locked is given back later, and nobody
-    /// waits for it.
+    /// Releases the work of silent nodes and forgets these nodes. Answers whether other nodes have anything
+    /// to take over: work, or deliveries, which are free once their node is forgotten. Locked rows are
+    /// skipped and released later.
     pub(crate) async fn release_silent(&self) -> Result<bool, Fault> {
         let forgotten = locked(&self.inner.forgotten).clone();
         let released = self.inner.engine.write(move |conn: &mut Connection| {
@@ -159,8 +156,8 @@ impl Store {
     }
 }
 
-/// Writes what nobody else ever sees, and so nobody waits for: the beat has one row, for which the lanes would wait for each
-/// other.
+/// Writes a row and deletes it again. The row is new, so that no lane waits for another, as they would for
+/// the one row of the heartbeat.
 async fn note_and_erase(conn: &mut Connection) -> Result<(), Fault> {
     use diesel_async::RunQueryDsl as _;
     let Connection::Postgres(conn) = conn else { return Err(Fault::Abandoned) };

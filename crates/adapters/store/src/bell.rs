@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 pub(crate) struct Bell {
     pub(crate) queue: Queue,
     rung: Notify,
-    /// In milliseconds. Work that is due later does not wake the worker. While nobody waits, everything rings, so that the
-    /// worker hears at once of what came while it looked.
+    /// In milliseconds. Work that is due later does not wake the worker. While the worker does not wait, any
+    /// new work rings, so that the worker learns of work that came while it was looking.
     before: AtomicI64,
 }
 
@@ -20,7 +20,7 @@ impl Bell {
         Self { queue, rung: Notify::new(), before: AtomicI64::new(i64::MAX) }
     }
 
-    /// There is new work, due then.
+    /// Tells that there is new work, due at `due`.
     pub(crate) fn ring(&self, due: Timestamp) {
         if due.millis() < self.before.load(Ordering::SeqCst) {
             self.rung.notify_one();
@@ -34,7 +34,7 @@ impl Bell {
     }
 }
 
-/// Somebody waits; dropped when nobody does any more.
+/// A worker that waits; dropping it ends the wait.
 struct Waiting<'a>(&'a AtomicI64);
 
 impl<'a> Waiting<'a> {

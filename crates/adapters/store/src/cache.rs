@@ -1,8 +1,8 @@
-//! A memory of what every call looks up, one second long.
+//! A cache of the look-ups that every call makes; each entry lives for one second.
 //!
-//! What another node writes is therefore seen after a second at most; what this node writes is forgotten here before
-//! the write is acknowledged. A look-up that was under way meanwhile may carry what stood before, so it is kept only
-//! if nothing was written since it began.
+//! So a write of another node is seen after a second at most. A write of this node empties the cache before
+//! it is acknowledged. A look-up that ran meanwhile may have found the former state, so its result is kept
+//! only if nothing was written since it began.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -14,13 +14,14 @@ use quipu_kernel::MerchantId;
 use quipu_merchants::{ApiKeyRecord, HmacCredential, KeyEnvelope, Merchant, Operator, Route};
 
 const LIFETIME: Duration = Duration::from_secs(1);
-/// Entries of each kind; the least used give way, so that a flood of unknown keys takes no more memory than this.
+/// The most entries of each kind. The least used ones are dropped, so that a flood of unknown keys takes no
+/// more memory than this.
 const CAPACITY: u64 = 10_000;
 
 type Key = Option<Arc<KeyEnvelope<ApiKeyRecord>>>;
 type Credential = Option<Arc<KeyEnvelope<HmacCredential>>>;
 
-/// The memory.
+/// The cache.
 pub(crate) struct Cache {
     pub(crate) merchants: Memory<MerchantId, Option<Arc<Merchant>>>,
     pub(crate) keys_by_hash: Memory<String, Key>,
@@ -29,7 +30,7 @@ pub(crate) struct Cache {
     pub(crate) credentials_by_id: Memory<String, Credential>,
     pub(crate) operators: Memory<String, Option<Arc<Operator>>>,
     pub(crate) routes: Memory<MerchantId, Arc<[Route]>>,
-    /// How often anything was written.
+    /// The number of writes so far.
     writes: RwLock<u64>,
 }
 
@@ -42,7 +43,7 @@ where
 }
 
 impl Cache {
-    /// Knows nothing yet.
+    /// An empty cache.
     pub(crate) fn new() -> Self {
         Self {
             merchants: memory(),
@@ -56,12 +57,12 @@ impl Cache {
         }
     }
 
-    /// Where things stand before a look-up.
+    /// The number of writes before a look-up, to be given to [`Cache::keep`].
     pub(crate) fn mark(&self) -> u64 {
         *self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what a look-up found, unless something was written since `mark`.
+    /// Keeps the result of a look-up, unless something was written since `mark`.
     pub(crate) fn keep<K, V>(&self, memory: &Memory<K, V>, mark: u64, key: K, value: V)
     where
         K: std::hash::Hash + Eq + Send + Sync + 'static,
@@ -73,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// Forgets everything. Writes here are rare, and nothing stale can be overlooked this way.
+    /// Forgets everything. Writes are rare here, and this way no stale entry can be overlooked.
     pub(crate) fn forget(&self) {
         let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         *writes += 1;

@@ -1,11 +1,12 @@
 //! Checkpoints of the embedded database, beside the lane and not in it.
 //!
-//! A checkpoint copies SQLite's write-ahead log into the database. SQLite makes one on the connection whose commit finds the
-//! log too long, and all callers of the lane wait for the copy. Here a thread of its own copies while the lane goes on. But the
-//! log starts again only after a checkpoint during which no commit came, so the lane still makes one itself at the full length.
-//! All callers wait for that one, so this thread leaves little to it: the longer the log, the more often it copies, and it
-//! flushes what it copied. SQLite itself does not flush a copy during which a commit came, and would leave all those pages for
-//! the disk to write while the lane waits.
+//! A checkpoint copies SQLite's write-ahead log into the database. SQLite makes one on the connection whose
+//! commit finds the log too long, and all callers of the lane wait for the copy. Here a thread of its own
+//! copies while the lane goes on. But the log starts again only after a checkpoint during which no commit
+//! came, so the lane still makes one itself at the full length. All callers wait for that one, so this thread
+//! leaves little to it: the longer the log, the more often it copies, and it flushes what it copied. SQLite
+//! itself does not flush a copy during which a commit came, and would leave all those pages for the disk to
+//! write while the lane waits.
 
 use std::{
     fs::File,
@@ -28,20 +29,20 @@ use crate::{
     file::DatabaseFile,
 };
 
-/// How many pages that are not copied yet are worth a checkpoint at least. A page that changes often is copied once for each,
-/// so there are few while the log is short. What is not worth one is left to the lane at the end.
+/// The least number of uncopied pages for which a checkpoint is made. A page that changes often is copied in
+/// each, so a short log has few. The rest is left to the lane's own checkpoint.
 const WORTH: i32 = 300;
 
-/// How long a checkpoint waits for whoever locks the file.
+/// How long a checkpoint waits for a lock of another process on the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long after a look at the log the next is due, if the lane goes on.
+/// The pause after a look at the log, if the lane has written since.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// The same while the log is long.
+/// The pause while the log is long.
 const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
-/// The log: its pages, and how many of them are copied.
+/// The state of the log: the number of its pages, and of those that are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
 struct Log {
     #[diesel(sql_type = Integer)]
@@ -51,21 +52,22 @@ struct Log {
 }
 
 impl Log {
-    /// Whether as much waits to be copied as the log may still grow: at half of its full length, at three quarters, and so
-    /// on. At full length the lane makes the checkpoint itself and must not be disturbed.
+    /// Whether the uncopied part is as long as the room that the log has left: this is so at half of its full
+    /// length, then at three quarters, and so on. At full length the lane makes the checkpoint itself and
+    /// must not be disturbed.
     fn is_worth_copying(self) -> bool {
         let room = FULL_LOG - self.log;
         room > 0 && self.log - self.checkpointed >= room.max(WORTH)
     }
 
-    /// Whether it has soon to be copied again: it is over half of its full length.
+    /// Whether the next copy will be needed soon: the log is longer than half of its full length.
     fn is_long(self) -> bool {
         self.log >= FULL_LOG / 2
     }
 }
 
-/// Starts the thread and returns a function, which is to be called after every turn of the lane. The thread ends when that
-/// function is dropped.
+/// Starts the thread and returns a function that is to be called after every turn of the lane. The thread
+/// ends when the function is dropped.
 pub(crate) fn start(file: Arc<DatabaseFile>) -> io::Result<impl FnMut() + Send> {
     let (due, looks): (Sender<()>, _) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("quipu-store-checkpoints".to_owned());
@@ -111,7 +113,7 @@ fn connect(file: &DatabaseFile) -> Result<SqliteConnection, Fault> {
     }
 }
 
-/// Copies what is in the log if there is enough of it; never waits for the lane, nor lets it wait.
+/// Copies the log if it is long enough. Neither this thread nor the lane waits for the other.
 fn copy(conn: &mut SqliteConnection, opened: &File) -> QueryResult<Log> {
     let found: Log = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result(conn)?;
     if !found.is_worth_copying() {
@@ -131,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// A page or a little more for each row.
+    /// Writes rows that each fill a page or a little more.
     fn write(conn: &mut SqliteConnection, rows: i32) {
         let row = "INSERT INTO filler SELECT randomblob(4000) FROM seq";
         let numbers =

@@ -1,8 +1,8 @@
-//! One connection to either database, and the macros that put one query to both.
+//! A connection to either database, and the macros that run one query on both.
 //!
-//! A query is written once and expanded into two arms, because each arm gives it another backend type. In the SQLite
-//! arm nothing ever waits: the future that holds it is ready as soon as it is polled, which is what lets a thread of
-//! its own drive it with [`ready`].
+//! A query is written once and expanded into two arms, because each arm gives it another backend type. The
+//! SQLite arm never waits: its future is ready when it is first polled, which is why a plain thread can drive
+//! it with [`ready`].
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
@@ -12,18 +12,19 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 
 use crate::{error::Fault, session::Session, statement::statement};
 
-/// At how many pages of SQLite's write-ahead log a commit copies it into the database itself, if nobody did so before.
+/// The length of SQLite's write-ahead log, in pages, at which a commit copies it into the database if no
+/// checkpoint did so before.
 pub(crate) const FULL_LOG: i32 = 64_000;
 
 /// A connection. PostgreSQL connections are borrowed from a pool, which replaces broken ones.
 pub(crate) enum Connection {
-    /// The embedded database.
+    /// A connection to an embedded database.
     Sqlite(SqliteConnection),
-    /// A server.
+    /// A session on a server.
     Postgres(Box<Session>),
 }
 
-/// Runs a query for its effect; the number of rows it touched.
+/// Runs a statement; answers the number of rows that it changed.
 macro_rules! execute {
     ($conn:expr, $query:expr) => {
         match $conn {
@@ -47,7 +48,7 @@ macro_rules! load {
     };
 }
 
-/// Runs one of two statements, that of the file or that of the server.
+/// Runs one of two statements: the first on SQLite, the second on PostgreSQL.
 macro_rules! either {
     ($conn:expr, $run:ident, $file:expr, $server:expr) => {
         match $conn {
@@ -80,9 +81,9 @@ statement! { BeginReading on diesel::sqlite::Sqlite { ; "BEGIN" } }
 statement! { CommitSqlite on diesel::sqlite::Sqlite { ; "COMMIT" } }
 
 impl Connection {
-    /// Opens an embedded database. Every connection waits so long for a lock rather than fail at once, and a commit has
-    /// reached the disk when it returns. Each keeps 8 MiB of pages and maps none, so that memory stays bounded however
-    /// large the file grows; the system's own cache holds the rest.
+    /// Opens an embedded database. A connection waits for `lock` before it fails because the database is
+    /// locked. When a commit returns, it is on disk. Each connection caches 8 MiB of pages and maps none, so
+    /// that memory stays bounded however large the file grows; the system's cache holds the rest.
     pub(crate) fn open_sqlite(path: &str, lock: Duration) -> Result<Self, Fault> {
         let busy = lock.as_millis();
         let mut conn = SqliteConnection::establish(&sqlite_address(path))
@@ -141,13 +142,13 @@ impl Connection {
     }
 }
 
-/// The address of an embedded database that exists: SQLite would make a missing one, and nobody would learn that the former
-/// is gone.
+/// The address of an existing embedded database. SQLite would make a missing one, and nobody would learn that
+/// the former one is gone.
 pub(crate) fn sqlite_address(path: &str) -> String {
     address_in_mode(path, "rw")
 }
 
-/// The same, for whoever must leave the file as it is.
+/// The same address, for a connection that must not change the file.
 pub(crate) fn sqlite_address_to_read(path: &str) -> String {
     address_in_mode(path, "ro")
 }
@@ -158,12 +159,13 @@ fn address_in_mode(path: &str, mode: &str) -> String {
     format!("file:{host}{escaped}?mode={mode}")
 }
 
-/// The outcome of a future that never waits, which every future over a SQLite connection is.
+/// The result of a future that never waits, which every future over a SQLite connection is.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().unwrap_or_else(|| unreachable!("nothing in the SQLite arm of a query waits"))
 }
 
-/// Drives all of them, first polled in their order, so that what they send arrives in that order; their outcomes in it too.
+/// Drives all futures, first polled in their order, so that their messages are sent in that order; answers
+/// their results in that order.
 pub(crate) async fn in_order<T: Unpin>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     let mut running: Vec<(BoxFuture<'_, T>, Option<T>)> =
         futures.into_iter().map(|future| (future, None)).collect();

@@ -1,4 +1,4 @@
-//! Who may use a connection, and what becomes of it afterwards.
+//! The custody of a connection: who may use it, and whether it may be used again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{
     connection::Connection, error::Fault, file::DatabaseFile, pool::Pool, session::GivenUp, settings::Times,
 };
 
-/// Where connections come from.
+/// The origin of connections.
 #[derive(Clone)]
 pub(crate) enum Origin {
     /// An embedded database.
@@ -19,7 +19,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// How long things may take.
+    /// The limits of time.
     pub(crate) fn times(&self) -> Times {
         match self {
             Self::Sqlite(_, times) => *times,
@@ -27,7 +27,8 @@ impl Origin {
         }
     }
 
-    /// Whether an embedded database is still where it was opened. A server tells by itself that it has gone.
+    /// Checks that the file of an embedded database is still where it was opened. A server reports by itself
+    /// that it is gone.
     pub(crate) fn look(&self) -> Result<(), Fault> {
         match self {
             Self::Sqlite(file, _) => file.look().map_err(Fault::Lost),
@@ -35,7 +36,8 @@ impl Origin {
         }
     }
 
-    /// Bounds what is done on a server. What is done in a file waits for nothing but the disk, which nobody can interrupt.
+    /// Limits the time of work on a server. Work on a file waits for nothing but the disk, which cannot be
+    /// interrupted.
     pub(crate) async fn within<T>(
         &self,
         time: Duration,
@@ -54,7 +56,7 @@ impl Origin {
         }
     }
 
-    /// A connection that nobody has used before.
+    /// A new connection.
     pub(crate) async fn connect_anew(&self) -> Result<Connection, Fault> {
         match self {
             Self::Sqlite(..) => self.connect().await,
@@ -63,16 +65,17 @@ impl Origin {
     }
 }
 
-/// A connection in somebody's hands. It is used again only if whoever had it said that it is in order, with
-/// [`Custody::done`] or [`Custody::undo`]; one that was left in the middle of something, by a panic for one, is closed.
+/// A connection in use. It is used again only if its user has said that it is in order, with
+/// [`Custody::done`] or [`Custody::undo`]. A connection that was left in the middle of work, for instance by
+/// a panic, is closed.
 pub(crate) struct Custody {
     conn: Option<Connection>,
     in_use: bool,
-    /// Whether the disk was full at last.
+    /// Whether the disk was full at the last attempt to write.
     lacks_room: bool,
 }
 
-/// How many pages of the write-ahead log are copied at once on a disk that was full: two MiB.
+/// How many pages of the write-ahead log are copied at a time on a disk that was full: two MiB.
 const SHORT_LOG: i32 = 500;
 /// How long a rollback may take.
 const ROLLBACK: Duration = Duration::from_secs(1);
@@ -83,7 +86,7 @@ impl Custody {
         Self { conn: None, in_use: false, lacks_room: false }
     }
 
-    /// The connection, a new one where there is none or the last one was left in disorder.
+    /// The connection; a new one if there is none or the last one was left in disorder.
     pub(crate) async fn connection(&mut self, origin: &Origin) -> Result<&mut Connection, Fault> {
         if self.in_use {
             self.discard(&Fault::Abandoned);
@@ -97,19 +100,19 @@ impl Custody {
         Ok(self.conn.insert(conn))
     }
 
-    /// The connection, if somebody is using it.
+    /// The connection, if it is in use.
     pub(crate) const fn taken(&mut self) -> Option<&mut Connection> {
         self.conn.as_mut()
     }
 
-    /// Holds a connection that was made elsewhere.
+    /// Takes over a connection that was made elsewhere.
     pub(crate) fn take_over(&mut self, conn: Connection) {
         self.in_use = true;
         self.conn = Some(conn);
     }
 
-    /// Lets go of a connection whose last word was not answered. On a server its transaction may still be under way, so it
-    /// is not ended there: [`crate::commit::mark`] asks first.
+    /// Gives up a connection whose `COMMIT` was not answered. On a server its transaction may still run, so
+    /// it is not ended here: [`crate::commit::mark`] asks first.
     pub(crate) fn give_up(&mut self) -> GivenUp {
         self.in_use = false;
         match self.conn.take() {
@@ -118,7 +121,8 @@ impl Custody {
         }
     }
 
-    /// The connection is in order. One of a pool goes back to it, where it is looked after before its next use.
+    /// Notes that the connection is in order. A connection of a pool returns to the pool, where it is tested
+    /// before its next use.
     pub(crate) fn done(&mut self) {
         self.in_use = false;
         if matches!(self.conn, Some(Connection::Postgres(_)))
@@ -128,12 +132,12 @@ impl Custody {
         }
     }
 
-    /// Ends what was begun and failed. Only after a fault that says nothing against it is the connection used again.
+    /// Rolls back failed work. The connection is used again only if the fault has nothing to do with it.
     pub(crate) async fn undo(&mut self, fault: &Fault) {
         let Some(conn) = &mut self.conn else { return };
         let is_over = match conn {
-            // A file waits for nobody, and its threads have no timers. Closing would end a transaction too, but a file that
-            // other connections share is better left tidily.
+            // A file waits for nobody, and its threads have no timers. Closing would end a transaction too,
+            // but a file that other connections share is better left tidily.
             Connection::Sqlite(_) => conn.rollback().await.is_ok(),
             Connection::Postgres(_) if fault.spares_the_connection() => {
                 matches!(timeout(ROLLBACK, conn.rollback()).await, Ok(Ok(())))
@@ -146,8 +150,8 @@ impl Custody {
         self.discard(fault);
     }
 
-    /// Makes room if the disk is full: the write-ahead log of an embedded database may be many times as long as what it says, and
-    /// is copied and cut off.
+    /// Makes room if the disk is full. The write-ahead log of an embedded database may be many times as long
+    /// as its content, and is copied and truncated.
     pub(crate) async fn make_room_after(&mut self, fault: &Fault, origin: &Origin) {
         if fault.is_for_want_of_room() {
             self.lacks_room = true;
@@ -155,8 +159,8 @@ impl Custody {
         }
     }
 
-    /// Makes room if the disk was full at last, before anything else is written: what room there is by now is needed for copying
-    /// the log.
+    /// Makes room if the disk was full at the last attempt, before anything else is written: the free space
+    /// is needed for copying the log.
     pub(crate) async fn make_room(&mut self, origin: &Origin) {
         if !self.lacks_room {
             return;
@@ -177,7 +181,7 @@ impl Custody {
         }
     }
 
-    /// Closes the connection, whatever state it is in.
+    /// Closes the connection, whatever its state.
     pub(crate) fn discard(&mut self, fault: &Fault) {
         self.in_use = false;
         match self.conn.take() {

@@ -1,4 +1,4 @@
-//! The part of a payment that is only echoed, kept as one JSON text.
+//! The members of a payment that no query uses, stored as one JSON text.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use quipu_merchants::ReturnUrls;
 use quipu_payments::{Failure, Instructions, Payment, Payout, RedirectScheme, TrafficType};
 use serde::{Deserialize, Serialize};
 
-/// What no query looks for. Members without a value are left out.
+/// The members that no query uses. Members without a value are left out.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Document<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The text for a payment.
+    /// The JSON text of a payment.
     pub(crate) fn text_of(payment: &'a Payment) -> String {
         serde_json::to_string(&Self::of(payment)).unwrap_or_else(|_| {
             unreachable!("a document has text keys only, and writing to memory cannot fail")

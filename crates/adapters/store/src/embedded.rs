@@ -14,14 +14,14 @@ use crate::{
     transaction::in_custody,
 };
 
-/// How many queries of one kind may wait.
+/// The most waiting queries of a kind.
 const QUEUE: usize = 4096;
-/// How many checks may wait.
+/// The most waiting checks.
 const CHECKS: usize = 16;
 
 type ReadTask = Box<dyn FnOnce(&mut Custody, &Origin) + Send>;
 
-/// The threads that read, some for each kind of query, so that a long one holds up no short one.
+/// The threads that read, some for each kind of query, so that a long query delays no short one.
 pub(crate) struct Readers {
     short: Sender<ReadTask>,
     pages: Sender<ReadTask>,
@@ -30,7 +30,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Starts them.
+    /// Starts the threads.
     pub(crate) fn new(settings: &StoreSettings, origin: &Origin) -> std::io::Result<Self> {
         let start = |kind: &str, count: usize, queue: usize, afterwards: fn(&mut Custody)| {
             let (tasks, waiting) = crossbeam_channel::bounded::<ReadTask>(queue);
@@ -43,7 +43,8 @@ impl Readers {
             Ok::<_, std::io::Error>(tasks)
         };
         let keep = |_: &mut Custody| {};
-        // A connection that has checked the index of a search would check the next time what it remembers of it, and not the file.
+        // A connection that has checked the index of a search would check the next time what it remembers of
+        // it, and not the file.
         let renew = |custody: &mut Custody| *custody = Custody::none();
         Ok(Self {
             short: start("reads", settings.readers.max(1), QUEUE, keep)?,
@@ -53,7 +54,8 @@ impl Readers {
         })
     }
 
-    /// Has a query run, unless too many wait. Where nobody waits for it any more when its turn comes, it is left out.
+    /// Has a query run, unless too many wait. It does not run if its caller has gone away when its turn
+    /// comes.
     pub(crate) fn ask<T, E>(
         &self,
         reading: Reading,
@@ -78,7 +80,7 @@ impl Readers {
         queue.try_send(task).map_err(|_| Fault::Overloaded)
     }
 
-    /// Has a short query run that answers whom it serves by itself.
+    /// Has a short query run that answers its callers itself.
     pub(crate) fn start(&self, query: impl Query<(), Fault>) -> Result<(), Fault> {
         let task: ReadTask = Box::new(move |custody, origin| {
             let _reported = ready(in_custody(custody, origin, query));
@@ -87,7 +89,7 @@ impl Readers {
     }
 }
 
-/// Does what is asked, and `afterwards` with its connection each time.
+/// Runs the queries of a channel, and `afterwards` after each on the same connection.
 fn read_until_closed(tasks: &Receiver<ReadTask>, origin: &Origin, afterwards: fn(&mut Custody)) {
     let mut custody = Custody::none();
     while let Ok(task) = tasks.recv() {

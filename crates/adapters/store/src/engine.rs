@@ -1,6 +1,6 @@
-//! Where the work is done: on threads of the store's own (SQLite, and the lanes of PostgreSQL) or on tasks of the runtime it
-//! was given, never in the caller's future. A caller that goes away cancels no change; a query that nobody waits for
-//! any more is stopped.
+//! The engine, which runs all database work: on threads of the store's own (SQLite, and the lanes of
+//! PostgreSQL) or on tasks of the runtime that it was given, never in the caller's future. A caller that goes
+//! away cancels no change; a query without a waiting caller is stopped.
 
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
@@ -35,7 +35,7 @@ use crate::{
     transaction::in_transaction,
 };
 
-/// How often it is asked whether the database still answers while it works on something long.
+/// How often the database is pinged while it works on a long query.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The workers of one database.
@@ -76,8 +76,9 @@ impl Engine {
         Ok(Self { kind: Kind::Sqlite { writer, readers, file }, times })
     }
 
-    /// Starts the lanes to a server. Each has a thread and a runtime of its own, which carries its connection too: among several
-    /// threads a batch would move to another one with every message, and each move costs a wake-up.
+    /// Starts the lanes to a server. Each has a thread and a runtime of its own, which carries its connection
+    /// too: among several threads a batch would move to another one with every message, and each move costs a
+    /// wake-up.
     pub(crate) fn postgres(
         settings: &StoreSettings,
         hub: &Arc<Hub>,
@@ -100,7 +101,7 @@ impl Engine {
         Ok(Self { kind: Kind::Postgres { lanes, server }, times: settings.times() })
     }
 
-    /// How long things may take.
+    /// The limits of time.
     pub(crate) const fn times(&self) -> Times {
         self.times
     }
@@ -135,7 +136,7 @@ impl Engine {
         self.read_as(Reading::Short, query).await
     }
 
-    /// Runs a reading query of some kind, on connections that queries of another kind do not use.
+    /// Runs a reading query of some class, on connections that other classes do not use.
     pub(crate) async fn read_as<T, E>(&self, reading: Reading, query: impl Query<T, E>) -> Result<T, E>
     where
         T: Send + 'static,
@@ -157,7 +158,8 @@ impl Engine {
         }
     }
 
-    /// Waits for an answer for as long as the database answers others. What it asks meanwhile is not a wait of the call.
+    /// Waits for an answer for as long as the database answers pings. The pings do not count as waiting of
+    /// the call.
     async fn while_alive<T, E: From<Fault>>(
         &self,
         mut outcome: oneshot::Receiver<Result<T, E>>,
@@ -170,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// Whether an embedded database is still where it was opened.
+    /// Checks that the file of an embedded database is still where it was opened.
     pub(crate) fn look(&self) -> Result<(), FileTrouble> {
         match &self.kind {
             Kind::Sqlite { file, .. } => file.look(),
@@ -189,8 +191,9 @@ impl Engine {
         answer.await
     }
 
-    /// Runs a query that writes, whole or not at all: an error undoes it. On a server it has a transaction of its own, in a file it
-    /// shares one with others that wait. If its turn does not come in time, nothing of it happens.
+    /// Runs a writing query, whole or not at all: an error undoes it. On a server it has a transaction of its
+    /// own; in a file it shares one with others that wait. If its turn does not come in time, nothing of it
+    /// happens.
     pub(crate) async fn write<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
     where
         T: Send + 'static,
@@ -229,8 +232,8 @@ impl Engine {
         standing.outcome(outcome, self.times).await
     }
 
-    /// Runs a query that writes on a lane's connection to a server, in a transaction of its own, unless nobody waits for it any
-    /// more when its turn comes.
+    /// Runs a writing query on a lane's connection to a server, in a transaction of its own. It does not run
+    /// if its caller has gone away when its turn comes.
     pub(crate) async fn write_alone(&self, lane: &Lane, query: impl Query<(), Fault>) -> Result<(), Fault> {
         let (reply, outcome) = oneshot::channel();
         let step = Step::begin(self.times);
@@ -247,7 +250,8 @@ impl Engine {
         standing.outcome(outcome, self.times).await
     }
 
-    /// Starts a reading query that answers whom it serves by itself. On a server it waits for one of `places` first.
+    /// Starts a reading query that answers its callers itself. On a server it first waits for one of
+    /// `places`.
     pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) -> Result<(), Fault> {
         match &self.kind {
             Kind::Sqlite { readers, .. } => readers.start(query),
@@ -258,7 +262,7 @@ impl Engine {
         }
     }
 
-    /// Finishes what waits in the lanes, which take nothing more afterwards.
+    /// Finishes the waiting work of the lanes, which take no more afterwards.
     pub(crate) async fn close(&self) {
         for lane in self.lanes() {
             lane.close().await;

@@ -1,4 +1,4 @@
-//! What can go wrong here, and how it is told to the domain.
+//! The faults of the store, and the errors that the domain gets for them.
 
 use diesel::result::{DatabaseErrorKind, Error};
 use quipu_ledger::LedgerUnavailable;
@@ -12,13 +12,13 @@ pub enum OpenError {
     /// The address is neither `sqlite://path` nor `postgres://…`.
     #[error("the database address must begin with sqlite:// or postgres://")]
     UnknownScheme,
-    /// The address of a server has a part that makes no sense; the text names it and shows no value.
+    /// A part of a server's address is not valid; the text names it and shows no value.
     #[error("the database address (database_url) is not right: {0}")]
     Address(String),
     /// The library linked in has a release of SQLite that can corrupt a database in WAL mode.
     #[error("SQLite {found} is linked in, but at least 3.51.3 is needed")]
     OldSqlite {
-        /// The release found.
+        /// The release that was found.
         found: String,
     },
     /// The database could not be reached or set up; the text is for the log.
@@ -46,37 +46,39 @@ pub(crate) enum Fault {
     /// The database refused or failed.
     #[error(transparent)]
     Database(#[from] Error),
-    /// A row cannot be read as what it should be.
+    /// A row cannot be parsed.
     #[error("{0}")]
     Corrupt(String),
-    /// No connection was to be had.
+    /// No connection could be made.
     #[error("no connection: {0}")]
     Unconnected(String),
-    /// The file of an embedded database is not what it was. Nothing was done.
+    /// The file of an embedded database was moved, replaced or removed. Nothing was done.
     #[error("{0}")]
     Lost(FileTrouble),
-    /// The database did not answer in time, before a commit was asked of it.
+    /// The database did not answer in time, before a commit was sent to it.
     #[error("the database did not answer in time")]
     Silent,
-    /// The time of the call was over before anything was written.
+    /// The deadline of the call passed before anything was written.
     #[error("the time was over before anything was written")]
     TooLate,
-    /// Two nodes wrote the same thing at once, and this one came second; trying again finds the other's.
+    /// Two nodes wrote the same thing at the same time, and this one came second; another try finds what the
+    /// other wrote.
     #[error("overtaken by another node")]
     Overtaken,
-    /// A row is not at the revision that somebody decided by; looking at it first tells whose change is too late.
+    /// A row does not have the revision of the decision; another try looks it up to find which change is
+    /// stale.
     #[error("a row has moved on")]
     Moved,
-    /// A commit was not answered, and turned out not to have happened.
+    /// A commit was not answered, and was found not to have happened.
     #[error("a commit was undone: {0}")]
     Undone(String),
-    /// A commit was not answered, and it could not be learnt whether it happened.
+    /// A commit was not answered, and its outcome could not be found.
     #[error("the outcome of a commit is unknown: {0}")]
     OutcomeUnknown(String),
     /// A fault that several readers share.
     #[error(transparent)]
     Shared(StoreUnavailable),
-    /// Too much is waiting.
+    /// Too much work waits.
     #[error("overloaded")]
     Overloaded,
     /// A worker died before it answered.
@@ -84,16 +86,16 @@ pub(crate) enum Fault {
     Abandoned,
 }
 
-/// What the server says when a lock was waited for too long, and SQLite when another process is writing. PostgreSQL says
-/// it in the language of its messages, which is English unless somebody chose another.
+/// The message of a server when a lock was waited for too long, and of SQLite when another process writes.
+/// PostgreSQL writes it in the language of its messages, which is English unless somebody chose another.
 const LOCKED: [&str; 2] = ["lock timeout", "database is locked"];
 
-/// What SQLite says when there is no room.
+/// The message of SQLite when the disk is full.
 const FULL: &str = "database or disk is full";
 
 impl Fault {
-    /// Whether the database named a rule of its own that the work breaks, or another's work it collided with. The
-    /// connection has nothing to do with it.
+    /// Whether the work broke a rule of the database, or collided with other work. Such a fault has nothing
+    /// to do with the connection.
     pub(crate) fn spares_the_connection(&self) -> bool {
         match self {
             Self::Overtaken | Self::Moved | Self::Corrupt(_) => true,
@@ -102,7 +104,7 @@ impl Fault {
         }
     }
 
-    /// Whether the way to the database is what failed, so that other connections may have failed with it.
+    /// Whether the connection to the database failed, so that other connections may have failed too.
     pub(crate) const fn is_about_the_connection(&self) -> bool {
         match self {
             Self::Silent | Self::Undone(_) | Self::OutcomeUnknown(_) => true,
@@ -116,7 +118,7 @@ impl Fault {
         }
     }
 
-    /// Whether somebody else's lock was in the way for too long.
+    /// Whether a lock of another session was in the way for too long.
     pub(crate) fn is_blocked(&self) -> bool {
         match self {
             Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, said)) => {
@@ -126,7 +128,7 @@ impl Fault {
         }
     }
 
-    /// Whether there was no room for what was to be written, as SQLite says it, also of a commit.
+    /// Whether the disk had no room, as SQLite reports it, even for a commit.
     pub(crate) fn is_for_want_of_room(&self) -> bool {
         match self {
             Self::Database(Error::DatabaseError(_, said)) => said.message().contains(FULL),
@@ -135,13 +137,13 @@ impl Fault {
         }
     }
 
-    /// Whether the database said what kind of thing went wrong.
+    /// Whether the database named the kind of the error.
     pub(crate) const fn is_named(&self) -> bool {
         !matches!(self, Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, _)))
     }
 
-    /// Whether the same work may succeed if it is tried again on fresh state: another node was first, a deadlock was
-    /// broken, or the server was busy with something of its own. A broken constraint stays broken.
+    /// Whether the same work may succeed if it is tried again on fresh state: another node came first, a
+    /// deadlock was broken, or the server was busy with work of its own. A broken constraint stays broken.
     pub(crate) const fn is_race(&self) -> bool {
         match self {
             Self::Overtaken | Self::Moved => true,
@@ -158,8 +160,9 @@ impl Fault {
 }
 
 impl Fault {
-    /// Whether a failed statement says for certain that its transaction will not be committed, though a `COMMIT` is sent behind
-    /// it: whatever the server refuses, it undoes. Only what it never said a word about may have happened.
+    /// Whether a failed statement means for certain that its transaction is not committed, though a `COMMIT`
+    /// is sent after it: the server rolls back everything that it refuses. Without an answer of the server
+    /// the transaction may have been committed.
     pub(crate) const fn undoes(&self) -> bool {
         !matches!(
             self,
@@ -170,13 +173,14 @@ impl Fault {
         )
     }
 
-    /// Whether an answer to `COMMIT` says for certain that nothing was committed: the database names what it found wrong.
+    /// Whether an answer to `COMMIT` means for certain that nothing was committed: the database names an
+    /// error.
     pub(crate) const fn says_undone(&self) -> bool {
         matches!(self, Self::Database(Error::DatabaseError(kind, _)) if is_of_the_work(*kind))
     }
 }
 
-/// Whether this is what the work did, and not what became of the server.
+/// Whether the error was caused by the work and not by a failure of the server.
 const fn is_of_the_work(kind: DatabaseErrorKind) -> bool {
     matches!(
         kind,
@@ -190,9 +194,9 @@ const fn is_of_the_work(kind: DatabaseErrorKind) -> bool {
     )
 }
 
-/// What went wrong in work on a connection, as far as the connection is concerned.
+/// An error of work on a connection, as far as it concerns the connection.
 pub(crate) trait Trouble {
-    /// The fault, if it is one: a refusal by a rule is none.
+    /// The fault, if it is one; a refusal by a rule is none.
     fn fault(&self) -> Option<&Fault>;
 }
 
@@ -219,7 +223,7 @@ impl From<StoreUnavailable> for Fault {
 }
 
 impl Fault {
-    /// What the domain hears of it.
+    /// The error that the domain gets.
     pub(crate) fn told(&self) -> StoreUnavailable {
         match self {
             Self::Overloaded => StoreUnavailable::Overloaded,

@@ -1,8 +1,8 @@
-//! What may be wrong with the file of an embedded database.
+//! Problems of the file of an embedded database.
 
 use std::{fmt, io};
 
-/// What is wrong with the file, in words for whoever runs the gateway.
+/// A problem of the file, in words for the person who runs the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileTrouble {
     Gone,

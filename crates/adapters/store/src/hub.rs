@@ -1,8 +1,10 @@
-//! Tells what was committed: once for each batch, to the listeners in this process, and as a hint to the other nodes.
+//! Publishes commits: once for each batch, to the listeners in this process, and as a hint to the other
+//! nodes.
 //!
-//! While no other node is known, no hint is sent. A hint travels by `NOTIFY` after the commit, on a connection of its own,
-//! because a transaction that notifies holds a lock for which all others wait. A lost hint costs a delay and nothing else:
-//! workers look by themselves every few seconds, and so does every listener that learns that it has missed something.
+//! While no other node is known, no hint is sent. A hint is sent by `NOTIFY` after the commit, on a
+//! connection of its own, because a transaction that notifies holds a lock for which all others wait. A lost
+//! hint causes a delay and nothing else: workers look by themselves every few seconds, and so does every
+//! listener that learns that it has missed something.
 
 use std::{
     sync::{
@@ -38,34 +40,35 @@ use crate::{
     webhooks::unlearnt::{Taken, Unlearnt},
 };
 
-/// How many batches a listener may be behind before it is told that it missed some.
+/// The most batches that a listener may lag behind before it is told that it missed some.
 const BEHIND: usize = 1024;
-/// How much may wait to be told to other nodes; more is dropped, as a hint may be.
+/// The most news that waits to be sent to other nodes. More is dropped, which is allowed since it is only a
+/// hint.
 const HINTS: usize = 256;
 /// The longest payload of a notification, below the server's bound of 8000 bytes.
 const PAYLOAD: usize = 7_000;
-/// How long to listen before a look whether the connection still leads anywhere.
+/// How long a connection is listened on before it is tested.
 const LISTENING: Duration = Duration::from_secs(15);
-/// How long a connection or an answer may take.
+/// The time limit for connecting and for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// For how long another node counts as there that was heard of. It says so itself when it begins to listen, and beats every
-/// two seconds.
+/// How long another node counts as present after it was last heard of. A node announces itself when it begins
+/// to listen, and writes a heartbeat every two seconds.
 const OTHERS: Duration = Duration::from_secs(10);
-/// Nobody has asked yet whether there are other nodes.
+/// Not known yet: the other nodes have not been counted.
 const NOT_KNOWN: u64 = u64::MAX;
-/// Before everything that anybody waits for.
+/// A time before every due time, so that every waiting worker wakes.
 const AT_ONCE: Timestamp = Timestamp::from_millis(i64::MIN);
-/// How long to wait before another attempt to hear other nodes.
+/// The pause before the next attempt to connect to other nodes.
 const RETRY: Duration = Duration::from_secs(1);
 
 statement! { SendHint on Pg => Untyped {
     "SELECT pg_notify ('quipu', " => payload: &'a str as Text ; ")"
 } }
 
-/// What waits for whoever sends hints.
+/// A message to the task that sends hints.
 enum Hint {
     News(Arc<News>),
-    /// Somebody wants to know when everything before was sent.
+    /// A request to be told when all earlier hints have been sent.
     Sent(oneshot::Sender<()>),
 }
 
@@ -79,17 +82,18 @@ pub(crate) struct Hub {
     deliverer: OnceLock<Arc<dyn Handover>>,
     unlearnt: Unlearnt,
     made: Instant,
-    /// For how many milliseconds from then on another node counts as there. Until it is known there may be one.
+    /// The number of milliseconds after `made` until which another node counts as present. Until the nodes
+    /// have been counted there may be one.
     others_until: AtomicU64,
 }
 
 impl Hub {
-    /// Hears of every batch from now on.
+    /// Subscribes to every batch from now on.
     pub(crate) fn subscribe(&self) -> Box<dyn Listener> {
         Box::new(Subscription(self.batches.subscribe()))
     }
 
-    /// `look` is the time after which deliveries are looked for whose commit could not be learnt about.
+    /// `look` is the time after which deliveries of a commit with an unknown outcome are looked for.
     pub(crate) fn new(node: String, look: Duration) -> Self {
         let (hints, unsent) = mpsc::channel(HINTS);
         Self {
@@ -105,30 +109,31 @@ impl Hub {
         }
     }
 
-    /// Which node this is, in leases and hints.
+    /// The name of this node in leases and hints.
     pub(crate) fn node(&self) -> &str {
         &self.node
     }
 
-    /// From now on somebody here delivers what commits of this node owe.
+    /// Hands the deliveries of this node's commits to `deliverer` from now on.
     pub(crate) fn deliver_by(&self, deliverer: Arc<dyn Handover>) {
         // There is one dispatcher in a process.
         let _first = self.deliverer.set(deliverer);
     }
 
-    /// This node, if somebody here delivers.
+    /// The name of this node, if it delivers.
     pub(crate) fn delivering_node(&self) -> Option<&str> {
         self.deliverer.get().map(|_| self.node.as_str())
     }
 
-    /// Hands over what a commit owes.
+    /// Hands over the deliveries of a commit.
     pub(crate) fn hand_over(&self, owed: Vec<Owed>) {
         if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
             deliverer.hand_over(owed);
         }
     }
 
-    /// Tells whoever delivers here which endpoints another node has changed, if the news tells of `all`.
+    /// Tells the deliverer which endpoints another node has changed. `all` says whether the news names all of
+    /// them.
     fn hand_changes(&self, news: &News, all: bool) {
         let Some(deliverer) = self.deliverer.get() else { return };
         if !all {
@@ -141,7 +146,7 @@ impl Hub {
         }
     }
 
-    /// Keeps what a batch owes that nobody could learn about.
+    /// Keeps the deliveries of a batch whose outcome is not known.
     pub(crate) fn keep_unlearnt(&self, owed: Vec<Owed>) {
         if !owed.is_empty() {
             let taken = Taken::default();
@@ -155,7 +160,7 @@ impl Hub {
         &self.unlearnt
     }
 
-    /// Tells of a batch of this node.
+    /// Publishes the news of a batch of this node.
     pub(crate) fn tell(&self, news: News) {
         if news.is_empty() {
             return;
@@ -168,8 +173,8 @@ impl Hub {
         }
     }
 
-    /// Waits until the other nodes on a server were told of everything, or cannot be reached in time. A process that ends would
-    /// take its last hints with it.
+    /// Waits until all hints have been sent to the other nodes, or these cannot be reached in time. Otherwise
+    /// a process that ends would lose its last hints.
     pub(crate) async fn hints_sent(&self) {
         let (reply, sent) = oneshot::channel();
         let wait = async {
@@ -180,17 +185,17 @@ impl Hub {
         let _late = timeout(PATIENCE, wait).await;
     }
 
-    /// Tells everybody who listens here that they may have missed commits.
+    /// Tells all listeners in this process that they may have missed commits.
     pub(crate) fn tell_missed(&self) {
         self.spread(&Arc::new(News { incomplete: true, ..News::default() }));
     }
 
-    /// Whether anybody listens here.
+    /// Whether there are listeners in this process.
     pub(crate) fn has_listeners(&self) -> bool {
         self.batches.receiver_count() > 0
     }
 
-    /// Wakes every worker of this node, and whoever delivers here: there is something that was put long ago.
+    /// Wakes every worker of this node and its deliverer, since there may be work that was added long ago.
     pub(crate) fn wake_workers(&self) {
         for bell in &self.bells {
             bell.ring(AT_ONCE);
@@ -200,13 +205,14 @@ impl Hub {
         }
     }
 
-    /// Another node was heard of.
+    /// Notes that another node was heard of.
     pub(crate) fn note_others(&self) {
         let counts_for = u64::try_from(OTHERS.as_millis()).unwrap_or(u64::MAX);
         self.others_until.store(self.milliseconds().saturating_add(counts_for), Ordering::Relaxed);
     }
 
-    /// No node but this one beats. One that was heard of otherwise counts on: it may not have beaten yet.
+    /// Notes that no other node has a heartbeat. A node that was heard of by a hint still counts, since it
+    /// may not have written a heartbeat yet.
     pub(crate) fn note_no_others(&self) {
         let _known = self.others_until.compare_exchange(NOT_KNOWN, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -238,7 +244,7 @@ impl Hub {
         }
     }
 
-    /// Starts to send hints to the other nodes on the same server, and to hear theirs.
+    /// Starts to send hints to the other nodes on the same server, and to receive theirs.
     pub(crate) fn join_others(self: &Arc<Self>, listening: Address, origin: Origin, runtime: &Handle) {
         let unsent = self.unsent.lock().ok().and_then(|mut unsent| unsent.take());
         if let Some(unsent) = unsent {
@@ -248,7 +254,8 @@ impl Hub {
     }
 }
 
-/// What waited is sent together: at most one notification for each batch, and fewer where batches follow closely.
+/// Sends hints. Those that wait are sent together: at most one notification for each batch, and fewer if
+/// batches follow closely.
 async fn send_hints(node: String, mut unsent: mpsc::Receiver<Hint>, origin: Origin) {
     let (mut waiting, mut custody) = (Vec::new(), Custody::none());
     while unsent.recv_many(&mut waiting, HINTS).await > 0 {
@@ -287,8 +294,9 @@ async fn send(custody: &mut Custody, origin: &Origin, payload: &str) -> Result<(
     }
 }
 
-/// `node|queue,queue|table/merchant/environment/id,…`; where the list would be too long it ends in `*`, which means more.
-/// Endpoints stand first; `**` means that even some of those are missing.
+/// The payload `node|queue,queue|table/merchant/environment/id,…`. If the list would be too long it ends in
+/// `*`, which means that there are more. Endpoints come first; `**` means that even some of these are
+/// missing.
 fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     let mut queues: Vec<&str> =
         waiting.iter().flat_map(|news| news.queues.iter().map(|(queue, _)| queue.0)).collect();
@@ -309,7 +317,8 @@ fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     payload
 }
 
-/// What another node's payload says, and whether it names every endpoint that was changed; none if it is this node's own.
+/// The news in another node's payload, and whether it names every endpoint that was changed; `None` if it is
+/// this node's own.
 fn news_of(node: &str, payload: &str) -> Option<(News, bool)> {
     let mut parts = payload.splitn(3, '|');
     let sender = parts.next().filter(|sender| *sender != node)?;

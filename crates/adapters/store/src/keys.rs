@@ -1,4 +1,4 @@
-//! Rows of a tenant by their keys, as a condition.
+//! A condition that selects rows of a tenant by their keys.
 
 use diesel::{
     AppearsOnTable, Expression, QueryResult, SelectableExpression,
@@ -10,11 +10,12 @@ use diesel::{
 };
 use quipu_kernel::Tenant;
 
-/// The rows of a tenant whose key is one of some: each column of the key has one of the values given for it.
+/// The rows of a tenant that have one of some keys: each column of the key has one of the values given for
+/// it.
 ///
-/// On PostgreSQL merchant, environment and the rest of the key are looked up as one, since a planner that believes that the
-/// tenant has hardly any rows would read all of them and compare each. It believes so of every tenant that has grown since
-/// the table was analysed.
+/// On PostgreSQL merchant, environment and the rest of the key are looked up as one. Otherwise a planner that
+/// believes that the tenant has hardly any rows would read all of them and compare each. It believes so of
+/// every tenant that has grown since the table was analysed.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {
     table: &'static str,
@@ -26,20 +27,20 @@ pub(crate) struct Keys {
 #[derive(Debug, Clone)]
 struct Column {
     name: &'static str,
-    /// The value of each key, or the one value of all.
+    /// The value of each key, or the one value that all keys have.
     values: Vec<String>,
-    /// The values to choose from as a JSON array, which is how SQLite takes a list as one value.
+    /// The values to choose from as a JSON array, which is how SQLite takes a list as one parameter.
     choice: String,
 }
 
 impl Keys {
-    /// All rows of a tenant, until columns are named.
+    /// All rows of a tenant, until columns are added.
     pub(crate) fn of(tenant: Tenant, table: &'static str) -> Self {
         let (merchant, environment) = (tenant.merchant().0, tenant.environment().as_str());
         Self { table, merchant, environment, columns: Vec::new() }
     }
 
-    /// With one of `values` in the column `name`.
+    /// Adds the condition that the column `name` has one of `values`.
     pub(crate) fn with<'v>(mut self, name: &'static str, values: impl IntoIterator<Item = &'v str>) -> Self {
         let mut values: Vec<String> = values.into_iter().map(str::to_owned).collect();
         let choice = serde_json::to_string(&values).unwrap_or_else(|_| unreachable!("texts are always JSON"));

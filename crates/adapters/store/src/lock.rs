@@ -1,8 +1,8 @@
-//! Locks of values that are valid after every statement.
+//! Locks for values that are valid after every statement, so that a panic does not spoil them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The value, also after a thread that held it has panicked.
+/// The locked value, even if a thread has panicked while it held the lock.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,14 +26,15 @@ use crate::{
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
 
-/// Nodes that start together must not migrate together: the others wait here and then find nothing left to do.
+/// Nodes that start at the same time must not migrate at the same time: the others wait for this lock and
+/// then find nothing left to do.
 const LOCK: &str = "SELECT pg_advisory_lock(7310867)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(7310867)";
 
-/// How often a migration is tried that the server ends to break a deadlock.
+/// How often a migration is tried again after the server has ended it to break a deadlock.
 const ATTEMPTS: u32 = 5;
 
-/// Applies what is missing; the names of what was applied.
+/// Applies the missing migrations; answers their names.
 pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Result<Vec<String>, OpenError> {
     if let Some(path) = settings.sqlite_path() {
         let mut conn = connect_sqlite(path)?;
@@ -53,13 +54,13 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
 }
 
-/// Makes the tables of an embedded database, all of them.
+/// Makes all tables of an embedded database.
 pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<(), OpenError> {
     run(conn, SQLITE).map(drop)
 }
 
-/// Whether the file of an embedded database was ever migrated. One that was not may be somebody else's, or what is left of
-/// a database whose log is lost. The file stays as it is.
+/// Whether the file of an embedded database was ever migrated. A file that was not may belong to another
+/// program, or be left of a database whose log is lost. The file is not changed.
 pub fn is_made(file: &Path) -> Result<bool, OpenError> {
     let unreadable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let path = file.to_str().ok_or_else(|| unreadable(&"its name must be UTF-8"))?;
@@ -90,7 +91,7 @@ statement! { AppliedOnServer on Pg => Text {
     ; "SELECT CAST (version AS TEXT) FROM __diesel_schema_migrations"
 } }
 
-/// Whether something is missing. It only reads, and takes no longer than any other read.
+/// Whether migrations are missing. It only reads, and takes no longer than any other read.
 pub(crate) async fn is_pending(conn: &mut Connection) -> Result<bool, Fault> {
     let lists: i64 = either!(conn, get_result, ListOfApplied, ListOfAppliedOnServer)?;
     if lists == 0 {
@@ -120,7 +121,8 @@ fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
     Ok(conn)
 }
 
-/// Migrations wait for each other for as long as they take; only the connection is bounded.
+/// Connects to a server for migrations. Migrations wait for each other without a limit, so only connecting is
+/// limited.
 pub(crate) async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let times = settings.times();
@@ -142,7 +144,8 @@ where
     pending.iter().map(|migration| apply(harness, migration.as_ref())).collect()
 }
 
-/// Others go on while it is applied, so the server may end it to break a deadlock with them; then it is tried again.
+/// Applies a migration. Other sessions go on meanwhile, so the server may end it to break a deadlock with
+/// them; then it is tried again.
 fn apply<DB: Backend>(
     harness: &mut impl MigrationHarness<DB>,
     migration: &dyn Migration<DB>,

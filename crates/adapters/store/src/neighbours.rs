@@ -1,7 +1,8 @@
 //! Commits of other processes on an embedded file: of commands in a shell while a server runs.
 //!
-//! A file tells nobody that something was committed to it. But each of its connections can ask whether another one has committed,
-//! and all commits of this process go over one, so that what that one notices was somebody else's.
+//! A file notifies nobody of a commit. But each of its connections can ask whether another connection has
+//! committed, and all commits of this process go over one connection, so a change seen by that connection was
+//! made by another process.
 
 use std::{
     sync::{Arc, Weak},
@@ -12,13 +13,13 @@ use diesel::{RunQueryDsl as _, sql_types::BigInt, sqlite::Sqlite};
 
 use crate::{connection::Connection, engine::Engine, error::Fault, hub::Hub, statement::statement};
 
-/// Between two looks.
+/// The time between two looks.
 const LOOK: Duration = Duration::from_secs(1);
 
 statement! { DataVersion on Sqlite => BigInt { ; "PRAGMA data_version" } }
 
-/// Tells those who listen that they missed something whenever another process has committed. While nobody listens, it does not
-/// look.
+/// Tells all listeners that they missed something whenever another process has committed. While nobody
+/// listens, it does not look.
 pub(crate) async fn hear(engine: Weak<Engine>, hub: Arc<Hub>) {
     let mut seen = None;
     loop {

@@ -1,4 +1,4 @@
-//! A payment's row, and the payment it stands for.
+//! The row of a payment, and its conversion.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ fn minor(units: i64) -> Result<Minor, Fault> {
 }
 
 impl PaymentRow {
-    /// The payment, or which part of the row makes no sense.
+    /// The payment, or the error that names the column that cannot be parsed.
     pub(crate) fn into_payment(self) -> Result<Payment, Fault> {
         let document: Document<'_> = serde_json::from_str(&self.document)
             .map_err(|error| Fault::Corrupt(format!("the document of {}: {error}", self.id)))?;

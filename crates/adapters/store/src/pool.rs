@@ -1,4 +1,5 @@
-//! Connections to a server: so many at most, kept for the next who needs one, and never kept after they failed.
+//! A pool of connections to a server: it makes a limited number, keeps idle ones for the next user, and
+//! closes those that failed.
 
 use std::{
     sync::{
@@ -21,35 +22,38 @@ use crate::{
     settings::{StoreSettings, Times},
 };
 
-/// A commit is on disk when it returns, and a statement sees what was committed before it began, whatever a database or a
-/// role has for its default. What the server does for nodes of an earlier release this one does itself.
+/// Sets that a commit is on disk when it returns, and that a statement sees what was committed before it
+/// began, whatever the defaults of the database or role are. Nodes of an earlier release set the same.
 const SESSION: &str = "SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
     SET client_min_messages = warning; SET quipu.counts_days = on; SET quipu.keeps_classes = on;";
 
-/// A server notices within twenty seconds that a client's machine has gone without a word. A transaction that was cut off in the
-/// middle of a message is not idle, and would hold its locks for hours.
+/// Makes a server notice within twenty seconds that a client's machine has disappeared. A transaction that
+/// was cut off in the middle of a message is not idle, and would hold its locks for hours.
 const KEEPALIVES: &str =
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;";
 
-/// A lock that was waited for too long is told from other failures by what the server says, and it says so in the language
-/// of its messages.
+/// Sets the language of messages. Waiting too long for a lock is told from other failures by the server's
+/// message.
 const ENGLISH: &str =
     "DO $$ BEGIN SET lc_messages = 'C'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;";
 
-/// Statements that want few rows: an index is always right, whatever the statistics say. Those of a queue are never up to
-/// date, and a planner that takes an empty queue for a full one, or a full one for an empty one, reads all of it.
+/// For statements that want few rows: using an index is always right, whatever the statistics say. Statistics
+/// of a queue are never up to date, and a planner that takes an empty queue for a full one, or a full one for
+/// an empty one, reads all of it.
 const FEW_ROWS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;";
 
-/// Statements whose plan is the same whatever their values are: it is made once and not for every call. Left to itself the
-/// planner plans each page again, for the sake of its limit, and takes longer for it than the page takes to be read.
+/// For statements whose plan is the same whatever their parameters are: the plan is made once and not for
+/// every call. By default the planner plans each page again because of its limit, which takes longer than
+/// reading the page.
 const ONE_PLAN: &str = "SET plan_cache_mode = force_generic_plan;";
 
-/// No answer here takes so long that its query should be compiled first.
+/// No query here takes long enough to be worth compiling.
 const UNCOMPILED: &str = "SET jit = off;";
 
-/// Without statistics the planner takes every index that begins with merchant and environment for as good as the right
-/// one, and reads through a merchant's whole history to find one row. The server analyses a table by itself only after
-/// a minute or so; until then this does. Neither the question nor the analysis waits for anybody's lock.
+/// Without statistics the planner takes every index that begins with merchant and environment for as good as
+/// the right one, and reads a merchant's whole history to find one row. The server analyses a table by itself
+/// only after a minute or so; until then this statement does. Neither the test nor the analysis waits for a
+/// lock.
 const ANALYSE_WHILE_YOUNG: &str = "DO $$
     DECLARE young TEXT;
     BEGIN
@@ -64,17 +68,19 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
         END LOOP;
     END $$";
 
-/// How long somebody waits for a session that is in use before another one is made. A new one costs the server a process, and
-/// when a node starts, all its workers ask at the same moment for what takes each of them a millisecond.
+/// How long a caller waits for a session that is in use before another one is made. A new one costs the
+/// server a process, and when a node starts, all its workers ask at the same moment, for queries that take a
+/// millisecond each.
 const SHARE: Duration = Duration::from_millis(50);
 
-/// How many sessions given up are remembered until a new one can end them.
+/// The most abandoned sessions that are remembered until a new session can end them.
 const ABANDONED: usize = 64;
 
-/// What the pools of one server share: what is known of its health.
+/// The health of a server, shared by its pools.
 #[derive(Default)]
 pub(crate) struct Health {
-    /// Goes up whenever a connection fell silent or broke. What is older is not used again: it may lead nowhere too.
+    /// Increases whenever a connection fell silent or broke. Older sessions are not used again, since they
+    /// may be broken too.
     age: AtomicU64,
     abandoned: Mutex<Vec<Process>>,
 }
@@ -87,8 +93,8 @@ impl Health {
         }
     }
 
-    /// Ends on the server what was abandoned there. Each is remembered until that has succeeded: a session that is cut off in
-    /// the middle of a message holds its locks for as long as its connection seems to be open.
+    /// Ends the abandoned sessions on the server. Each is remembered until that has succeeded: a session that
+    /// was cut off in the middle of a message holds its locks for as long as its connection seems to be open.
     async fn end_abandoned(&self, session: &mut Session) -> Result<(), Fault> {
         let abandoned = locked(&self.abandoned).clone();
         session::end(session, &abandoned).await?;
@@ -97,32 +103,32 @@ impl Health {
     }
 }
 
-/// What a pool's connections are for.
+/// The purpose of a pool's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Batches of a lane, which many wait behind: no lock is waited for long.
+    /// Batches of a lane. Many callers wait behind them, so locks are waited for only briefly.
     Lanes,
-    /// Changes that wait for a lock, with nobody behind them but their own merchant.
+    /// Changes of a merchant that waits aside. Only this merchant waits behind them.
     Asides,
-    /// Rows found by their keys.
+    /// Look-ups by key.
     Points,
     /// Short queries of every other kind, and writes that do not go through a lane.
     Queries,
-    /// Pages of payments, by a few statements that always do the same.
+    /// Pages of payments, by a few statements that never vary.
     Payments,
     /// Pages of other lists.
     Lists,
-    /// Work over whole tables, which takes as long as it takes.
+    /// Checks of whole tables, without a limit of time.
     Checks,
 }
 
-/// Some connections to a server.
+/// A pool of connections to a server.
 pub(crate) struct Pool {
     address: Address,
     beginning: String,
     times: Times,
     idle: Mutex<Vec<Session>>,
-    /// Told of each session that is put back.
+    /// Notified of each session that is put back.
     returned: Notify,
     places: Arc<Semaphore>,
     size: usize,
@@ -154,12 +160,12 @@ impl Pool {
         }))
     }
 
-    /// How long things may take.
+    /// The limits of time.
     pub(crate) const fn times(&self) -> Times {
         self.times
     }
 
-    /// A session that was in order when it was last used, or a new one.
+    /// A session that was in order after its last use, or a new one.
     pub(crate) async fn get(self: &Arc<Self>) -> Result<Session, Fault> {
         let place = self.place().await?;
         let patience = Instant::now() + SHARE;
@@ -178,12 +184,12 @@ impl Pool {
         }
     }
 
-    /// Whether somebody else has a place, and so a session that may soon be put back.
+    /// Whether other sessions of the pool are in use and may soon be put back.
     fn others_are_in_use(&self) -> bool {
         self.places.available_permits() + 1 < self.size
     }
 
-    /// A session that was made just now, if need be instead of one that is idle.
+    /// A new session; if the pool is full, it replaces an idle one.
     pub(crate) async fn fresh(self: &Arc<Self>) -> Result<Session, Fault> {
         let place = self.place().await?;
         locked(&self.idle).truncate(self.places.available_permits());
@@ -223,7 +229,8 @@ impl Pool {
         Ok(session)
     }
 
-    /// After 1, 2, 4, 8, … uses: often while everything is new, and hardly ever later. Whether the session is in order.
+    /// Maintains a session after 1, 2, 4, 8, … uses: often while it is new, and rarely later. Answers whether
+    /// it is in order.
     async fn look_after(&self, session: &mut Session) -> bool {
         session.uses += 1;
         if !self.is_young || !session.uses.is_power_of_two() {
@@ -267,7 +274,7 @@ impl Home for Pool {
     }
 }
 
-/// What a session begins with. Nothing on the server waits or works for longer than whoever asked for it.
+/// The statements with which a session begins. They limit how long the server waits or works for a caller.
 fn beginning(purpose: Purpose, times: Times) -> String {
     let lock = match purpose {
         Purpose::Lanes => times.brief_lock,

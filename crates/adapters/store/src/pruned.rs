@@ -1,10 +1,10 @@
-//! How far a round of pruning has come.
+//! The progress of a round of pruning.
 
 use std::sync::Mutex;
 
 use crate::lock::locked;
 
-/// The identifier up to which endpoints were looked at; empty at the beginning of a round.
+/// The identifier up to which endpoints have been pruned; empty at the beginning of a round.
 #[derive(Default)]
 pub(crate) struct Pruned(Mutex<String>);
 

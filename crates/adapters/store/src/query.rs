@@ -1,4 +1,4 @@
-//! Queries, and what they are.
+//! A query as a function of a connection, and the class that decides which connections it may use.
 
 use futures_util::future::BoxFuture;
 
@@ -15,17 +15,17 @@ impl<F, T, E> Query<T, E> for F where
 {
 }
 
-/// What a query is, and so whom it may hold up.
+/// The class of a query, by which it is kept from holding up more important ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// A few rows by their keys.
     Short,
-    /// A page of payments that is found by what the commits count.
+    /// A page of payments, found by the counters that commits keep.
     Payments,
     /// A page of another list, with its total.
     Page,
-    /// Whole tables. It takes as long as it takes, while the database answers others.
+    /// Reads whole tables. It may run for as long as the database answers other queries.
     Whole,
-    /// What is to be sealed next, behind everything else.
+    /// Reads the rows to be sealed next. All other queries come first.
     Seals,
 }

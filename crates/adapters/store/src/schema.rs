@@ -1,4 +1,4 @@
-//! The tables, once for both databases.
+//! The tables as diesel sees them, the same for both databases.
 
 diesel::table! {
     merchants (id) {

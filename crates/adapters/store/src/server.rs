@@ -1,4 +1,4 @@
-//! Reading from a server, on tasks of the runtime that the store was given.
+//! Reads from a server, on tasks of the runtime that the store was given.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ use crate::{
     transaction::{in_custody, in_transaction},
 };
 
-/// How many queries of one kind may wait.
+/// The most waiting queries of a kind.
 const QUEUE: usize = 4096;
-/// How many look-ups by key may be under way.
+/// The most look-ups by key at a time.
 const POINTS: usize = 4;
-/// How many changes may wait for locks side by side.
+/// The most changes that wait for locks at a time.
 const ASIDES: usize = 6;
-/// One check at a time: it reads whole tables, and a second one would find nothing else.
+/// One check at a time: it reads whole tables, and a second one would find the same.
 const CHECKS: usize = 1;
 
-/// The connections to a server, by what they are for, so that a long query holds up no short one.
+/// The connections to a server, by purpose, so that a long query delays no short one.
 pub(crate) struct Server {
-    /// One for each lane, so that a connection stays on the thread that made it.
+    /// One pool for each lane, so that a connection stays on the thread that made it.
     pub(crate) lanes: Vec<Origin>,
     pub(crate) asides: Origin,
     points: Origin,
@@ -47,7 +47,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Knows where to connect; the first use of each connection makes it.
+    /// The first use of each connection makes it; nothing is connected here.
     pub(crate) fn new(settings: &StoreSettings, runtime: &Handle) -> Result<Self, OpenError> {
         let health = Arc::new(Health::default());
         let pool = |purpose, size| -> Result<Origin, OpenError> {
@@ -69,18 +69,18 @@ impl Server {
         })
     }
 
-    /// Where to listen to other nodes.
+    /// The address to listen on for the hints of other nodes.
     pub(crate) fn listening(&self) -> Address {
         self.address.clone()
     }
 
-    /// Where to tell them something.
+    /// The connections for sending hints.
     pub(crate) const fn hints(&self) -> &Origin {
         &self.short
     }
 
-    /// Has a query run, unless too many do. It is stopped when its time is over, and a long one as soon as nobody waits for it
-    /// any more.
+    /// Has a query run, unless too many wait. It is stopped when its time is over, and a long one as soon as
+    /// its caller has gone away.
     pub(crate) fn ask<T, E>(
         &self,
         reading: Reading,
@@ -108,7 +108,7 @@ impl Server {
         Ok(())
     }
 
-    /// Has a query run that writes, unless too many do. It is begun if its caller still waits by then.
+    /// Has a writing query run, unless too many wait. It does not begin if its caller has gone away by then.
     pub(crate) fn write<T, E>(
         &self,
         query: impl Query<T, E>,
@@ -131,8 +131,8 @@ impl Server {
         Ok(())
     }
 
-    /// Has a look-up by keys run that answers whom it serves and keeps its time by itself, once there is one of `places` for
-    /// it.
+    /// Has a look-up by keys run once there is one of `places` for it. It answers its callers and keeps its
+    /// time itself.
     pub(crate) fn start(&self, places: &Arc<Semaphore>, query: impl Query<(), Fault>) {
         let (origin, places) = (self.points.clone(), Arc::clone(places));
         self.spawn(Box::pin(async move {
@@ -141,7 +141,8 @@ impl Server {
         }));
     }
 
-    /// Takes work of any type as one type: a task of its own for each of sixty kinds of query takes long to compile.
+    /// Runs work on a task. All work has the same type, since a task type for each of sixty kinds of query
+    /// takes long to compile.
     fn spawn(&self, work: BoxFuture<'static, ()>) {
         self.runtime.spawn(work);
     }
@@ -191,7 +192,8 @@ async fn run<T, E>(
     let _gone = reply.send(outcome);
 }
 
-/// Completes when the query is to be stopped. A short one is rather finished than stopped, as long as it has time.
+/// Completes when the query is to be stopped. A short query is not stopped before its time is over, since it
+/// will soon be finished.
 async fn unwanted<T>(reading: Reading, reply: &mut oneshot::Sender<T>, deadline: Option<Instant>) {
     let over = async {
         match deadline {

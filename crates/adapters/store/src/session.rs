@@ -1,4 +1,4 @@
-//! One session on a server: a connection, and what has to be remembered of where it leads.
+//! A session on a server: a connection, and what must be remembered about it.
 
 use std::{
     error::Error,
@@ -18,11 +18,11 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{error::Fault, tls::Transport};
 
-/// How long a server may take to stop what nobody waits for any more.
+/// How long a server may take to stop a query without a waiting caller.
 const CANCEL: Duration = Duration::from_secs(2);
 
-/// Which server answers, and on which line of its history. The number of a transaction means something on one of these
-/// only: where a standby took over, the number may have been given to another.
+/// A server and the timeline of its history. The number of a transaction is valid on one timeline only: where
+/// a standby took over, it may have given the number to another transaction.
 #[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
 pub(crate) struct Server {
     #[diesel(sql_type = Text)]
@@ -33,7 +33,7 @@ pub(crate) struct Server {
     started: String,
 }
 
-/// A process of the server. Its number alone may be given to another one later.
+/// A process of the server. Its number alone may be given to another process later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
 pub(crate) struct Process {
     #[diesel(sql_type = Integer)]
@@ -43,36 +43,37 @@ pub(crate) struct Process {
     pub(crate) since: i64,
 }
 
-/// Where sessions come from, and go when they are not used any more.
+/// The home of sessions, which makes them and takes them back.
 pub(crate) trait Home: Send + Sync {
     /// Keeps a session that is in order.
     fn put_back(&self, session: Session);
 
-    /// Closes a session that failed. If it fell silent or broke, the others are not trusted either, and a new one
-    /// ends on the server what this one may have left there.
+    /// Closes a session that failed. If it fell silent or broke, the other sessions are not trusted either,
+    /// and a new one ends on the server what this one may have left there.
     fn abandon(&self, session: Session, fault: &Fault);
 
-    /// Closes a session that fell silent, and trusts the others no more. What it began may still end by itself.
+    /// Closes a session that fell silent, and trusts the others no more. Its transaction may still end by
+    /// itself.
     fn give_up(&self, session: Session);
 
-    /// Has the next new session end on the server what one that was given up may have left there.
+    /// Makes the next new session end on the server what a given-up session may have left there.
     fn end_later(&self, process: Process);
 }
 
-/// A session. Dropped, it is closed; [`Session::put_back`] keeps it for the next who needs one.
+/// A session. Dropping it closes it; [`Session::put_back`] keeps it for the next user.
 pub(crate) struct Session {
     conn: AsyncPgConnection,
     tls: MakeRustlsConnect,
-    /// Nothing if the server would not say.
+    /// `None` if the server would not tell.
     pub(crate) server: Option<Server>,
     pub(crate) process: Option<Process>,
-    /// How often it was handed out.
+    /// The number of times that it was used.
     pub(crate) uses: u32,
-    /// The age of the pool in which it was made.
+    /// The age of the pool when it was made.
     pub(crate) age: u64,
-    /// Where it belongs.
+    /// The pool that it belongs to.
     pub(crate) home: Option<Weak<dyn Home>>,
-    /// The place it takes while it is handed out.
+    /// The place in the pool that it takes while it is used.
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }
 
@@ -90,12 +91,12 @@ impl DerefMut for Session {
     }
 }
 
-/// What a session that was given up may have left on its server; nothing where that is not known.
+/// What a session that was given up may have left on its server; `None` if that is not known.
 #[derive(Default)]
 pub(crate) struct GivenUp(Option<(Arc<dyn Home>, Process)>);
 
 impl GivenUp {
-    /// Has it ended as soon as the server can be reached.
+    /// Has the leftover ended as soon as the server can be reached.
     pub(crate) fn end_later(self) {
         if let Some((home, process)) = self.0 {
             home.end_later(process);
@@ -103,17 +104,17 @@ impl GivenUp {
     }
 }
 
-/// What stops a query whose answer nobody waits for any more.
+/// Stops a query whose caller has gone away.
 pub(crate) struct Stopper(tokio_postgres::CancelToken, MakeRustlsConnect);
 
 impl Stopper {
-    /// Asks the server to stop. It may not hear of it, and stops all the same when its own time is over.
+    /// Asks the server to stop the query. If the request is lost, the query stops when its own time is over.
     pub(crate) async fn stop(self) {
         let _asked = timeout(CANCEL, self.0.cancel_query(self.1)).await;
     }
 }
 
-/// Where a server is, and how it is spoken to.
+/// The address of a server, and whether TLS is used.
 #[derive(Clone)]
 pub(crate) struct Address {
     config: Config,
@@ -121,7 +122,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// A connection, which nobody drives yet.
+    /// A new connection, which nobody drives yet.
     pub(crate) async fn connect(&self) -> Result<AsyncPgConnection, Fault> {
         let unconnected = |error: &dyn Error| Fault::Unconnected(whole(error));
         let (client, connection) =
@@ -131,7 +132,7 @@ impl Address {
     }
 }
 
-/// An error with what it was caused by, which says what was wrong with a certificate.
+/// The text of an error with its causes, which say for instance what is wrong with a certificate.
 fn whole(error: &dyn Error) -> String {
     let (mut text, mut source) = (error.to_string(), error.source());
     while let Some(cause) = source {
@@ -144,8 +145,8 @@ fn whole(error: &dyn Error) -> String {
     text
 }
 
-/// The address as the driver reads it, with what makes a dead connection show itself. What the address says of these is
-/// left as it is.
+/// The address as the driver reads it, with settings that make a dead connection show itself. Settings that
+/// the address contains are not changed.
 pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Result<Address, Fault> {
     let (transport, url) = Transport::of(url)?;
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
@@ -188,7 +189,7 @@ impl Session {
         self.home.as_ref()?.upgrade()
     }
 
-    /// Keeps it for the next who needs one.
+    /// Returns it to the pool for the next user.
     pub(crate) fn put_back(self) {
         if let Some(home) = self.home() {
             home.put_back(self);
@@ -202,7 +203,7 @@ impl Session {
         }
     }
 
-    /// Closes it without ending what it began.
+    /// Closes it without ending its transaction.
     pub(crate) fn give_up(self) -> GivenUp {
         let left = GivenUp(self.home().zip(self.process));
         if let Some(home) = self.home() {
@@ -211,20 +212,20 @@ impl Session {
         left
     }
 
-    /// What stops the query that runs here.
+    /// A handle that stops the query running in this session.
     pub(crate) fn stopper(&self) -> Stopper {
         Stopper(self.conn.cancel_token(), self.tls.clone())
     }
 
-    /// Whether the connection is known to be of no use.
+    /// Whether the connection is known to be closed.
     pub(crate) fn is_closed(&mut self) -> bool {
         use diesel_async::pooled_connection::PoolableConnection;
         self.conn.is_broken()
     }
 }
 
-/// The line of history is read from the name of the file that is being written; the control file learns of it later. Not
-/// every server lets its number be read.
+/// The server and timeline of a connection. The timeline is read from the name of the file that is being
+/// written, since the control file is updated later. Not every server allows reading its system identifier.
 async fn server_of(conn: &mut AsyncPgConnection) -> Result<Server, diesel::result::Error> {
     let known = "CAST(pg_postmaster_start_time() AS TEXT) AS started,
         LEFT(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline";
@@ -247,7 +248,7 @@ struct Ended {
     ended: Option<i64>,
 }
 
-/// Ends sessions of this node that it gave up in the middle of something, so that nothing they hold is waited for.
+/// Ends given-up sessions of this node, so that their locks are released.
 pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> Result<(), Fault> {
     if abandoned.is_empty() {
         return Ok(());

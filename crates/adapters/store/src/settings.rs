@@ -1,23 +1,24 @@
-//! What a store needs to know to open.
+//! The settings of a store.
 
 use std::time::Duration;
 
-/// Where the database is, how many workers it gets and how long anything may take. Not to be shown: the address may hold
-/// a password.
+/// Where the database is, how many workers it gets and how long anything may take. Never show it: the address
+/// may contain a password.
 #[derive(Clone)]
 pub struct StoreSettings {
     /// `sqlite://path` or `postgres://user:password@host/database`.
     pub url: String,
-    /// PostgreSQL: how many lanes commit side by side, each with a connection of its own. SQLite has one writer.
+    /// PostgreSQL: the number of lanes that commit in parallel, each with a connection of its own. SQLite has
+    /// one writer.
     pub lanes: usize,
-    /// How many short queries are read side by side, each on a connection of its own. Pages of lists have half as many
-    /// beside them, and checks of the ledger one.
+    /// The number of short queries that are read in parallel, each on a connection of its own. Pages of lists
+    /// have half as many beside them, and checks of the ledger one.
     pub readers: usize,
-    /// How long a call may wait for the database in all.
+    /// How long a call may wait for the database in all its steps.
     pub call: Duration,
-    /// How long a change may wait for a row that somebody else has locked.
+    /// How long a change may wait for a row that another session has locked.
     pub lock: Duration,
-    /// What this node is called in leases: unique among all that share the database.
+    /// The name of this node in leases: unique among all nodes that share the database.
     pub node: String,
 }
 
@@ -44,38 +45,38 @@ impl StoreSettings {
         self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
     }
 
-    /// The bounds that follow from the deadline of a call.
+    /// The limits of time that follow from the deadline of a call.
     pub(crate) fn times(&self) -> Times {
         Times::within(self.call, self.lock)
     }
 }
 
-/// How long each step towards an answer may take. A call that is in the hands of the database when its deadline passes is
-/// answered [`Times::grace`] later at the latest.
+/// How long each step towards an answer may take. A call that is in the hands of the database when its
+/// deadline passes is answered [`Times::grace`] later at the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// A call in all, before anything of it is written.
+    /// The wait of a call in all, before anything of it is written.
     pub(crate) call: Duration,
-    /// The wait for a row that somebody else has locked, by a change that nobody else waits behind.
+    /// The wait for a row that another session has locked, by a change that delays no other.
     pub(crate) lock: Duration,
-    /// The same where others wait behind it.
+    /// The same wait if other changes wait behind it.
     pub(crate) brief_lock: Duration,
-    /// Making a connection.
+    /// Time for making a connection.
     pub(crate) connect: Duration,
-    /// Loading what a batch depends on, and once more as long for writing and committing it; all statements of another
-    /// transaction up to its `COMMIT`.
+    /// Time for loading the state of a batch, and once more for writing and committing it; for another
+    /// transaction, time for all its statements up to the `COMMIT`.
     pub(crate) attempt: Duration,
-    /// The answer to a `COMMIT` that is sent alone.
+    /// Time for the answer to a `COMMIT` that is sent alone.
     pub(crate) commit: Duration,
-    /// Learning what became of a `COMMIT` that was not answered.
+    /// Time for finding the outcome of a `COMMIT` that was not answered.
     pub(crate) learn: Duration,
-    /// What a call may take beyond its deadline if it was begun in time.
+    /// The time that a call may take beyond its deadline if it began in time.
     pub(crate) grace: Duration,
 }
 
 impl Times {
-    /// A neighbour's lock ends with its batch, after a few milliseconds; whoever holds one for longer than this is
-    /// waited for aside.
+    /// A neighbour's lock ends with its batch, after a few milliseconds. A merchant whose rows are locked for
+    /// longer than this waits aside.
     const BRIEF: Duration = Duration::from_millis(25);
 
     fn within(call: Duration, lock: Duration) -> Self {

@@ -3,11 +3,11 @@
 //! Diesel builds and prepares every `UPDATE` and every upsert anew. A statement with a static identity is prepared once
 //! for each connection and found again without building its text.
 //!
-//! A limit that is a parameter is written `LIMIT 0 + `: SQLite looks at the value of a bare one, and prepares the statement
-//! again for each. A bare one does not compile.
+//! A limit that is a parameter is written `LIMIT 0 + `: SQLite looks at the value of a bare one, and prepares
+//! the statement again for each. A bare one does not compile.
 
-/// Declares a statement as a struct whose fields are its parameters: text => parameter, text => parameter, …; text. Where it
-/// returns rows, their type stands after the backend.
+/// Declares a statement as a struct whose fields are its parameters: text => parameter, text => parameter, …;
+/// text. If it returns rows, their type follows the backend.
 macro_rules! statement {
     ($(#[$doc:meta])* $name:ident on $backend:ty { ; $sql:expr }) => {
         $(#[$doc])*
@@ -70,7 +70,7 @@ macro_rules! statement {
 
 pub(crate) use statement;
 
-/// Whether a limit comes next, and nothing stands before it.
+/// Whether a limit comes next without anything before it.
 pub(crate) const fn ends_in_a_bare_limit(text: &str) -> bool {
     matches!(text.as_bytes().split_last_chunk(), Some((_, b"LIMIT ")))
 }

@@ -7,15 +7,16 @@ use tokio::time::Instant;
 
 use crate::settings::Times;
 
-/// A wait, until this is dropped.
+/// A wait, which lasts until this is dropped.
 pub(crate) struct Step {
-    /// Until when it may last: as long as the call has left, or [`Times::call`] where it belongs to none.
+    /// The time at which the wait must end: when the call's time is used up, or after [`Times::call`] if it
+    /// belongs to no call.
     pub(crate) deadline: Instant,
     waits: Option<Arc<CallWaits>>,
 }
 
 impl Step {
-    /// Begins to wait.
+    /// Begins a wait.
     pub(crate) fn begin(times: Times) -> Self {
         let (now, waits) = (Instant::now(), CallWaits::current());
         let waited = waits.as_ref().map_or(Duration::ZERO, |waits| {

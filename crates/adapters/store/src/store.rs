@@ -49,14 +49,14 @@ pub(crate) struct Inner {
     pub(crate) lists: PaymentLists,
     pub(crate) cache: Cache,
     pub(crate) tallies: Arc<Tallies>,
-    /// Up to when any node has sealed, as far as this one knows, in milliseconds since 1970.
+    /// The time up to which any node has sealed, as far as this one knows, in milliseconds since 1970.
     pub(crate) sealed_until: AtomicI64,
     pub(crate) pruned: Pruned,
-    /// Nodes that are forgotten while somebody had locked work of theirs.
+    /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
 }
 
-/// The release from which on a reset of the write-ahead log cannot corrupt the database.
+/// The first release in which a reset of the write-ahead log cannot corrupt the database.
 const OLDEST_SQLITE: &[u32] = &[3, 51, 3];
 
 impl Store {
@@ -101,13 +101,14 @@ impl Store {
         Ok(store)
     }
 
-    /// From now on `deliverer` is handed what the commits of this node owe. Until then, and in a process that delivers
-    /// nothing, it waits for whoever claims it.
+    /// Hands the deliveries of this node's commits to `deliverer` from now on. Before, and in a process that
+    /// delivers nothing, they wait until a node claims them.
     pub fn deliver_by(&self, deliverer: Arc<dyn quipu_webhooks::Handover>) {
         self.inner.hub.deliver_by(deliverer);
     }
 
-    /// Applies the migrations that are missing and answers their names. Any number of nodes may do so at once.
+    /// Applies the missing migrations and answers their names. Any number of nodes may do so at the same
+    /// time.
     pub async fn migrate(&self) -> Result<Vec<String>, OpenError> {
         migrate::migrate(&self.inner.settings, &self.inner.runtime).await
     }
@@ -123,8 +124,8 @@ impl Store {
         Ok(self.inner.engine.ping().await?)
     }
 
-    /// Whether changes can be committed, or what is wrong, in words that show nothing of the database. The test is a commit on
-    /// every connection that commits changes. A database that is only busy is in order.
+    /// Whether changes can be committed; otherwise the reason, in words that reveal nothing of the database.
+    /// It makes a test commit on every connection that commits changes. A database that is only busy passes.
     pub async fn probe(&self) -> Result<(), Cow<'static, str>> {
         self.inner.engine.look().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         if self.ping().await.is_err() {
@@ -144,7 +145,7 @@ impl Store {
         !self.inner.settings.is_postgres()
     }
 
-    /// Commits what was accepted and stops. Whatever comes afterwards is refused.
+    /// Finishes the accepted changes and stops. Later calls are refused.
     pub async fn close(self) {
         self.inner.engine.close().await;
         if !self.is_embedded() {

@@ -1,4 +1,4 @@
-//! Stored columns as the values they stand for.
+//! Conversion of stored columns.
 
 use std::str::FromStr;
 
@@ -27,7 +27,7 @@ macro_rules! totals {
 
 pub(crate) use totals;
 
-/// A balance from its row.
+/// The balance of a row.
 pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance, Fault> {
     let minor = |units| Minor::new(units).map_err(|error| Fault::Corrupt(format!("a balance: {error}")));
     let (available, frozen, deposit, withdrawal, commission, adjustment) = totals;
@@ -42,12 +42,12 @@ pub(crate) fn balance_from(currency: Currency, totals: Totals) -> Result<Balance
     })
 }
 
-/// A stored text as the value it stands for.
+/// A stored text, parsed. `what` names it in the error.
 pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &str, text: &str) -> Result<T, Fault> {
     text.parse().map_err(|error| Fault::Corrupt(format!("{what} {error}")))
 }
 
-/// A value as it is kept in a column of JSON.
+/// A value as the text of a JSON column.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|error| Fault::Corrupt(error.to_string()))
 }
@@ -57,7 +57,7 @@ pub(crate) fn to_value(value: &impl Serialize) -> Result<serde_json::Value, Faul
     serde_json::to_value(value).map_err(|error| Fault::Corrupt(error.to_string()))
 }
 
-/// A value that was kept in a column of JSON.
+/// A value from the text of a JSON column.
 pub(crate) fn from_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|error| Fault::Corrupt(format!("{what}: {error}")))
 }

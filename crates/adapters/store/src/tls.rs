@@ -1,5 +1,5 @@
-//! How a server is spoken to: in the clear or by TLS, as `sslmode` and `sslrootcert` of its address ask for it. The words
-//! are those of libpq, and mean what they mean there.
+//! The transport to a server: plain or TLS, as `sslmode` and `sslrootcert` of its address say. The words are
+//! those of libpq, with the same meaning.
 
 use std::sync::Arc;
 
@@ -17,23 +17,23 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::Fault;
 
-/// What carries a connection.
+/// The stream that carries a connection.
 pub(crate) type Stream = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream;
 
-/// What the address asks for.
+/// The value of `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// No TLS.
     Disable,
-    /// TLS only where the server takes nothing else.
+    /// TLS only if the server refuses plain connections.
     Allow,
-    /// TLS where the server has it.
+    /// TLS if the server supports it.
     Prefer,
-    /// TLS, with whoever answers.
+    /// TLS, without checking who answers.
     Require,
-    /// TLS with a server that has a certificate of the authority.
+    /// TLS, with a certificate of the authority.
     VerifyCa,
-    /// The same, and the certificate is for the name that was called.
+    /// The same, and the certificate must be valid for the server's name.
     VerifyFull,
 }
 
@@ -50,7 +50,7 @@ impl Mode {
         })
     }
 
-    /// What is tried, in this order.
+    /// The transports to try, in this order.
     const fn tries(self) -> &'static [SslMode] {
         match self {
             Self::Disable => &[SslMode::Disable],
@@ -61,7 +61,7 @@ impl Mode {
     }
 }
 
-/// Speaks to a server as its address asks for.
+/// The transport that an address asks for.
 #[derive(Clone)]
 pub(crate) struct Transport {
     mode: Mode,
@@ -69,7 +69,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Takes what is about TLS out of an address; the rest is for the driver.
+    /// Removes the settings for TLS from an address; the rest is for the driver.
     pub(crate) fn of(url: &str) -> Result<(Self, String), Fault> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut mode, mut authority, mut rest) = (None, None, Vec::new());
@@ -96,7 +96,8 @@ impl Transport {
         Ok((Self { mode, tls }, url))
     }
 
-    /// A connection. What was refused for being encrypted, or for not being, is tried the other way where the mode allows it.
+    /// A connection. If the server refuses it because it is, or is not, encrypted, the other way is tried
+    /// where the mode allows it.
     pub(crate) async fn connect(
         &self,
         config: &Config,
@@ -150,7 +151,7 @@ fn client_config(mode: Mode, authority: Option<&str>) -> Result<ClientConfig, Fa
     Ok(builder.with_webpki_verifier(verifier).with_no_client_auth())
 }
 
-/// The certificates of a file, or those that the operating system believes.
+/// The certificates of a file, or those that the operating system trusts.
 fn authorities(file: &str) -> Result<RootCertStore, Fault> {
     let mut roots = RootCertStore::empty();
     if file == "system" {
@@ -167,7 +168,7 @@ fn authorities(file: &str) -> Result<RootCertStore, Fault> {
     Ok(roots)
 }
 
-/// With `%2F` and the like read as what they stand for.
+/// The text with `%2F` and the like decoded.
 pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -187,7 +188,7 @@ pub(crate) fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Takes a certificate of the authority for whatever name it is.
+/// Accepts a certificate of the authority for any name.
 #[derive(Debug)]
 struct AnyName(Arc<WebPkiServerVerifier>);
 

@@ -1,4 +1,4 @@
-//! Work on a connection, whole or not at all.
+//! Runs work on a connection, whole or not at all.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ where
     outcome
 }
 
-/// Runs a query that writes in a transaction of its own, which an error undoes. It begins once there is a connection, if whoever
-/// asked still waits by then.
+/// Runs a query that writes in a transaction of its own, which an error undoes. It begins once there is a
+/// connection, unless its caller has gone away by then.
 pub(crate) async fn in_transaction<T, E>(
     custody: &mut Custody,
     origin: &Origin,
@@ -66,7 +66,7 @@ where
     }
 }
 
-/// What becomes of the connection after work that is done or failed.
+/// Decides whether the connection may be used again after work that is done or failed.
 async fn settle<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>) {
     match outcome {
         Ok(_) => custody.done(),
@@ -74,7 +74,7 @@ async fn settle<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>) {
     }
 }
 
-/// Begins, and learns by what the transaction can be asked for.
+/// Begins a transaction, and learns the facts by which its outcome can be found.
 async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
     match conn {
         Connection::Sqlite(_) => {
@@ -94,29 +94,29 @@ async fn begin(conn: &mut Connection) -> Result<Option<Mark>, Fault> {
     }
 }
 
-/// Why a transaction was not seen to be committed.
+/// Why a transaction was not seen to commit.
 #[derive(Debug)]
 pub(crate) enum Unfinished {
-    /// Nothing of it was.
+    /// It was not committed.
     Undone(Fault),
-    /// It may have been all the same.
+    /// It may have been committed.
     Open(Fault),
 }
 
 impl Unfinished {
-    /// What became of a transaction of which a statement failed, with a `COMMIT` behind it.
+    /// The state of a transaction after a statement has failed, when a `COMMIT` was sent after it.
     pub(crate) fn at_statement(fault: Fault) -> Self {
         if fault.undoes() { Self::Undone(fault) } else { Self::Open(fault) }
     }
 
-    /// What became of a transaction whose `COMMIT` failed.
+    /// The state of a transaction whose `COMMIT` failed.
     pub(crate) fn at_commit(error: diesel::result::Error) -> Self {
         let fault = Fault::Database(error);
         if fault.says_undone() { Self::Undone(fault) } else { Self::Open(fault) }
     }
 }
 
-/// Commits what the connection in custody has begun.
+/// Commits the transaction of the connection in custody.
 pub(crate) async fn commit(custody: &mut Custody, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
     let time = origin.times().commit;
     finish(custody, origin, (time, mark), async |conn: &mut Connection| {
@@ -125,8 +125,8 @@ pub(crate) async fn commit(custody: &mut Custody, origin: &Origin, mark: Option<
     .await
 }
 
-/// Ends what the connection in custody has begun, by `ending`, which commits. `Ok` and `Undone` are certain, whatever became of
-/// the connection; only where neither can be learnt in time is the outcome unknown.
+/// Ends the transaction of the connection in custody by `ending`, which commits. `Ok` and `Undone` are
+/// certain, whatever happened to the connection; only if the outcome cannot be found in time is it unknown.
 pub(crate) async fn finish(
     custody: &mut Custody,
     origin: &Origin,

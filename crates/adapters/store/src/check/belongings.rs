@@ -1,6 +1,7 @@
-//! What belongs to something: each row that names another, and the other.
+//! References between rows: every row that names another row names one that exists.
 
-/// A delivery, a refund and a page belong to something that is there, a payment to a customer, and a hosted payment has its page.
+/// The event and endpoint of a delivery, the payment of a refund or page, and the customer of a payment
+/// exist, and a hosted payment has its page.
 pub(super) const OF_PAYMENTS: &str = "
     SELECT subject, detail FROM (
         SELECT CAST(line.merchant_id AS TEXT) || '/' || line.environment || ' delivery of ' || line.event_id AS subject,
@@ -40,7 +41,7 @@ pub(super) const OF_PAYMENTS: &str = "
     ) AS lost
     LIMIT 100";
 
-/// Routes, credentials and beneficiaries belong to a merchant who is there.
+/// The merchant of every route, credential and beneficiary exists.
 pub(super) const OF_MERCHANTS: &str = "
     SELECT 'merchant ' || CAST(line.merchant_id AS TEXT) AS subject, 'has ' || line.what || ' and is not there' AS detail
     FROM (

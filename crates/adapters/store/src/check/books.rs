@@ -1,6 +1,7 @@
-//! Money: balances, entries, and the payments that moved it.
+//! Checks of money: balances, entries, and the payments for which they were posted.
 
-/// Every balance is what its entries add up to. Platform entries are mirrored, as in `Balance::add` of the ledger.
+/// Every balance is the sum of its entries. Entries on platform accounts count with the opposite sign, as in
+/// `Balance::add` of the ledger.
 pub(super) const BALANCES: &str = "
     WITH summed AS (
         SELECT merchant_id, environment, currency,
@@ -46,7 +47,8 @@ pub(super) const TRANSACTIONS: &str = "
     HAVING SUM(amount) <> 0 OR MIN(currency) <> MAX(currency)
     LIMIT 100";
 
-/// The steps of a payment's history follow upon each other: versions without a gap, each from where the last one led.
+/// The steps in a payment's history follow each other: versions have no gap, and each step begins with the
+/// status in which the one before ended.
 pub(super) const STEPS: &str = "
     WITH steps AS (
         SELECT merchant_id, environment, payment_id, status_version, previous_status,
@@ -62,7 +64,7 @@ pub(super) const STEPS: &str = "
     WHERE status_version <> COALESCE(version_before, 0) + 1 OR previous_status IS DISTINCT FROM status_before
     LIMIT 100";
 
-/// The history of a payment ends where the payment stands.
+/// The last step in the history of a payment has the payment's status and version.
 pub(super) const ENDS: &str = "
     SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
         'stands at version ' || CAST(payment.status_version AS TEXT) || ' ' || payment.status || '; its history has '
@@ -73,7 +75,7 @@ pub(super) const ENDS: &str = "
     WHERE step.status_version IS DISTINCT FROM payment.status_version OR step.status IS DISTINCT FROM payment.status
     LIMIT 100";
 
-/// What is frozen is what open withdrawals hold.
+/// The frozen total is the sum that open withdrawals hold.
 pub(super) const FROZEN: &str = "
     WITH held AS (
         SELECT merchant_id, environment, currency, SUM(amount + fee) AS frozen FROM payments
@@ -89,8 +91,8 @@ pub(super) const FROZEN: &str = "
     WHERE COALESCE(kept.frozen, 0) <> COALESCE(held.frozen, 0)
     LIMIT 100";
 
-/// The totals are what the payments that reached their end say: a payment that completed without its money shows here, as
-/// does money that moved for no payment.
+/// The totals follow from the finished payments. A payment that completed without its money shows here, as
+/// does money that moved without a payment.
 pub(super) const TOTALS: &str = "
     WITH moved AS (
         SELECT merchant_id, environment, currency,
@@ -115,8 +117,8 @@ pub(super) const TOTALS: &str = "
         OR COALESCE(kept.commission, 0) <> COALESCE(moved.commission, 0)
     LIMIT 100";
 
-/// Each payment moved exactly the money that its kind, amount, fee, refunds and status say, each movement once, in its own
-/// currency; and every refund has its row.
+/// Each payment has exactly the entries that follow from its kind, amount, fee, refunds and status, each once
+/// and in its own currency; and every refund has its row.
 pub(super) const ENTRIES: &str = "
     WITH moved AS (
         SELECT merchant_id, environment, payment_id, MIN(currency) AS currency, MAX(currency) AS other_currency,
@@ -191,7 +193,7 @@ pub(super) const ENTRIES: &str = "
         OR COALESCE(moved.returned_available, 0) <> amount * returned
     LIMIT 100";
 
-/// Money moves for a payment that exists, or for a correction of the operator, which is for none.
+/// Every entry names a payment that exists, or none if it is a correction of the operator.
 pub(super) const OWNERS: &str = "
     SELECT CAST(entry.merchant_id AS TEXT) || '/' || entry.environment || ' transaction ' || entry.transaction_id
             AS subject,
@@ -202,7 +204,7 @@ pub(super) const OWNERS: &str = "
         ELSE payment.id IS NULL END)
     LIMIT 100";
 
-/// The counters say how many payments there are, and how many were made on each day.
+/// The counters are equal to the number of payments, in all and for each day.
 pub(super) const COUNTERS: &str = "
     WITH counted AS (
         SELECT merchant_id, environment, 'payments' AS name, status, type, method, currency, COUNT(*) AS count

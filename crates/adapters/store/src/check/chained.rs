@@ -1,7 +1,7 @@
-//! Whether entries and lines of the audit log are still those that were sealed.
+//! Checks that entries and lines of the audit log are still those that were sealed.
 //!
-//! A chain is walked once from its beginning, its rows and its seals side by side, some of each at a time. What is wrong
-//! between two seals is named there, and the next stretch is judged by itself.
+//! A chain is read once from its beginning, its rows and its seals in parallel, a part of each at a time. An
+//! error between two seals is reported there, and the rows after it are checked by themselves.
 
 use std::collections::VecDeque;
 
@@ -20,17 +20,17 @@ use crate::{
     schema::{chains, sealing, seals},
 };
 
-/// How many rows, and how many seals, are in memory.
+/// The most rows, and the most seals, in memory.
 const CHUNK: usize = 2_000;
 
-/// A head that a chain once had.
+/// A head that a chain had when it was sealed.
 struct Seal {
     rows: i64,
     hash: String,
     upto: Place,
 }
 
-/// The rows of a chain, one after the other.
+/// Reads the rows of a chain one after the other.
 struct Walk {
     chain: Chain,
     read: VecDeque<(Place, ChainedRow)>,
@@ -39,7 +39,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// The next row, if it stands no later than `upto`.
+    /// The next row, if its place is not after `upto`.
     async fn next(&mut self, conn: &mut Connection, upto: &Place) -> Result<Option<ChainedRow>, Fault> {
         if self.read.is_empty() && !self.is_over {
             let end = Place { at: i64::MAX, id: "\u{10ffff}".to_owned() };
@@ -54,7 +54,7 @@ impl Walk {
     }
 }
 
-/// What is wrong with the chains.
+/// The breaches of all chains.
 pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
     let mut breaches = Vec::new();
     for book in Book::ALL {
@@ -74,7 +74,7 @@ pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault
     Ok(breaches)
 }
 
-/// Whole chains that are gone, with their seals.
+/// Chains of which everything is gone, including their seals.
 async fn missed(conn: &mut Connection) -> Result<Option<Breach>, Fault> {
     let sealed = first!(conn, i64, sealing::table.select(sealing::sealed_rows))?.unwrap_or(0);
     let found: i64 = load!(conn, i64, chains::table.select(chains::rows))?.into_iter().sum();
@@ -85,7 +85,7 @@ async fn missed(conn: &mut Connection) -> Result<Option<Breach>, Fault> {
     }))
 }
 
-/// Every chain that has a seal or a head, and the head.
+/// Every chain that has a seal or a head, with its head.
 async fn chains_of(conn: &mut Connection, book: Book) -> Result<Vec<(Chain, Option<(i64, String)>)>, Fault> {
     let heads = chains::table
         .filter(chains::book.eq(book.as_str()))
@@ -144,7 +144,7 @@ async fn verify(
     Ok(wrong)
 }
 
-/// What is wrong between two seals.
+/// The breach between two seals, if there is one.
 fn judged(last: &(i64, String), seal: &Seal, found: i64, hash: Option<ChainHash>) -> Option<String> {
     let (first, expected) = (last.0 + 1, seal.rows - last.0);
     let what = match found.cmp(&expected) {

@@ -1,6 +1,6 @@
-//! The counters behind the totals of lists, other than those of payments.
+//! Counters for the totals of lists, other than those of payments.
 
-/// The counters say how many tickets there are.
+/// The counters are equal to the number of tickets.
 pub(super) const TICKETS: &str = "
     WITH counted AS (
         SELECT merchant_id, environment, status, category, COUNT(*) AS count
@@ -19,7 +19,8 @@ pub(super) const TICKETS: &str = "
     WHERE COALESCE(kept.count, 0) <> COALESCE(counted.count, 0)
     LIMIT 100";
 
-/// The counters say how many deliveries each endpoint has, and how many of them have ended, unless it was removed.
+/// The counters are equal to the number of deliveries of each endpoint, and of those that have ended, unless
+/// the endpoint was removed.
 pub(super) const DELIVERIES: &str = "
     WITH lines AS (
         SELECT line.merchant_id, line.environment, line.endpoint_id, line.status

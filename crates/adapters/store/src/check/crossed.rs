@@ -1,10 +1,10 @@
-//! What two tables say of the same thing: payments and the events, references and work that follow from them, corrections
-//! and the lines of the audit log that tell who made them.
+//! Facts that two tables store must agree: payments with their events, references and work; corrections with
+//! the lines of the audit log that name their authors.
 //!
-//! The bytes of an event are searched and not read as JSON, which a tampered one might not be. `instr` is SQLite's; on a
-//! server the same function has another name, see [`super::dialect`].
+//! The bytes of an event are searched and not parsed as JSON, since a forged event might not be JSON. `instr`
+//! is SQLite's function; on a server it has another name, see [`super::dialect`].
 
-/// A reference is held until its payment frees it, and a late completion does not take it back.
+/// A payment holds its reference until its status frees it, and a late completion does not claim it again.
 pub(super) const REFERENCES: &str = "
     SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || id AS subject,
         'is ' || status || CASE WHEN late THEN ', late,' ELSE '' END || ' and '
@@ -13,7 +13,7 @@ pub(super) const REFERENCES: &str = "
     WHERE holds_reference <> (status NOT IN ('failed', 'expired', 'cancelled') AND NOT late)
     LIMIT 100";
 
-/// An event names what its bytes name: itself, its merchant, and the step of the payment that it tells of.
+/// The columns of an event agree with its bytes: its identifier, its merchant, and the step of the payment.
 pub(super) const EVENT_BYTES: &str = "
     SELECT CAST(event.merchant_id AS TEXT) || '/' || event.environment || ' event ' || event.id AS subject,
         'the bytes of ' || event.type || ' do not say what its row says' AS detail
@@ -30,7 +30,7 @@ pub(super) const EVENT_BYTES: &str = "
                 || CAST(event.status_version AS TEXT) || ',') = 0)
     LIMIT 100";
 
-/// An event tells the terms of its payment, which never change.
+/// An event has the terms of its payment, which never change.
 pub(super) const EVENT_TERMS: &str = "
     SELECT CAST(event.merchant_id AS TEXT) || '/' || event.environment || ' event ' || event.id AS subject,
         COALESCE('tells other terms than those of ' || payment.id, 'tells of ' || event.payment_id
@@ -42,7 +42,7 @@ pub(super) const EVENT_TERMS: &str = "
             || '\",\"currency\":\"' || payment.currency || '\",\"amount\":' || CAST(payment.amount AS TEXT) || ',') = 0)
     LIMIT 100";
 
-/// Each payment has its version counted once, and its writings at least as often.
+/// A payment was written at least as often as its status changed.
 pub(super) const REVISIONS: &str = "
     SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' ' || id AS subject,
         'was written ' || CAST(revision AS TEXT) || ' times and changed its status '
@@ -50,8 +50,8 @@ pub(super) const REVISIONS: &str = "
     FROM payments WHERE revision < status_version
     LIMIT 100";
 
-/// Every open deposit, and every open withdrawal on a provider's rail, has a row of work. On other rails a withdrawal may
-/// wait for a person, or for nothing in the simulator.
+/// Every open deposit, and every open withdrawal on a provider's rail, has a row of work. On other rails a
+/// withdrawal may wait for a person, or for nothing in the simulator.
 pub(super) const OPEN_IS_DUE: &str = "
     SELECT CAST(payment.merchant_id AS TEXT) || '/' || payment.environment || ' ' || payment.id AS subject,
         'is ' || payment.status || ', and nothing will be done about it' AS detail
@@ -64,7 +64,7 @@ pub(super) const OPEN_IS_DUE: &str = "
                 WHERE line.subject = 'payment/' || payment.id AND line.action = 'payment.submit')))
     LIMIT 100";
 
-/// What is due is open, but for a withdrawal that the simulator is about to return.
+/// Every payment with a row of work is open, except a withdrawal that the simulator is about to return.
 pub(super) const DUE_IS_OPEN: &str = "
     SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
         'is due, but ' || COALESCE('is ' || payment.status, 'there is no such payment') AS detail
@@ -75,8 +75,9 @@ pub(super) const DUE_IS_OPEN: &str = "
             AND payment.type IN ('withdrawal', 'withdrawal_pp'))
     LIMIT 100";
 
-/// What is due is something that can be done, and within a year unless the payment itself waits for longer. A payment expires
-/// when its time is over, and a payout goes to its provider at once; only what cannot be done then is tried again after an hour.
+/// Due work can be done, and is due within a year unless the payment itself waits for longer. A payment
+/// expires when its time is over, and a payout goes to its provider at once; only work that fails then is
+/// tried again after an hour.
 pub(super) const DUE_IN_TIME: &str = "
     SELECT CAST(work.merchant_id AS TEXT) || '/' || work.environment || ' ' || work.subject AS subject,
         'is to ' || work.action || CASE WHEN work.due_at > NOW() THEN ' too late' ELSE '' END AS detail
@@ -91,14 +92,14 @@ pub(super) const DUE_IN_TIME: &str = "
         OR work.due_since > NOW() + 31622400000 AND work.due_since > COALESCE(payment.expires_at, 0))
     LIMIT 100";
 
-/// What an endpoint is still owed is due within a year.
+/// Pending deliveries are due within a year.
 pub(super) const DELIVERIES_IN_TIME: &str = "
     SELECT CAST(merchant_id AS TEXT) || '/' || environment || ' event ' || event_id AS subject,
         'is to be delivered to ' || endpoint_id || ' too late' AS detail
     FROM deliveries WHERE status = 0 AND due_at > NOW() + 31622400000
     LIMIT 100";
 
-/// Every correction of a balance is in the audit log, and every line about one has moved its amount.
+/// Every correction of a balance has a line in the audit log, and every such line has entries of its amount.
 pub(super) const ADJUSTMENTS: &str = "
     WITH moved AS (
         SELECT 'balance/' || CAST(merchant_id AS TEXT) || '/' || environment || '/' || currency AS subject,

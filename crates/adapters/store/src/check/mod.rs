@@ -1,10 +1,10 @@
-//! The verification of the whole database: every total is computed again from the rows that it sums up, and every fact that is
-//! stored in two places is compared.
+//! The verification of the whole database: every total is computed again from the rows that it sums up, and
+//! every fact that is stored in two places is compared.
 //!
-//! Each invariant is a set of statements over all tenants that find breaches only, so that the result stays short however many
-//! rows there are. All of them see the same state of the database. [`books`] checks money, [`crossed`] facts that two tables
-//! share, [`told`] the bytes that merchants were sent, [`chained`] the sealed rows, and [`schema`] the triggers and constraints
-//! that protect all of it.
+//! Each invariant is a set of statements over all tenants that find breaches only, so that the result stays
+//! short however many rows there are. All of them see the same state of the database. [`books`] checks money,
+//! [`crossed`] facts that two tables share, [`told`] the bytes that merchants were sent, [`chained`] the
+//! sealed rows, and [`schema`] the triggers and constraints that protect all of it.
 
 mod belongings;
 mod books;
@@ -44,7 +44,7 @@ struct CountRow {
     count: i64,
 }
 
-/// Each invariant by its name, with the statements that find what breaks it.
+/// Each invariant by its name, with the statements that find its breaches.
 const INVARIANTS: [(&str, &[&str]); 13] = [
     ("balance_equals_entries", &[books::BALANCES]),
     ("transaction_sums_to_zero", &[books::TRANSACTIONS]),
@@ -61,7 +61,7 @@ const INVARIANTS: [(&str, &[&str]); 13] = [
     ("rows_belong_together", &[belongings::OF_PAYMENTS, belongings::OF_MERCHANTS]),
 ];
 
-/// The same for what only a server has.
+/// The invariants that exist on a server only.
 const OF_SERVER: [(&str, &[&str]); 1] = [("classes_equal_payments", &[crossed::CLASSES])];
 
 /// Verifies every invariant in one view of the database.
@@ -97,7 +97,7 @@ pub(crate) fn check(conn: &mut Connection) -> BoxFuture<'_, Result<CheckReport, 
     })
 }
 
-/// Adds what the tables say to the report.
+/// Adds the breaches that statements find to the report.
 async fn compared(conn: &mut Connection, report: &mut CheckReport) -> Result<(), Fault> {
     report.balances = count(conn, "SELECT COUNT(*) AS count FROM balances").await?;
     report.transactions = count(conn, "SELECT COUNT(*) AS count FROM entries WHERE line = 1").await?;

@@ -11,7 +11,7 @@ use crate::{connection::Connection, error::Fault, migrate};
 const SCHEMA: &str = "schema_as_migrated";
 const FILE: &str = "file_integrity";
 
-/// Something that was made, and how.
+/// A part of the schema, with its definition.
 #[derive(Debug, PartialEq, Eq, QueryableByName)]
 struct Item {
     #[diesel(sql_type = Text)]
@@ -24,8 +24,9 @@ const EMBEDDED: &str =
     "SELECT type || ' ' || name AS name, COALESCE(sql, '') AS definition FROM sqlite_schema
     WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_diesel%' ESCAPE '\\' ORDER BY 1";
 
-/// Triggers with their functions, constraints and indexes of a server; one that is switched off or not valid counts as
-/// changed. Definitions of constraints and indexes are told differently by each release, so only their names are compared.
+/// Triggers with their functions, constraints and indexes of a server; one that is disabled or invalid counts
+/// as changed. Each release writes definitions of constraints and indexes in its own way, so only their names
+/// are compared.
 const SERVER: &str = "
     SELECT 'trigger ' || relname || '.' || tgname AS name,
         CAST(tgenabled AS TEXT) || ' ' || md5(prosrc) AS definition
@@ -41,10 +42,10 @@ const SERVER: &str = "
     WHERE relnamespace = CAST(current_schema() AS regnamespace)
     ORDER BY 1";
 
-/// What a migrated server has, one a line.
+/// The parts that a migrated server has, one a line.
 const OF_SERVER: &str = include_str!("server_schema.txt");
 
-/// What the schema lacks or has changed.
+/// The parts of the schema that are missing or changed.
 pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
     match conn {
         Connection::Sqlite(conn) => {
@@ -70,7 +71,8 @@ fn expected_of_server() -> Vec<Item> {
     OF_SERVER.lines().filter_map(item).collect()
 }
 
-/// The search of tickets has an index only where its extension is allowed, and the list of migrations is not the gateway's.
+/// Whether a part is compared. The index for the search of tickets exists only where its extension is
+/// allowed, and the list of migrations belongs to the library.
 fn is_ours(name: &str) -> bool {
     !name.contains("__diesel") && !name.contains("tickets_by_text")
 }
@@ -95,7 +97,7 @@ fn differences(expected: &[Item], found: &[Item]) -> Vec<Breach> {
     missing.chain(added).take(LISTED).collect()
 }
 
-/// A definition without its comments and line breaks, which change nothing.
+/// A definition without comments and line breaks, which do not matter.
 fn plain(definition: &str) -> String {
     let lines = definition.lines().filter_map(|line| line.split("--").next());
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
@@ -107,7 +109,7 @@ struct Finding {
     integrity_check: String,
 }
 
-/// SQLite's own look at every page, row, index and constraint.
+/// SQLite's own check of every page, row, index and constraint.
 pub(super) fn of_file(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
     let Connection::Sqlite(conn) = conn else { return Ok(Vec::new()) };
     let findings: Vec<Finding> = sql_query(format!("PRAGMA integrity_check({LISTED})")).load(conn)?;

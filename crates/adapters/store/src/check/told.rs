@@ -1,7 +1,7 @@
 //! Checks that stored payments can be parsed, and that their events agree with them.
 //!
-//! Bytes are compared by the domain, which made them. Payments are read some at a time, in the order of their identifiers,
-//! each with all of its events.
+//! The domain compares the bytes, since it made them. Payments are read a part at a time, in the order of
+//! their identifiers, each with all of its events.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::Timestamp;
@@ -16,10 +16,10 @@ use crate::{
     schema::{events, payments},
 };
 
-/// How many payments are in memory.
+/// The most payments in memory.
 const CHUNK: i64 = 500;
 
-/// An event, with the payment that it tells of.
+/// An event and its payment.
 type EventRow = (Option<String>, String, String, i64, Option<i32>, String);
 
 /// The breaches of both invariants.
@@ -29,7 +29,7 @@ struct Found {
     contradicting: Vec<Breach>,
 }
 
-/// What cannot be read, and what contradicts its payment.
+/// The payments that cannot be read, and the events that contradict their payments.
 pub(super) async fn compared(conn: &mut Connection) -> Result<Vec<Breach>, Fault> {
     let mut found = Found::default();
     let tenants = payments::table.select((payments::merchant_id, payments::environment)).distinct();

@@ -1,9 +1,10 @@
-//! Changes of merchants whose rows are locked by another session. They wait in queues of their own, so that other merchants
-//! do not wait behind them.
+//! Changes of merchants whose rows are locked by another session. They wait in queues of their own, so that
+//! other merchants do not wait behind them.
 //!
-//! A lane waits for a lock only as long as a neighbour's batch may hold it. If a merchant's rows are locked for longer, its
-//! changes leave the lane: they get a queue, a task and a connection of their own, and wait there for the lock for
-//! `deadlines.lock`. The merchant returns to the lane after 10 seconds without a waiting change.
+//! A lane waits for a lock only as long as a neighbour's batch may hold it. If a merchant's rows are locked
+//! for longer, its changes leave the lane: they get a queue, a task and a connection of their own, and wait
+//! there for the lock for `deadlines.lock`. The merchant returns to the lane after 10 seconds without a
+//! waiting change.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -27,15 +28,15 @@ use crate::{
     lock::locked,
 };
 
-/// How many changes of one merchant may wait aside.
+/// The most changes of one merchant that may wait aside.
 const QUEUE: usize = 4096;
-/// How many are committed together.
+/// The most changes that are committed together.
 const BATCH: usize = 512;
-/// How long a merchant whose rows were locked stays aside with nothing to do. Back in the lane it would be in everybody's
-/// way again.
+/// How long a merchant whose rows were locked stays aside without changes. Back in the lane it would soon
+/// delay the others again.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// What waits for one merchant.
+/// The queue of one merchant.
 #[derive(Default)]
 struct Aside {
     queue: Mutex<Queue>,
@@ -45,9 +46,9 @@ struct Aside {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Nobody comes for it any more.
+    /// Whether its task has ended, so that no more changes are taken.
     is_over: bool,
-    /// Nothing more will come.
+    /// Whether the store closes, so that no more changes will come.
     is_closing: bool,
 }
 
@@ -56,7 +57,7 @@ impl Aside {
         locked(&self.queue)
     }
 
-    /// Puts a job behind the others; gives it back if nobody comes any more.
+    /// Adds a job to the queue; returns it if the task has ended.
     fn push(&self, job: Job) -> Option<Job> {
         let mut queue = self.queue();
         if queue.is_over {
@@ -71,7 +72,7 @@ impl Aside {
         None
     }
 
-    /// What waits. Without anything the aside may be over.
+    /// Takes the waiting jobs. If there are none and `may_end`, the task ends.
     fn take(&self, may_end: bool) -> Vec<Job> {
         let mut queue = self.queue();
         let count = queue.jobs.len().min(BATCH);
@@ -89,9 +90,9 @@ impl Aside {
     }
 }
 
-/// The merchants of one lane who wait aside.
+/// The merchants of one lane that wait aside.
 pub(crate) struct Asides {
-    /// Where their connections come from; an embedded database has no locks but one.
+    /// The origin of their connections; `None` for an embedded database, which has only one lock.
     origin: Option<(Origin, Handle)>,
     merchants: HashMap<MerchantId, Arc<Aside>>,
     running: JoinSet<()>,
@@ -99,17 +100,17 @@ pub(crate) struct Asides {
 }
 
 impl Asides {
-    /// Empty. Without an `origin` (SQLite) no merchant is ever moved here.
+    /// An empty set. Without an `origin` (SQLite) no merchant is ever moved here.
     pub(crate) fn new(origin: Option<(Origin, Handle)>, hub: Arc<Hub>) -> Self {
         Self { origin, merchants: HashMap::new(), running: JoinSet::new(), hub }
     }
 
-    /// Whether there can be any.
+    /// Whether merchants can wait aside at all.
     pub(crate) const fn are_possible(&self) -> bool {
         self.origin.is_some()
     }
 
-    /// Takes a job whose merchant waits aside, and gives back any other.
+    /// Takes a job whose merchant waits aside, and returns any other job.
     pub(crate) fn take(&mut self, job: Job) -> Option<Job> {
         if self.merchants.is_empty() {
             return Some(job);
@@ -123,7 +124,7 @@ impl Asides {
         back
     }
 
-    /// Has the merchants of these jobs wait aside.
+    /// Moves the merchants of these jobs aside.
     pub(crate) fn open(&mut self, jobs: Vec<Job>) {
         while self.running.try_join_next().is_some() {}
         self.merchants.retain(|_, aside| !aside.is_over());
@@ -141,7 +142,7 @@ impl Asides {
         metrics::gauge!("quipu_commit_asides").set(self.merchants.len() as f64);
     }
 
-    /// Finishes what waits.
+    /// Finishes the waiting jobs.
     pub(crate) async fn close(mut self) {
         self.merchants.values().for_each(|aside| aside.close());
         while self.running.join_next().await.is_some() {}

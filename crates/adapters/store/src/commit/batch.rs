@@ -1,4 +1,5 @@
-//! One batch: judged, written and committed together; tried once more whole if it fails, and then in halves.
+//! A batch of changes: judged, written and committed together; tried once more as a whole if it fails, and
+//! then in halves.
 
 use std::collections::HashSet;
 
@@ -21,36 +22,37 @@ use crate::{
     transaction,
 };
 
-/// How often a change is tried that another node keeps overtaking.
+/// How often a change is tried while other nodes keep overtaking it.
 const ATTEMPTS: usize = 8;
-/// The same for a failure that the database has no name for.
+/// How often a change is tried while it fails with an error that has no name.
 const UNNAMED_ATTEMPTS: usize = 3;
-/// How many transactions may fail before nothing more is tried. One bad change among as many as a batch holds takes
-/// about twenty to find.
+/// The most transactions of a batch that may fail before the rest is given up. Finding one bad change among a
+/// full batch takes about twenty.
 const FAILURES: usize = 128;
-/// How often a batch is split to find whose lock is in the way, before everybody in it waits aside.
+/// How often a batch is split to find the merchant with locked rows, before all its merchants are moved
+/// aside.
 const SPLITS: usize = 12;
 
-/// What became of a batch.
+/// The result of settling a batch.
 #[derive(Default)]
 pub(crate) struct Settled {
-    /// What was committed and answered already, because something else of the batch had to be tried again.
+    /// The news of the part that was committed and answered already, because the rest had to be tried again.
     pub(crate) news: News,
-    /// Who is still to be answered: all of a batch that nothing was wrong with.
+    /// The callers that are still to be answered: the whole batch if it had no error.
     pub(crate) unanswered: Option<Answers>,
-    /// Changes of merchants who wait for somebody's lock, if others wait behind them here.
+    /// Changes of merchants with locked rows, if other changes wait behind them here.
     pub(crate) aside: Vec<Job>,
     /// Whether a lock was in the way.
     pub(crate) was_blocked: bool,
 }
 
-/// Jobs whose outcome is known, and what their commit owes.
+/// Jobs whose outcome is known, with the deliveries that their commit made.
 pub(crate) struct Answers {
     jobs: Vec<Job>,
     judged: Judged,
 }
 
-/// Some jobs that are tried together, and how often they were.
+/// Jobs that are tried together, and how often they were tried.
 struct Part {
     jobs: Vec<Job>,
     tries: usize,
@@ -58,19 +60,20 @@ struct Part {
 }
 
 impl Part {
-    /// Some jobs whose first try was not enough.
+    /// Jobs that must be tried again.
     const fn again(jobs: Vec<Job>, tries: usize) -> Self {
         Self { jobs, tries, revisions: Revisions::LookedUp }
     }
 }
 
-/// Settles `jobs`, answering each but those that go aside and those that it leaves to be answered. The connection in custody is
-/// replaced when it fails.
+/// Settles `jobs`. Each is answered, except those that go aside and those in [`Settled::unanswered`]. The
+/// connection in custody is replaced when it fails.
 ///
-/// A failed batch is tried once more whole, and then in halves, so that only the change at fault suffers. Where it is the
-/// connection that fails, halves would fare no better, and everybody is told that nothing happened. If another session
-/// holds a lock, the batch is split by merchants until only the merchants with locked rows remain. Their changes move to
-/// [`aside`](super::aside) if `others_wait`, and otherwise wait once more.
+/// A failed batch is tried once more as a whole, and then in halves, so that only the change at fault is
+/// refused. If the connection fails, halves would not succeed either, and all callers are told that nothing
+/// happened. If another session holds a lock, the batch is split by merchants until only the merchants with
+/// locked rows remain. Their changes move to [`aside`](super::aside) if `others_wait`, and otherwise wait
+/// once more.
 pub(crate) async fn settle(
     custody: &mut Custody,
     origin: &Origin,
@@ -142,7 +145,7 @@ pub(crate) async fn settle(
     settled
 }
 
-/// Whether one change that so many tries have failed for may still win the race that it lost.
+/// Whether a single change that lost a race to another node so many times may still win.
 fn may_win(fault: &Fault, tries: usize) -> bool {
     fault.is_race() && tries < if fault.is_named() { ATTEMPTS } else { UNNAMED_ATTEMPTS }
 }
@@ -161,7 +164,7 @@ fn merchants_of(jobs: &[Job]) -> usize {
     jobs.iter().map(|job| job.changes.tenant.merchant()).collect::<HashSet<_>>().len()
 }
 
-/// Two parts that have no merchant in common; each keeps its order.
+/// Splits jobs into two parts that have no merchant in common; each keeps its order.
 fn halves_by_merchant(jobs: Vec<Job>) -> [Vec<Job>; 2] {
     let mut merchants: Vec<_> = jobs.iter().map(|job| job.changes.tenant.merchant()).collect();
     merchants.sort_unstable();
@@ -171,23 +174,23 @@ fn halves_by_merchant(jobs: Vec<Job>) -> [Vec<Job>; 2] {
     [second, first]
 }
 
-/// What a transaction came to: a verdict for each change, and the deliveries that are owed from now on.
+/// The verdicts of a transaction, one for each change, and the deliveries that it makes.
 type Judged = (Vec<Verdict>, Vec<Owed>);
 
-/// What became of one transaction.
+/// The outcome of one transaction.
 enum Turn {
-    /// It is committed, and each job was judged so.
+    /// It is committed, with these verdicts.
     Judged(Judged),
-    /// Nothing of it happened.
+    /// It failed, and nothing of it happened.
     Failed(Fault),
-    /// Nothing of it happened, because somebody starts from a revision that may not be the last one.
+    /// Nothing of it happened, because a change starts from a revision that may not be the last one.
     Doubtful,
-    /// The verdicts of the jobs; whether they were committed is unknown.
+    /// Whether it was committed is not known; these are the verdicts.
     Unlearnt(Judged, Fault),
 }
 
-/// Begins those of `jobs` that are still wanted once there is a connection, and tries them. Whoever waits for one can be told in time
-/// that nothing happened. Nothing if nobody waits any more.
+/// Begins those of `jobs` that are still wanted once there is a connection, and tries them. Until then a
+/// caller can be told in time that nothing happened. `None` if no caller waits any more.
 async fn take_turn(
     custody: &mut Custody,
     origin: &Origin,
@@ -207,7 +210,7 @@ async fn take_turn(
     Some((jobs, turn))
 }
 
-/// One transaction over all of `jobs` on the connection in custody, rolled back unless it commits.
+/// Runs one transaction over all of `jobs` on the connection in custody, and rolls it back unless it commits.
 async fn transact(
     custody: &mut Custody,
     origin: &Origin,
@@ -245,18 +248,19 @@ async fn transact(
     }
 }
 
-/// What a transaction that has begun is to do.
+/// The decisions about the jobs of a transaction that has begun.
 struct Decided {
     verdicts: Vec<Verdict>,
     writes: Writes,
     fan_out: FanOut,
-    /// By what it can be asked for.
+    /// The facts by which the outcome of the transaction can be found.
     mark: Mark,
-    /// Whether somebody was judged by a revision that was not looked up.
+    /// Whether a change was judged by a revision that was not looked up.
     trusted: bool,
 }
 
-/// Whether somebody is refused by a revision that no write will tell about. Nonces and keys are judged before revisions.
+/// Whether a change is refused because of a revision that was not looked up, and that no write will check.
+/// Nonces and keys are judged before revisions.
 fn is_in_doubt(jobs: &[Job], verdicts: &[Verdict]) -> bool {
     jobs.iter().zip(verdicts).any(|(job, verdict)| match verdict {
         Ok(_) | Err(Refusal::NonceUsed | Refusal::IdempotencyKeyUsed) => false,
@@ -279,12 +283,12 @@ async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -
 }
 
 impl Answers {
-    /// How many are to be answered.
+    /// The number of callers to be answered.
     pub(crate) const fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Answers everybody, hands over what is owed, and says what was committed.
+    /// Answers all callers, hands over the deliveries, and returns the news of the commit.
     pub(crate) fn tell(self, hub: &Hub) -> News {
         let (verdicts, owed) = self.judged;
         let mut news = News::default();
@@ -307,7 +311,7 @@ impl Answers {
 }
 
 impl Settled {
-    /// Answers who is still to be answered, and tells what was committed.
+    /// Answers the remaining callers, and publishes the news of the commit.
     pub(crate) fn tell(news: News, unanswered: Option<Answers>, hub: &Hub) {
         let mut news = news;
         if let Some(answers) = unanswered {
@@ -317,8 +321,9 @@ impl Settled {
     }
 }
 
-/// Answers where nobody knows whether the batch was committed. What was refused in it did not happen in any case, unless a
-/// nonce was burnt with it; but why it was refused may not be so, and its caller may ask again.
+/// Answers all callers when it is not known whether the batch was committed. A change that was refused in it
+/// did not happen in any case, unless its nonce was used up; but the reason for the refusal may not hold, so
+/// the caller may ask again.
 fn leave_open(jobs: Vec<Job>, verdicts: &[Verdict], fault: &Fault) {
     tracing::error!(changes = jobs.len(), %fault, "it is not known whether changes were committed");
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
@@ -330,7 +335,7 @@ fn leave_open(jobs: Vec<Job>, verdicts: &[Verdict], fault: &Fault) {
     }
 }
 
-/// Answers that nothing happened.
+/// Tells all callers that nothing happened.
 fn fail_all(jobs: impl IntoIterator<Item = Job>, fault: &Fault) {
     let mut count = 0_u32;
     for job in jobs {

@@ -1,8 +1,8 @@
-//! The fan-out: from the events of a batch to the deliveries they owe, written in the same commit.
+//! The fan-out: makes the deliveries of a batch's events, in the same commit.
 //!
-//! Who hears an event is decided by [`Endpoint::is_owed`] over the endpoints as this very transaction sees them, so that
-//! nothing is owed to an endpoint that was disabled before, and nothing is forgotten for one that was made before. New
-//! deliveries are claimed by this node at once if it runs a dispatcher.
+//! [`Endpoint::is_owed`] decides who gets an event, over the endpoints as this transaction sees them. So a
+//! disabled endpoint gets no delivery, and a new endpoint misses none. This node takes the new deliveries in
+//! hand at once if it runs a dispatcher.
 
 use std::{
     borrow::Cow,
@@ -32,7 +32,7 @@ use crate::{
     webhooks::row::EndpointRow,
 };
 
-/// Whose endpoints a batch has to know.
+/// The tenants and URLs whose endpoints a batch must read.
 #[derive(Debug, Default)]
 pub(crate) struct Hearers {
     tenants: BTreeSet<Tenant>,
@@ -52,7 +52,7 @@ impl Hearers {
     }
 }
 
-/// The endpoints that may hear something.
+/// The endpoints that may get deliveries.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
     subscribed: HashMap<Tenant, Vec<Arc<Endpoint>>>,
@@ -60,12 +60,13 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
-    /// Reads them in the transaction that an embedded database's connection has begun.
+    /// Reads the endpoints in the transaction that the connection of an embedded database has begun.
     pub(crate) fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Self, Fault> {
         Self::of_rows(of_file(conn, hearers)?)
     }
 
-    /// Asks for them at once, so that it can be sent with other questions of the batch's own transaction.
+    /// Reads the endpoints from a server; the query is sent at once, together with others of the batch's
+    /// transaction.
     pub(crate) async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Self, Fault> {
         Self::of_rows(of_server(conn, hearers).await?)
     }
@@ -88,8 +89,8 @@ impl Audience {
 diesel::postfix_operator!(OfAdmin, " = 'admin'");
 diesel::postfix_operator!(InRequest, " = 'in_request'");
 
-/// Nothing here binds a list or a source, so that each statement is prepared once: SQLite would look at a bound source,
-/// because an index is for one source only, and prepare the statement again each time.
+/// No statement here binds a list or a source, so that each is prepared once. SQLite would look at the value
+/// of a bound source, because an index exists for one source only, and prepare the statement again each time.
 fn of_file(conn: &mut SqliteConnection, hearers: &Hearers) -> Result<Vec<EndpointRow>, Fault> {
     let mut rows = Vec::new();
     for tenant in &hearers.tenants {
@@ -143,7 +144,7 @@ async fn of_server(conn: &AsyncPgConnection, hearers: &Hearers) -> Result<Vec<En
     Ok(rows)
 }
 
-/// What a batch owes.
+/// The deliveries that a batch makes.
 #[derive(Debug, Default)]
 pub(crate) struct FanOut {
     made: Vec<Arc<Endpoint>>,
@@ -152,7 +153,7 @@ pub(crate) struct FanOut {
 }
 
 impl FanOut {
-    /// Decides it for the accepted changes, and counts it.
+    /// Makes the deliveries of the accepted changes, and counts them.
     pub(crate) fn of(jobs: &[Job], writes: &mut Writes, mut audience: Audience) -> Self {
         let mut fan_out = Self::default();
         let mut counts: BTreeMap<(Tenant, EndpointId), i64> = BTreeMap::new();
@@ -186,7 +187,8 @@ impl FanOut {
         fan_out
     }
 
-    /// The endpoint that a payment named: the first time it is made, or enabled again.
+    /// Finds the endpoint that a payment named. For the change that names it, the endpoint is made or enabled
+    /// again.
     fn find(
         &mut self,
         audience: &mut Audience,
@@ -216,7 +218,7 @@ impl FanOut {
         Some(endpoint)
     }
 
-    /// What is to be written. `node` is this node if somebody here delivers.
+    /// The rows to be written. `node` is this node if it runs a dispatcher.
     pub(crate) fn lines<'a>(&'a self, node: Option<&'a str>) -> Debts<'a> {
         Debts {
             enabled: &self.enabled,
@@ -226,7 +228,7 @@ impl FanOut {
     }
 }
 
-/// The rows in which a batch keeps what it owes.
+/// The rows of the deliveries and endpoints of a batch.
 pub(crate) struct Debts<'a> {
     enabled: &'a [Arc<Endpoint>],
     made: &'a [Arc<Endpoint>],
@@ -246,7 +248,7 @@ macro_rules! enabling {
 }
 
 impl Debts<'_> {
-    /// Writes them in the transaction that an embedded database's connection has begun.
+    /// Writes the rows in the transaction that the connection of an embedded database has begun.
     pub(crate) fn to_file(&self, conn: &mut SqliteConnection) -> Result<(), Fault> {
         for endpoint in self.enabled {
             enabling!(endpoint).execute(conn)?;
@@ -260,7 +262,7 @@ impl Debts<'_> {
         Ok(())
     }
 
-    /// What is to be sent to a server, in this order.
+    /// The statements for a server, in this order.
     pub(crate) fn to_server<'c>(&'c self, conn: &'c AsyncPgConnection) -> Vec<Writing<'c>> {
         let mut sent: Vec<Writing<'c>> = Vec::new();
         for endpoint in self.enabled {

@@ -14,36 +14,37 @@ use crate::{
     tables::{TABLES, table_of},
 };
 
-/// What a waiting caller is told.
+/// The answer to a waiting caller.
 pub(crate) type Outcome = Result<Committed, CommitError>;
 
-/// Where a record goes, and what was worked out of it before its turn.
+/// The table of a record, and the texts that were computed before its turn.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// The place of its table in [`TABLES`].
+    /// The position of its table in [`TABLES`].
     pub(crate) table: usize,
     pub(crate) text: String,
 }
 
-/// A change with all that can be worked out before its turn comes, so that the lane does not have to.
+/// A change, with everything computed that does not need the lane.
 pub(crate) struct Job {
-    /// What is to change.
+    /// The change itself.
     pub(crate) changes: Changes,
-    /// For each saved record, each joined record and each row, in this order.
+    /// One for each saved record, each joined record and each row, in this order.
     pub(crate) saves: Vec<Prepared>,
     pub(crate) joins: Vec<Prepared>,
     pub(crate) rows: Vec<Prepared>,
     /// An identifier for each transaction.
     pub(crate) transaction_ids: Vec<String>,
-    /// Whether it may still be begun.
+    /// Whether the job may still begin.
     pub(crate) standing: Arc<Standing>,
-    /// Who waits for the outcome. The caller may have gone away, which changes nothing.
+    /// The channel to the caller. The caller may have gone away, which changes nothing.
     pub(crate) reply: oneshot::Sender<Outcome>,
 }
 
 impl Job {
-    /// Prepares `changes`. The identifiers of transactions and the lines of the audit log, which have their places in chains by
-    /// their time, carry the time of the change, or `not_before` if that is later. `None` if a record has no table.
+    /// Prepares `changes`. The identifiers of transactions and the lines of the audit log have places in
+    /// chains by their time. They carry the time of the change, or `not_before` if that is later. `None` if a
+    /// record has no table.
     pub(crate) fn new(
         mut changes: Changes,
         not_before: i64,
@@ -72,12 +73,13 @@ impl Job {
         Some(Self { changes, saves, joins, rows, transaction_ids, standing: Arc::default(), reply })
     }
 
-    /// The same job, whose time runs with `standing`.
+    /// The same job with another deadline, that of `standing`.
     pub(crate) fn within(self, standing: Arc<Standing>) -> Self {
         Self { standing, ..self }
     }
 
-    /// The job, if there is still time for it and its caller has not withdrawn it. Nothing of another one happens.
+    /// The job, if its deadline has not passed and its caller has not withdrawn it; otherwise nothing of it
+    /// happens.
     pub(crate) fn begun(self) -> Option<Self> {
         if self.standing.begin() {
             return Some(self);
@@ -87,7 +89,7 @@ impl Job {
         None
     }
 
-    /// Takes other numbers for what it may make: something of another node may have the first.
+    /// Takes new numbers for things that it may make, since another node may have taken the first ones.
     pub(crate) fn renumber(&mut self) {
         self.changes.joins.iter_mut().for_each(quipu_commit::Join::renumber);
     }

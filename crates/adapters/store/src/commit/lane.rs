@@ -1,4 +1,4 @@
-//! A lane: one queue, one connection, and the task that writes what waits in the queue.
+//! A lane: a queue, a connection, and the task that commits the waiting changes.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -32,44 +32,44 @@ use crate::{
     hub::Hub,
 };
 
-/// How many changes are committed together at most.
+/// The most changes that are committed together.
 const BATCH: usize = 512;
 
-/// How much may wait in the queue of a lane.
+/// The most changes that wait in the queue of a lane.
 const QUEUE: usize = 4096;
 
-/// From how many on they are answered beside the next batch, which is otherwise kept waiting by what their answers cost. A few
-/// are answered sooner than somebody else is woken.
+/// From this number of callers on, a batch is answered beside the next batch, which would otherwise wait for
+/// the answers. Answering fewer is faster than waking another task.
 const MANY: usize = 64;
 
-/// How long a change may have to wait for its turn before newcomers should be refused.
+/// The expected wait from which on newcomers should be refused.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A write of a lane to a server, which is given the lane's connection and ends its transaction by itself.
 pub(crate) type LoneWrite = Box<dyn for<'c> FnOnce(&'c mut Custody, &'c Origin) -> BoxFuture<'c, ()> + Send>;
 
-/// What a lane is asked to do.
+/// A piece of work for a lane.
 pub(crate) enum Work {
     /// A change, to be committed together with others that wait.
     Change(Box<Job>),
-    /// Anything else, to be written together with others of its kind, behind the changes that wait.
+    /// Another write, done together with others of its kind after the waiting changes.
     SmallWrite(SmallWrite),
-    /// Anything else, in a transaction of its own, behind all these.
+    /// Another write, in a transaction of its own after all these.
     Alone(LoneWrite),
-    /// To stop, once everything before has been done.
+    /// Stop after all work that came before.
     Close(oneshot::Sender<()>),
 }
 
-/// The end of a lane to which changes come.
+/// The sending end of a lane's queue.
 pub(crate) struct Lane {
     queue: mpsc::Sender<Work>,
     last_turn: Arc<AtomicU64>,
 }
 
-/// The end from which they are taken.
+/// The receiving end of a lane's queue.
 pub(crate) struct Waiting {
     queue: mpsc::Receiver<Work>,
-    /// How long the last turn took, in microseconds.
+    /// The duration of the last turn, in microseconds.
     last_turn: Arc<AtomicU64>,
 }
 
@@ -81,7 +81,7 @@ impl Lane {
         (Self { queue: sender, last_turn: Arc::clone(&last_turn) }, Waiting { queue, last_turn })
     }
 
-    /// Puts work at the end of the queue, if there is room.
+    /// Adds work to the queue, if there is room.
     pub(crate) fn put(&self, work: Work) -> Result<(), StoreUnavailable> {
         self.queue.try_send(work).map_err(|error| match error {
             TrySendError::Full(_) => StoreUnavailable::Overloaded,
@@ -89,15 +89,15 @@ impl Lane {
         })
     }
 
-    /// Whether what comes now would wait for long: for as many turns as the queue fills, each as long as the last one. What
-    /// goes with the next turn is never too much.
+    /// Whether newly added work would wait for too long. The expected wait is the number of turns in the
+    /// queue times the duration of the last one. Work that goes with the next turn is never too much.
     pub(crate) fn is_pressed(&self) -> bool {
         let turns = (self.queue.max_capacity() - self.queue.capacity()) / BATCH;
         let turn = Duration::from_micros(self.last_turn.load(Ordering::Relaxed));
         turn.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX)) > PATIENCE
     }
 
-    /// Finishes what waits. Nothing more is taken afterwards.
+    /// Finishes the waiting work. No work is taken afterwards.
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
         // An error means that the lane has stopped already, which is what is wanted.
@@ -107,9 +107,9 @@ impl Lane {
     }
 }
 
-/// Serves a queue until it is told to stop or everybody who could ask has gone. There is no timer: a single change
-/// is committed at once, and a batch grows only while the one before it is on its way to the disk. `after_turn` is
-/// called behind every turn. Large batches are answered on `runtime`.
+/// Serves a queue until it is told to stop or every sender is gone. There is no timer: a single change is
+/// committed at once, and a batch grows only while the one before it is being written to disk. `after_turn`
+/// is called after every turn. Large batches are answered on `runtime`.
 pub(crate) async fn serve(
     Waiting { mut queue, last_turn }: Waiting,
     origin: Origin,
@@ -156,14 +156,14 @@ pub(crate) async fn serve(
     }
 }
 
-/// Who is being answered beside the next batch. Batches are told in the order of their commits.
+/// The batch whose callers are being answered beside the next one. News is published in the order of commits.
 struct Answering {
     under_way: Option<JoinHandle<()>>,
     runtime: Handle,
 }
 
 impl Answering {
-    /// Waits until everybody is answered.
+    /// Waits until all callers are answered.
     async fn finished(&mut self) {
         if let Some(task) = self.under_way.take()
             && let Err(error) = task.await
@@ -172,7 +172,7 @@ impl Answering {
         }
     }
 
-    /// Answers who is left of a batch, and tells what it committed.
+    /// Answers the remaining callers of a batch, and publishes its news.
     async fn tell(&mut self, news: News, unanswered: Option<Answers>, hub: &Arc<Hub>) {
         self.finished().await;
         if unanswered.as_ref().is_some_and(|answers| answers.len() >= MANY) {
@@ -208,7 +208,7 @@ async fn commit(
     }
 }
 
-/// A panic in one piece of work must not stop the lane. Those who waited for it see their channel close.
+/// Runs `work` so that a panic in it does not stop the lane. Its callers see their channel close.
 async fn guarded<T>(work: impl Future<Output = T>) -> Option<T> {
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     outcome.inspect_err(|_| tracing::error!("work in a lane panicked")).ok()

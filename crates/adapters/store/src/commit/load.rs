@@ -1,7 +1,8 @@
-//! Loading the state that a batch depends on.
+//! Loads the state that a batch depends on.
 //!
-//! SQLite asks by one cached statement for each key, which costs a few microseconds and no round trip. PostgreSQL asks by one
-//! statement a table for all keys, each row told apart by its key's place, and all of it sent at once.
+//! SQLite is asked by one cached statement for each key, which takes a few microseconds and no round trip.
+//! PostgreSQL is asked by one statement for each table with all keys, and returns the position of its key
+//! with each row; all statements are sent at once.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,28 +29,29 @@ use crate::{
     tables::{NAME_TABLES, SAVED_TABLES, kept_answers::AWAITED, name_table, saved_table},
 };
 
-/// What a transaction begins with.
+/// The state of a transaction that has begun.
 pub(crate) struct Begun {
-    /// Everything that was wanted. On PostgreSQL balances and aggregates stay locked until the transaction ends.
+    /// The state that was asked for. On PostgreSQL balances and aggregates stay locked until the transaction
+    /// ends.
     pub(crate) state: State,
-    /// The endpoints that may hear of it.
+    /// The endpoints that may get deliveries.
     pub(crate) audience: Audience,
-    /// The number that a server gave the transaction.
+    /// The number that the server gave to the transaction.
     pub(crate) number: Option<String>,
-    /// Whether there are revisions in it that were not looked up.
+    /// Whether the state has revisions that were not looked up.
     pub(crate) trusted: bool,
 }
 
-/// Of what a server is not asked for the revisions that are written anyway: these rows are never deleted, so that a write
-/// finds the row, and fails unless it is at the revision that was decided by.
+/// The aggregates whose revisions are not looked up on a server if they are written anyway. Their rows are
+/// never deleted, so a write finds the row, and fails unless the row has the revision of the decision.
 const TRUSTED: [Aggregate; 1] = [Aggregate::PAYMENT];
 
-/// Whether revisions are looked up before they are judged by.
+/// How the revisions are found by which changes are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Revisions {
-    /// Those that changes start from are taken for those that rows have, where a write tells.
+    /// The revision that a change starts from is taken for that of the row, if a write will check it.
     Trusted,
-    /// All of them.
+    /// All revisions are looked up.
     LookedUp,
 }
 
@@ -87,8 +89,8 @@ fn known_answer((expires_at, payment_id, status): AnswerRow) -> Result<KnownAnsw
     Ok(KnownAnswer { expires_at: Timestamp::from_millis(expires_at), payment_id, awaited: status == AWAITED })
 }
 
-/// It holds the database's only write lock, so that nothing needs locking. No statement here binds a `LIMIT`, for
-/// [what SQLite does then](crate::statement).
+/// A transaction of an embedded database holds the only write lock, so that nothing else needs locking. No
+/// statement here binds a `LIMIT`, because of [what SQLite does then](crate::statement).
 fn of_file(conn: &mut SqliteConnection, wanted: &Wanted) -> Result<State, Fault> {
     BeginWriting.execute(conn)?;
     let mut state = State::default();
@@ -180,14 +182,14 @@ fn tenants<'a>(all: impl Iterator<Item = &'a Tenant>) -> (Vec<i64>, Vec<&'static
     all.map(|tenant| (tenant.merchant().0, tenant.environment().as_str())).unzip()
 }
 
-/// The key at a place that the database counted from 1.
+/// The key at a position that the database counted from 1.
 fn at<K>(keys: &[K], place: i64) -> Result<&K, Fault> {
     let index = usize::try_from(place - 1).ok();
     let found = index.and_then(|index| keys.get(index));
     found.ok_or_else(|| Fault::Corrupt("a place beyond its list".to_owned()))
 }
 
-/// A part of the state that is on its way.
+/// A part of the state, as it is loaded.
 enum Part {
     Begun,
     Nonces(Vec<(i64, i64)>),
@@ -197,7 +199,7 @@ enum Part {
     Holders(usize, Vec<(i64, quipu_commit::Holder)>),
 }
 
-/// Which of the wanted balances.
+/// Which of the balances are loaded.
 #[derive(Clone, Copy)]
 enum BalanceSet {
     Changing,
@@ -206,8 +208,8 @@ enum BalanceSet {
 
 type Loading<'c> = BoxFuture<'c, diesel::QueryResult<Part>>;
 
-/// The balances are locked first and then the aggregates, each in the order of their keys, as every lane of every node
-/// does it.
+/// Balances are locked first and then aggregates, each in the order of their keys, as every lane of every
+/// node does.
 async fn of_server(
     conn: &AsyncPgConnection,
     wanted: &Wanted,
@@ -241,7 +243,7 @@ async fn of_server(
 
 type Keys<'w> = Vec<Vec<(Tenant, &'w str)>>;
 
-/// The revisions that a write tells about.
+/// The revisions that a write will check.
 fn trusted(wanted: &Wanted) -> HashMap<AggregateKey, i64> {
     let written = wanted.aggregates.iter().filter(|(key, _)| TRUSTED.contains(&key.0));
     written.filter_map(|(key, from)| Some((key.clone(), (*from)?))).collect()
@@ -316,7 +318,7 @@ const fn keys_of(wanted: &Wanted, set: BalanceSet) -> &BTreeSet<(Tenant, Currenc
     }
 }
 
-/// Puts what was found under the keys that it was looked for by.
+/// Stores the rows that were found under the keys by which they were looked up.
 fn place(
     state: &mut State,
     wanted: &Wanted,

@@ -1,8 +1,8 @@
-//! How the outcome of a transaction is found when its `COMMIT` was not answered.
+//! Finds the outcome of a transaction whose `COMMIT` was not answered.
 //!
-//! Three things are remembered: the [`TransactionNumber`], which the server gives and whose fate it knows; the [`Server`]
-//! with its timeline, on which alone the number is valid; and the [`Witness`], a row that the transaction writes and that
-//! proves the commit on every timeline.
+//! Three facts are remembered: the [`TransactionNumber`], whose outcome the server knows; the [`Server`] with
+//! its timeline, on which alone the number is valid; and the [`Witness`], a row that the transaction writes
+//! and that proves the commit on every timeline.
 
 use std::time::Duration;
 
@@ -24,11 +24,12 @@ use crate::{
 };
 
 statement! {
-    /// The number of the transaction that asks.
+    /// The number of the transaction that runs this query.
     TransactionNumber on diesel::pg::Pg => Text { ; "SELECT CAST(pg_current_xact_id() AS TEXT)" }
 }
 
-/// How long to wait before a server is asked again, at first. Each time it is twice as long, up to the longest.
+/// The first pause before a server is asked again. Each pause is twice as long as the one before, up to the
+/// longest.
 const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -49,19 +50,19 @@ pub(crate) enum Witness {
     Nonce { merchant: i64, value: String, expires_at: i64 },
 }
 
-/// What a transaction is asked for by.
+/// The facts by which the outcome of a transaction is found.
 #[derive(Debug, Clone)]
 pub(crate) struct Mark {
-    /// Its number; an embedded database gives none.
+    /// The number of the transaction; `None` on an embedded database.
     pub(crate) number: Option<String>,
-    /// Where that is its number.
+    /// The server and timeline on which the number is valid.
     pub(crate) server: Option<Server>,
-    /// A row of it.
+    /// A row that the transaction wrote.
     pub(crate) witness: Option<Witness>,
 }
 
-/// Whether the transaction happened, asked on a new connection until there is an answer. Nothing if the server it ran on is
-/// gone and it left no witness. Whoever calls bounds the time.
+/// Whether the transaction was committed. New connections are made until one gets an answer. `None` if the
+/// server on which it ran is gone and it has no witness. The caller must limit the time.
 pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>) -> Option<bool> {
     let mut custody = Custody::none();
     let mut pause = PAUSE;
@@ -93,7 +94,7 @@ enum Answer {
     Unknowable,
 }
 
-/// Asks once, on the connection that was asked before if there is one.
+/// Asks once, on the connection that was used before if there is one.
 async fn ask(custody: &mut Custody, origin: &Origin, mark: Option<&Mark>) -> Result<Answer, Fault> {
     if custody.taken().is_none() {
         custody.take_over(origin.connect_anew().await?);
@@ -128,8 +129,8 @@ async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fa
             _ => {}
         }
     }
-    // Even where the server is the same the witness is believed: a crash may have lost the transaction and given its number
-    // away.
+    // Even where the server is the same the witness is believed: a crash may have lost the transaction and
+    // given its number away.
     if let Some(witness) = &mark.witness {
         let is_there = is_there(conn, witness).await?;
         return Ok(if is_there || is_final { Answer::Known(is_there) } else { Answer::Unknowable });
@@ -153,7 +154,7 @@ async fn status_of(session: &mut Session, number: &str) -> Result<Option<String>
     Ok(query.get_result::<Status>(&mut **session).await?.status)
 }
 
-/// A `COMMIT` that is still on its way finds its session gone.
+/// Ends the session that runs the transaction, so that a `COMMIT` that is still on its way has no effect.
 async fn end(session: &mut Session, number: &str) -> Result<(), Fault> {
     let query = "SELECT CAST(COUNT(pg_terminate_backend(pid)) AS TEXT) AS status FROM pg_stat_activity
         WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid)";

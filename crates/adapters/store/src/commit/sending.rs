@@ -1,7 +1,7 @@
-//! Statements on their way to a server, and the `COMMIT` behind them.
+//! Statements on their way to a server, followed by the `COMMIT`.
 //!
-//! Nobody waits for the answers before the `COMMIT` is sent. A statement that fails makes the server roll back, and nothing is
-//! committed of a transaction of which a statement could not be sent.
+//! The `COMMIT` is sent without waiting for the answers of the statements before it. If a statement fails,
+//! the server rolls back; if one could not be sent, nothing is committed.
 
 use std::{future::poll_fn, task::Poll};
 
@@ -17,15 +17,15 @@ use futures_util::future::BoxFuture;
 use crate::{error::Fault, statement::statement, transaction::Unfinished};
 
 statement! {
-    /// `COMMIT` as a prepared statement, which is sent behind those that were asked for before it: each waits until the one
-    /// before is prepared. A simple query would pass them.
+    /// `COMMIT` as a prepared statement. It is sent after the statements that were asked for before it, since
+    /// each waits until the one before is prepared. A simple query would overtake them.
     Commit on Pg { ; "COMMIT" }
 }
 
-/// A statement that was asked for. It is sent when it is first polled.
+/// A statement to be sent. It is sent when it is first polled.
 pub(crate) type Writing<'c> = BoxFuture<'c, Result<(), Unfinished>>;
 
-/// A statement on its way.
+/// Sends a statement.
 pub(crate) fn executed<'c, S>(conn: &'c AsyncPgConnection, statement: S) -> Writing<'c>
 where
     S: QueryFragment<Pg> + QueryId + Send + 'c,
@@ -37,13 +37,14 @@ pub(crate) fn written(writing: BoxFuture<'_, QueryResult<()>>) -> Writing<'_> {
     Box::pin(async move { writing.await.map_err(|error| Unfinished::at_statement(overtaken(error))) })
 }
 
-/// A `COMMIT` on its way.
+/// Sends a `COMMIT`.
 pub(crate) fn committed(conn: &AsyncPgConnection) -> Writing<'_> {
     Box::pin(async move { Commit.execute(&mut &*conn).await.map(drop).map_err(Unfinished::at_commit) })
 }
 
-/// What a nonce or a key that somebody else has just used comes to: the row would have no time of expiry. What a row that
-/// somebody else has just changed comes to: there are fewer of its revision than were to be written.
+/// Turns the errors of a lost race into a fault. If another node has just used a nonce or key, the row would
+/// have no time of expiry. If another node has just changed a row, fewer rows have the expected revision than
+/// were to be written.
 pub(crate) fn overtaken(error: Error) -> Fault {
     match error {
         Error::DatabaseError(DatabaseErrorKind::CheckViolation, said)
@@ -60,8 +61,8 @@ pub(crate) fn overtaken(error: Error) -> Fault {
     }
 }
 
-/// Drives all of them, each first polled behind those before it, until one fails. What is behind that one is not polled any
-/// more: if it was not sent by then, it never is.
+/// Drives all futures, each first polled after the ones before it, until one fails. The futures after a
+/// failed one are not polled any more: a statement that was not sent by then is never sent.
 pub(crate) async fn in_order_unless_one_fails<E>(
     futures: Vec<BoxFuture<'_, Result<(), E>>>,
 ) -> Result<(), E> {
@@ -89,7 +90,7 @@ mod tests {
 
     type Said = Mutex<Vec<&'static str>>;
 
-    /// Says when it is polled, and waits so often before it ends.
+    /// Notes when it is polled, and waits for a number of polls before it ends.
     fn step<'c>(
         said: &'c Said,
         name: &'static str,

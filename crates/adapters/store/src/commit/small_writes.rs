@@ -1,5 +1,6 @@
-//! Small writes of an embedded database: onboarding, clean-up, claims. Those that wait at once share a transaction, and so a flush to
-//! disk. Each that is not alone has a savepoint of its own, so that one that fails undoes nothing of the others.
+//! Small writes of an embedded database: onboarding, clean-up, claims. Those that wait at the same time share
+//! a transaction, and so a flush to disk. If there is more than one, each has a savepoint of its own, so that
+//! one that fails undoes nothing of the others.
 
 use std::panic::AssertUnwindSafe;
 
@@ -14,22 +15,22 @@ use crate::{
     transaction,
 };
 
-/// Tells whoever waits for a write what became of its transaction.
+/// Tells the caller of a write the outcome of its transaction.
 pub(crate) type Tell = Box<dyn FnOnce(Result<(), Fault>) + Send>;
 
-/// What became of a write within its transaction.
+/// The result of a write within its transaction.
 pub(crate) enum Tried {
     /// It is done if the transaction commits.
     Done(Tell),
-    /// It failed, or nobody wanted it any more. Nobody is to be told.
+    /// It failed, or no caller wants it any more. Nobody is to be told.
     Undone,
 }
 
-/// A write, which is given a connection in a transaction, or the reason why there is none.
+/// A write. It is called with a connection in a transaction, or with the reason why there is none.
 pub(crate) type SmallWrite =
     Box<dyn for<'c> FnOnce(Result<&'c mut Connection, Fault>) -> BoxFuture<'c, Tried> + Send>;
 
-/// Does all of `writes` in one transaction, and tells whoever waits.
+/// Does all of `writes` in one transaction, and tells their callers.
 pub(crate) async fn settle(custody: &mut Custody, origin: &Origin, writes: Vec<SmallWrite>) {
     custody.make_room(origin).await;
     let mut writes = writes.into_iter();
@@ -90,7 +91,7 @@ async fn try_all(
     Ok(())
 }
 
-/// Whom to tell of the outcome; nobody if nothing of it is to be kept.
+/// Runs a write; answers whom to tell of the outcome, or nobody if nothing of it is to be kept.
 async fn tried(conn: &mut Connection, write: SmallWrite) -> Option<Tell> {
     match AssertUnwindSafe(write(Ok(conn))).catch_unwind().await {
         Ok(Tried::Done(tell)) => Some(tell),
@@ -111,7 +112,7 @@ fn execute(conn: &mut Connection, statement: &str) -> Result<(), Fault> {
     }
 }
 
-/// The outcome of a transaction, for each of those who share it.
+/// The outcome of a transaction, as each write that shares it is told.
 enum Shared {
     Committed,
     Unknown(String),

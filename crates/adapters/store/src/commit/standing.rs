@@ -1,4 +1,4 @@
-//! Where a piece of work stands between the caller who waits for it and the worker who does it.
+//! The state of a piece of work, shared by the caller who waits for it and the worker who does it.
 
 use std::{
     sync::atomic::{AtomicU8, Ordering},
@@ -17,11 +17,11 @@ const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
 
-/// Either a worker begins the work, or its caller withdraws it, and never both.
+/// Either a worker begins the work or its caller withdraws it, and never both.
 #[derive(Debug)]
 pub(crate) struct Standing {
     state: AtomicU8,
-    /// From when on it is not begun any more.
+    /// The time from which on the work must not begin.
     pub(crate) deadline: Instant,
 }
 
@@ -33,7 +33,7 @@ impl Default for Standing {
 }
 
 impl Standing {
-    /// Work that waits, and has until then.
+    /// Waiting work that must begin before `deadline`.
     pub(crate) const fn until(deadline: Instant) -> Self {
         Self { state: AtomicU8::new(WAITING), deadline }
     }
@@ -42,23 +42,23 @@ impl Standing {
         self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Whether the worker may begin.
+    /// Begins the work; `false` if it must not begin any more.
     pub(crate) fn begin(&self) -> bool {
         Instant::now() < self.deadline && self.moved(WAITING, BEGUN)
     }
 
-    /// Nothing came of it, and it waits for another try.
+    /// Notes that a try had no result and the work waits for the next try.
     pub(crate) fn wait_again(&self) {
         self.moved(BEGUN, WAITING);
     }
 
-    /// Whether it was withdrawn: nobody will begin it.
+    /// Withdraws the work; `true` if nobody will begin it.
     fn withdraw(&self) -> bool {
         self.moved(WAITING, WITHDRAWN)
     }
 
-    /// What comes of the work, in time. Work that was not begun by its deadline is withdrawn, and nothing of it happens.
-    /// The outcome of work that was begun and does not end soon after its deadline is unknown.
+    /// Waits for the result of the work. Work that has not begun by its deadline is withdrawn, and nothing of
+    /// it happens. The outcome of work that has begun and does not end soon after its deadline is unknown.
     pub(crate) async fn outcome<T, E>(
         &self,
         mut reply: oneshot::Receiver<Result<T, E>>,
@@ -81,7 +81,7 @@ impl Standing {
         }
     }
 
-    /// What it means that the worker has gone.
+    /// The fault to report when the worker has gone.
     fn abandoned(&self) -> Fault {
         if self.withdraw() {
             Fault::Abandoned

@@ -1,4 +1,4 @@
-//! Which row of a batch tells whether the batch was committed.
+//! Chooses the row of a batch that proves that the batch was committed.
 
 use quipu_commit::{Aggregate, KeptAnswer, Writes};
 use quipu_merchants::AuditRecord;
@@ -6,7 +6,7 @@ use quipu_webhooks::Event;
 
 use super::{job::Job, mark::Witness};
 
-/// A row that is there if and only if the batch was committed; rather one that nobody ever removes.
+/// A row that exists if and only if the batch was committed, preferably one that is never deleted.
 pub(crate) fn among(jobs: &[Job], writes: &Writes) -> Option<Witness> {
     let accepted = || writes.accepted.iter().filter_map(|index| jobs.get(*index));
     accepted()
@@ -31,7 +31,8 @@ fn lasting(job: &Job) -> Option<Witness> {
     Some(Witness::Payment { tenant, id: made.id.clone() })
 }
 
-/// A key that was not there before. An answer that is brought to one changes a row that was.
+/// A key that did not exist before. An answer that a later commit brings changes an existing row and proves
+/// nothing.
 fn answer(job: &Job) -> Option<Witness> {
     let record = job.changes.idempotency.as_ref()?;
     (!matches!(record.answer, KeptAnswer::Brought(_))).then(|| Witness::Answer {

@@ -1,8 +1,9 @@
-//! Writing what was accepted of a batch, in one order on both databases: nonces and kept answers, new joined rows, changed
-//! rows, new rows, balances and counters, and append-only rows; and committing it.
+//! Writes the accepted changes of a batch, in the same order on both databases: nonces and kept answers, new
+//! joined rows, changed rows, new rows, balances and counters, and append-only rows; and commits them.
 //!
-//! A server gets the `COMMIT` behind the statements, without waiting for their answers. What is not as it was judged must
-//! therefore be an error of a statement, which makes the server roll back: a count of rows would come too late.
+//! A server gets the `COMMIT` together with the statements, without waiting for their answers. So any
+//! difference to the judged state must be an error of a statement, which makes the server roll back: counting
+//! rows afterwards would come too late.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ use crate::{
     transaction::Unfinished,
 };
 
-/// Writes everything, and what is owed for it, and commits.
+/// Writes the changes and their deliveries, and commits.
 pub(crate) async fn commit(
     conn: &mut Connection,
     node: &str,
@@ -58,23 +59,24 @@ pub(crate) async fn commit(
     }
 }
 
-/// What is to be written, table by table.
+/// The rows to be written, table by table.
 struct Plan<'a> {
     nonces: Vec<&'a Changes>,
     answers: Vec<AnswerLine<'a>>,
-    /// For each table the rows that change, and the rows that are new.
+    /// For each table, the rows that change and the rows that are new.
     moved: Vec<Vec<Line<'a>>>,
     made: Vec<Vec<Line<'a>>>,
     counters: Vec<CounterLine<'a>>,
-    /// Balances that have a row, and those that have none yet.
+    /// Balances that have a row, and balances that have none yet.
     balances: (Vec<&'a BalanceLine>, Vec<&'a BalanceLine>),
     entries: Vec<EntryLine<'a>>,
     work: BTreeMap<(Queue, Tenant, &'a str), Option<WorkLine<'a>>>,
     put: Vec<WorkLine<'a>>,
     gone: Vec<Gone<'a>>,
     later: Vec<Later<'a>>,
-    /// The earliest time at which any of these was decided. A nonce or key that had not expired by then counts as in use, which
-    /// fails the batch. If it had expired for the one change that needs it, that change succeeds when it is tried alone.
+    /// The earliest time at which any of these changes was decided. A nonce or key that had not expired by
+    /// then counts as in use, which fails the batch. If it had expired for the one change that needs it, that
+    /// change succeeds when it is tried alone.
     earliest: i64,
 }
 
@@ -127,7 +129,7 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// What is only added, and what is to be done.
+    /// Adds the rows and the work of a job.
     fn add(&mut self, node: &'a str, job: &'a Job) {
         let changes = &job.changes;
         for (record, prepared) in changes.rows.iter().zip(&job.rows) {
@@ -173,7 +175,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Work to be put, and with `gone` what is no more.
+    /// Work to be added; `gone` gets the work to be removed.
     fn settle_work(&mut self) -> Vec<WorkLine<'a>> {
         let mut put = Vec::with_capacity(self.work.len());
         for ((queue, tenant, subject), work) in std::mem::take(&mut self.work) {
@@ -242,8 +244,8 @@ macro_rules! send {
     };
 }
 
-/// The statements are sent one behind the other without waiting for each answer, and the server runs them in that order:
-/// payments that free their references before those that take them.
+/// The statements are sent without waiting for the answers, and the server runs them in this order: payments
+/// that free their references before those that take them.
 fn to_server<'c>(conn: &'c AsyncPgConnection, plan: &'c Plan<'c>, classed: &Classed<'c>) -> Vec<Writing<'c>> {
     let mut sent: Vec<Writing<'c>> = Vec::new();
     let at = plan.earliest;
@@ -261,8 +263,8 @@ fn to_server<'c>(conn: &'c AsyncPgConnection, plan: &'c Plan<'c>, classed: &Clas
     send!(sent, conn, plan.counters, counters::rows::Many::of(plan.counters.iter()));
     let (moved, made) = &plan.balances;
     send!(sent, conn, moved, balances::moves::Many::of(moved.iter().copied()));
-    // A first row is inserted and never merged: should another node have inserted it meanwhile, this batch was judged on a
-    // balance that is no longer so.
+    // A first row is inserted and never merged: should another node have inserted it meanwhile, this batch
+    // was judged on a balance that is no longer so.
     send!(sent, conn, made, balances::rows::Many::of(made.iter().copied()));
     send!(sent, conn, plan.entries, entries::rows::Many::of(plan.entries.iter()));
     send!(sent, conn, plan.gone, Gone::many(&plan.gone));

@@ -1,4 +1,4 @@
-//! The audit log.
+//! Lines of the audit log.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::Page;
@@ -13,14 +13,15 @@ use crate::{
     schema::audit_log,
 };
 
-/// Writes one line, inside the transaction of the change it tells of. A time up to which lines are sealed is not used again.
+/// Writes a line, in the transaction of the change that it tells of. Its time is later than the time up to
+/// which lines are sealed.
 pub(crate) async fn write(conn: &mut Connection, record: &AuditRecord) -> Result<(), Fault> {
     let row = AuditRow::of(record, sealed_until(conn).await?);
     execute!(conn, diesel::insert_into(audit_log::table).values(&row))?;
     Ok(())
 }
 
-/// A page, newest first, and how many lines there are.
+/// A page of lines, newest first, and the number of all that pass the filter.
 pub(super) async fn page(
     conn: &mut Connection,
     filter: AuditFilter,

@@ -64,7 +64,8 @@ impl BeneficiaryRow {
     }
 }
 
-/// Saves a beneficiary under the next number of all, so that a number of another tenant names nobody here.
+/// Saves a beneficiary under the next free number of all tenants, so that the number of another tenant's
+/// beneficiary finds nothing.
 pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32, DirectoryError> {
     merchants::lock(conn, saved.tenant.merchant()).await?;
     if let Connection::Postgres(conn) = conn {
@@ -80,7 +81,7 @@ pub(super) async fn add(conn: &mut Connection, saved: Beneficiary) -> Result<i32
     Ok(id)
 }
 
-/// A page of those saved in a period, newest first, and how many there are.
+/// A page of the beneficiaries that were saved in a period, newest first, and the number of all of them.
 pub(super) async fn page(
     conn: &mut Connection,
     merchant: MerchantId,
@@ -110,7 +111,7 @@ pub(super) async fn page(
     Ok((saved, u64::try_from(total).unwrap_or(0)))
 }
 
-/// One beneficiary.
+/// The beneficiary with this tenant, kind and number.
 pub(super) async fn find(
     conn: &mut Connection,
     tenant: Tenant,

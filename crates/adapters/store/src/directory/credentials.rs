@@ -60,8 +60,8 @@ fn envelope(
     Ok(KeyEnvelope { key: credential.into_credential()?, merchant: merchant.into_merchant()? })
 }
 
-/// Adds a credential unless its tenant has as many active ones as it may have. The merchant's lock makes the count good
-/// however many are added at once.
+/// Adds a credential, unless its tenant has the greatest number of active ones. The merchant is locked, so
+/// that the count is right however many are added at the same time.
 pub(super) async fn add(conn: &mut Connection, credential: HmacCredential) -> Result<(), DirectoryError> {
     merchants::lock(conn, credential.tenant.merchant()).await?;
     let active = credentials::table
@@ -98,7 +98,7 @@ pub(super) async fn of_merchant(
     load!(conn, (CredentialRow, MerchantRow), query)?.into_iter().map(envelope).collect()
 }
 
-/// One credential.
+/// The credential with this identifier, with its merchant.
 pub(super) async fn find(
     conn: &mut Connection,
     credential_id: &str,
@@ -110,7 +110,7 @@ pub(super) async fn find(
     first!(conn, (CredentialRow, MerchantRow), query)?.map(envelope).transpose()
 }
 
-/// Revokes a credential unless it is revoked already; whether it was not.
+/// Revokes a credential; answers whether it was active until now.
 pub(super) async fn revoke(
     conn: &mut Connection,
     merchant: MerchantId,
@@ -121,7 +121,7 @@ pub(super) async fn revoke(
     revoke!(conn, credentials, credentials::credential_id, credential_id, merchant, at)
 }
 
-/// Revokes every active credential of a merchant that is locked already, and names them.
+/// Revokes every active credential of a merchant that is locked already; answers their identifiers.
 pub(super) async fn revoke_all(
     conn: &mut Connection,
     merchant: MerchantId,

@@ -92,14 +92,14 @@ pub(super) async fn of_merchant(
     load!(conn, KeyRow, query)?.into_iter().map(KeyRow::into_key).collect()
 }
 
-/// The two ways to a key.
+/// The column by which a key is found.
 #[derive(Debug)]
 pub(super) enum By {
     Hash(String),
     Id(String),
 }
 
-/// One key with its merchant.
+/// The key that is looked for, with its merchant.
 pub(super) async fn find(conn: &mut Connection, by: By) -> Result<Option<KeyEnvelope<ApiKeyRecord>>, Fault> {
     macro_rules! found {
         ($condition:expr) => {
@@ -118,7 +118,7 @@ pub(super) async fn find(conn: &mut Connection, by: By) -> Result<Option<KeyEnve
     envelope.transpose()
 }
 
-/// Revokes a key unless it is revoked already; whether it was not.
+/// Revokes a key; answers whether it was active until now.
 pub(super) async fn revoke(
     conn: &mut Connection,
     merchant: MerchantId,
@@ -129,7 +129,7 @@ pub(super) async fn revoke(
     revoke!(conn, api_keys, api_keys::key_id, key_id, merchant, at)
 }
 
-/// Revokes every active key of a merchant that is locked already, and names them.
+/// Revokes every active key of a merchant that is locked already; answers their identifiers.
 pub(super) async fn revoke_all(
     conn: &mut Connection,
     merchant: MerchantId,
@@ -138,7 +138,7 @@ pub(super) async fn revoke_all(
     revoke_all!(conn, api_keys, api_keys::key_id, merchant, at)
 }
 
-/// Notes when keys were last used, in the order of their identifiers so that two nodes do not wait for each other.
+/// Notes when keys were last used, in the order of their identifiers so that two nodes do not deadlock.
 pub(super) async fn note_used(
     conn: &mut Connection,
     mut uses: Vec<(String, Timestamp)>,

@@ -85,8 +85,8 @@ pub(super) async fn add(conn: &mut Connection, merchant: Merchant) -> Result<(),
     }
 }
 
-/// Replaces what may change of a merchant, if it still is what the change was decided on. The row stays locked until
-/// the transaction ends.
+/// Replaces the changeable columns of a merchant, if it is still the merchant of the decision. The row stays
+/// locked until the transaction ends.
 pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Result<(), DirectoryError> {
     lock(conn, change.before.id).await?;
     if find(conn, change.before.id).await?.as_ref() != Some(&change.before) {
@@ -113,8 +113,8 @@ pub(super) async fn update(conn: &mut Connection, change: MerchantChange) -> Res
     Ok(())
 }
 
-/// Refuses with `NotFound` unless the merchant exists, and keeps everybody else from changing what belongs to it until
-/// the transaction ends.
+/// Refuses with `NotFound` unless the merchant exists, and locks it until the transaction ends, so that no
+/// other transaction changes what belongs to it.
 pub(crate) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), DirectoryError> {
     let query = merchants::table.find(id.0).select(merchants::id);
     let found = match conn {
@@ -127,13 +127,13 @@ pub(crate) async fn lock(conn: &mut Connection, id: MerchantId) -> Result<(), Di
     if found.map_err(Fault::from)?.is_empty() { Err(DirectoryError::NotFound) } else { Ok(()) }
 }
 
-/// One merchant.
+/// The merchant with this number.
 pub(super) async fn find(conn: &mut Connection, id: MerchantId) -> Result<Option<Merchant>, Fault> {
     let query = merchants::table.find(id.0);
     first!(conn, MerchantRow, query)?.map(MerchantRow::into_merchant).transpose()
 }
 
-/// A page, newest first, and how many pass the filter.
+/// A page of merchants, newest first, and the number of all that pass the filter.
 pub(super) async fn page(
     conn: &mut Connection,
     filter: MerchantFilter,

@@ -1,7 +1,7 @@
-//! The port to merchants, their keys and routes, and the operator's staff: one file an entity.
+//! The directory: merchants, their keys and routes, and the operator's staff, with a file for each entity.
 //!
-//! Every write is a transaction of its own that ends with its line in the audit log. What every call looks up is
-//! answered from memory for a second ([`cache`]).
+//! Every write is a transaction of its own that ends with its line in the audit log. The look-ups that every
+//! call makes are answered from memory for a second ([`cache`]).
 
 pub(crate) mod audit;
 mod beneficiaries;

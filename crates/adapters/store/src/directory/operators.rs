@@ -1,4 +1,4 @@
-//! The operator's staff.
+//! Members of the operator's staff.
 
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{Page, Timestamp};
@@ -59,7 +59,7 @@ pub(super) async fn by_hash(conn: &mut Connection, hash: &str) -> Result<Option<
     first!(conn, OperatorRow, query)?.map(OperatorRow::into_operator).transpose()
 }
 
-/// A page of the staff, newest first, and how many there are.
+/// A page of the staff, newest first, and the number of all members.
 pub(super) async fn page(conn: &mut Connection, page: Page) -> Result<(Vec<Operator>, u64), Fault> {
     let total = first!(conn, i64, operators::table.count())?.unwrap_or(0);
     let rows = load!(
@@ -74,7 +74,7 @@ pub(super) async fn page(conn: &mut Connection, page: Page) -> Result<(Vec<Opera
     Ok((staff, u64::try_from(total).unwrap_or(0)))
 }
 
-/// Revokes a token unless it is revoked already, or the last admin's; whether it was not.
+/// Revokes a token, unless it is the last admin's; answers whether it was active until now.
 pub(super) async fn revoke(
     conn: &mut Connection,
     operator_id: &str,
@@ -99,8 +99,8 @@ pub(super) async fn revoke(
     Ok(true)
 }
 
-/// The admins whose tokens are not revoked, and the operator of this number. They stay locked until the transaction
-/// ends, so that two admins who revoke each other do not both succeed.
+/// The admins whose tokens are not revoked, and the operator with this identifier. Their rows stay locked
+/// until the transaction ends, so that two admins who revoke each other do not both succeed.
 async fn lock_active_admins_and(
     conn: &mut Connection,
     operator_id: &str,

@@ -1,4 +1,5 @@
-//! Hosted pages: what they show of a merchant, how they are found, and the key their tokens follow from.
+//! Hosted pages: the appearance that a merchant's pages have, the look-up of a page, and the key from which
+//! tokens are made.
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _};
@@ -18,7 +19,7 @@ use crate::{
 type FoundPage = (i64, String, String);
 type FoundSettings = (Option<String>, Option<String>, Option<String>);
 
-/// What was set, column by column.
+/// The appearance of a merchant's pages, column by column.
 #[derive(Debug, Insertable)]
 #[diesel(table_name = merchant_pages, treat_none_as_default_value = false)]
 struct SettingsRow {
@@ -29,7 +30,7 @@ struct SettingsRow {
     picture: Option<Vec<u8>>,
 }
 
-/// A query as the workers take it.
+/// Wraps an async function as a query for a worker.
 macro_rules! query {
     (|$conn:ident| $body:expr) => {
         move |$conn: &mut Connection| -> BoxFuture<'_, _> { Box::pin(async move { $body }) }

@@ -1,4 +1,4 @@
-//! The port itself: which transaction each call is, and what is remembered of it.
+//! The ports of the directory: the transaction of each call, and the look-ups that are cached.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     stored::to_value,
 };
 
-/// A query as the workers take it.
+/// Wraps an async function as a query for a worker.
 macro_rules! query {
     (|$conn:ident| $body:expr) => {
         move |$conn: &mut Connection| -> BoxFuture<'_, _> { Box::pin(async move { $body }) }
@@ -28,7 +28,7 @@ macro_rules! query {
 }
 
 impl Store {
-    /// A write with its line in the audit log.
+    /// A write together with its line in the audit log.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         audit: AuditRecord,
@@ -42,7 +42,8 @@ impl Store {
         write.await
     }
 
-    /// A write that may find nothing to change, and says whether it did; what changed nothing has no line in the audit log.
+    /// A write that may change nothing and answers whether it did. If it changed nothing, it writes no line
+    /// in the audit log.
     async fn change_if_needed(
         &self,
         audit: AuditRecord,
@@ -57,7 +58,8 @@ impl Store {
         write.await
     }
 
-    /// What is remembered is forgotten before the caller hears of the write, even if it seems to have failed.
+    /// Runs a write, and empties the cache before the caller is answered, even if the write seems to have
+    /// failed.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         query: impl Query<T, DirectoryError>,

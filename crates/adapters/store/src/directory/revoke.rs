@@ -1,4 +1,4 @@
-//! Revoking, which is the same for all that a merchant calls with.
+//! Revoking API keys and credentials, which works in the same way for both.
 
 /// Revokes the row that `$column` names, of this merchant, and answers whether it was active until now.
 macro_rules! revoke {

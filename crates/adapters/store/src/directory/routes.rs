@@ -1,4 +1,4 @@
-//! Routes, each kept as the operator wrote it, beside the key it is found by.
+//! Routes, each stored as the operator wrote it, with the key by which it is found.
 
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _};
 use quipu_kernel::MerchantId;
@@ -34,7 +34,7 @@ pub(super) async fn of_merchant(conn: &mut Connection, merchant: MerchantId) -> 
     Ok(routes)
 }
 
-/// Replaces all routes of a merchant, and answers those that were.
+/// Replaces all routes of a merchant, and answers the former ones.
 pub(super) async fn replace(
     conn: &mut Connection,
     merchant: MerchantId,

@@ -1,6 +1,6 @@
-//! Reads of single rows by key, gathered: the next reader takes all that wait and asks once for all of them.
+//! Batches of reads by key: one reader takes all that wait and asks for all of them in one query.
 //!
-//! Under load this does for reads what group commit does for writes. A read that is alone waits for no other.
+//! Under load this does for reads what group commit does for writes. A single read waits for no other.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,26 +18,26 @@ use tokio::{
 
 use crate::{connection::Connection, engine::Engine, error::Fault, lock::locked, step::Step};
 
-/// How many may wait.
+/// The most waiting reads.
 const QUEUE: usize = 8192;
-/// How many are asked for at once.
+/// The most keys in one query.
 const BATCH: usize = 512;
-/// How many statements are under way at once; those who come meanwhile gather for the next.
+/// The most queries at a time; reads that come meanwhile wait for the next one.
 const AT_ONCE: usize = 2;
 
-/// Looks up all of some keys. What is not in the answer does not exist.
+/// Looks up several keys. A key that is not in the answer does not exist.
 pub(crate) type LookUp<K, V> =
     for<'c> fn(&'c mut Connection, Vec<K>) -> BoxFuture<'c, Result<HashMap<K, V>, Fault>>;
 
 type Waiting<K, V> = Vec<(K, oneshot::Sender<Result<Option<V>, StoreUnavailable>>)>;
 
-/// Those who wait, and whether somebody is on the way to them.
+/// The waiting reads, and whether a reader is about to take them.
 struct Queue<K, V> {
     waiting: Waiting<K, V>,
     awaited: bool,
 }
 
-/// The reads of one kind that wait.
+/// The waiting reads of one kind.
 pub(crate) struct Points<K, V> {
     queue: Arc<Mutex<Queue<K, V>>>,
     places: Arc<Semaphore>,
@@ -49,7 +49,7 @@ where
     K: Clone + Eq + Hash + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
 {
-    /// Reads by `look_up`.
+    /// Reads that are looked up with `look_up`.
     pub(crate) fn new(look_up: LookUp<K, V>) -> Self {
         let queue = Queue { waiting: Vec::new(), awaited: false };
         Self { queue: Arc::new(Mutex::new(queue)), places: Arc::new(Semaphore::new(AT_ONCE)), look_up }
@@ -74,7 +74,7 @@ where
         answered.map_err(|_| Fault::Abandoned)?.map_err(Fault::Shared)
     }
 
-    /// Sends one more reader to take what waits.
+    /// Starts a reader that takes the waiting reads.
     fn start(&self, engine: &Engine) -> Result<(), Fault> {
         let mut round = Round { queue: Arc::clone(&self.queue), on_the_way: true };
         let (look_up, time) = (self.look_up, engine.times().attempt);
@@ -90,7 +90,7 @@ where
     }
 }
 
-/// What `look_up` finds. A server that does not answer in `time` is waited for no longer; a file keeps nobody waiting.
+/// The result of `look_up`. On a server it must come within `time`; a file has no limit.
 async fn in_time<K, V>(
     time: Duration,
     conn: &mut Connection,
@@ -102,15 +102,15 @@ async fn in_time<K, V>(
     if is_remote { timeout(time, found).await.unwrap_or(Err(Fault::Silent)) } else { found.await }
 }
 
-/// One reader's turn. If it ends before it came to the queue, for want of a connection perhaps, those who wait are let
-/// go with an error, since nobody else would come for them.
+/// One reader's turn. If it ends before it has taken the queue, perhaps because there was no connection, the
+/// waiting reads get an error, since no other reader would take them.
 struct Round<K, V> {
     queue: Arc<Mutex<Queue<K, V>>>,
     on_the_way: bool,
 }
 
 impl<K, V> Round<K, V> {
-    /// What waits. Whoever asks after this reader took all of it sends the next.
+    /// Takes the waiting reads. A read that comes afterwards starts the next reader.
     fn take(&mut self) -> Waiting<K, V> {
         let mut queue = locked(&self.queue);
         let count = queue.waiting.len().min(BATCH);

@@ -1,4 +1,4 @@
-//! Reads by key, which everybody who waits shares.
+//! Reads of single rows by key, answered together for all callers that wait.
 
 pub(crate) mod balances;
 pub(crate) mod gather;

@@ -1,4 +1,4 @@
-//! The port for bank files.
+//! Reads for bank files.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::{
     stored::parsed,
 };
 
-/// Payments that one read looks at.
+/// The number of payments that one read searches.
 const LOOKED_AT: u64 = 500;
 
 type ExportColumns = (i64, String, String, String, String, bool, i64);
@@ -35,7 +35,7 @@ fn is_partner(payment: &Payment) -> bool {
     payment.state().payout.as_ref().is_some_and(|payout| payout.partner_destination.is_some())
 }
 
-/// Looks at the next open payments of a route's method and currency.
+/// Searches the next open payments with the currency and method of a route.
 async fn next_stretch(
     conn: &mut Connection,
     route: &ExportRoute,

@@ -1,9 +1,9 @@
-//! Payments of a status, type, method or currency, found in the index by these four.
+//! Finds payments by status, type, method or currency, in the index over these four.
 //!
-//! Payments that share all four are a class. Counters name the classes that a tenant's payments fall into, and each is a range
-//! of the index, in the order of time. A page is taken from the ends of the ranges that match: what does not match is never
-//! read, however much of it lies between. In a file the index is one of payments, on a server that of
-//! [rows of their own](crate::tables::payment_classes).
+//! Payments that share all four are a class. Counters name the classes of a tenant's payments, and each class
+//! is a range of the index, in the order of time. A page is taken from the ends of the ranges that match, so
+//! that payments of other classes are never read, however many there are. In a file the index is one of
+//! payments, on a server that of [rows of their own](crate::tables::payment_classes).
 
 use diesel::{
     pg::Pg,
@@ -35,7 +35,7 @@ macro_rules! in_class {
     };
 }
 
-/// A statement over the classes that match and the payments of each, in a range of identifiers.
+/// A statement over the matching classes and the payments of each, in a range of identifiers.
 macro_rules! over_classes {
     ($name:ident on $backend:ty, in $table:tt => $rows:ty {
         $select:expr $(, $before:expr => $field:ident: $rust:ty as $sql:ty)* ; $after:expr
@@ -57,8 +57,8 @@ macro_rules! over_classes {
     };
 }
 
-/// The rows of a page beside the number of all in the classes that match. The condition that finds a row by its key, and the
-/// sums that change nothing, leave a planner with old statistics no other way.
+/// The rows of a page, each with the number of all in the matching classes. The condition that finds a row by
+/// its key, and the additions of zero and of an empty text, leave a planner with old statistics no other way.
 macro_rules! page {
     ($name:ident on $backend:ty, in $table:tt, $order:literal, $id:literal, $each:literal, $end:literal, $wanted:literal) => {
         over_classes! { $name on $backend, in $table => (Nullable<BigInt>, payments::SqlType) {
@@ -103,12 +103,12 @@ over_classes! { CountOnServer on Pg, in "payment_classes" => Nullable<BigInt> {
     "SELECT CAST(SUM((SELECT COUNT(*)" ; ")) AS BIGINT) FROM classes"
 } }
 
-/// Whether a filter chooses some of the classes.
+/// Whether a filter selects some of the classes only.
 pub(super) const fn are_filtered(filter: &PaymentFilter) -> bool {
     filter.status.is_some() || filter.kind.is_some() || filter.method.is_some() || filter.currency.is_some()
 }
 
-/// A statement with the parameters that all of them have.
+/// A statement with the parameters that all these statements have.
 macro_rules! statement_of {
     ($name:ident, $tenant:expr, $filter:expr, $range:expr $(, $field:ident $(= $value:expr)?)*) => {
         $name {
@@ -127,8 +127,8 @@ macro_rules! statement_of {
     };
 }
 
-/// The rows of a slice of a range, counted from the end that the slice names and in that order; and beside each the number of
-/// all payments in the classes that match, whenever they were made.
+/// The rows of a slice of a range, counted from the end that the slice names and in that order; each with the
+/// number of all payments in the matching classes, whenever they were made.
 pub(super) async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
@@ -159,7 +159,7 @@ pub(super) async fn rows(
     })
 }
 
-/// How many payments of a range match.
+/// The number of payments of a range that match.
 pub(super) async fn count(
     conn: &mut Connection,
     tenant: Tenant,

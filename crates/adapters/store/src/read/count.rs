@@ -1,4 +1,5 @@
-//! How many payments match a filter, exactly and cheaply however many there are, and in which stretches of time they lie.
+//! Counts payments that match a filter, exactly and cheaply however many there are, and finds the periods of
+//! time in which they lie.
 
 use diesel::{
     pg::Pg,
@@ -21,22 +22,23 @@ use crate::{
     statement::statement,
 };
 
-/// Further down than this, the days that a page does not touch are skipped by their counters.
+/// From this offset on, whole days before the page are skipped by their counters.
 const DEEP: u64 = 1_000;
 
-/// Whether a page is so near the end of its list that the rows before it are skipped one by one, and its total is that of all
-/// times.
+/// Whether a page is so near the end of its list that the rows before it are skipped one by one. Its total is
+/// then that of all times.
 pub(super) fn is_near(filter: &PaymentFilter, page: Page) -> bool {
     let near = if are_filtered(filter) { NEAR } else { DEEP };
     filter.created_from.is_none() && filter.created_to.is_none() && page.offset() <= near
 }
 
-/// The tenant's payments that match a filter by anything but reference and customer, by stretches of time from the oldest to
+/// The tenant's payments that match a filter without reference and customer, by periods from the oldest to
 /// the newest.
 ///
-/// Every commit keeps two kinds of counters, by status, type, method and currency: one of all payments and one for each day.
-/// A page near the end of the list needs the first kind only; days tell of what is filtered by time and of a page far down.
-/// Only the days that a filter cuts through are counted in an index.
+/// Every commit updates two kinds of counters, by status, type, method and currency: one of all payments and
+/// one for each day. A page near the end of the list needs the first kind only. Counters of days are used for
+/// filters by time and for pages far from the end. Only days that a filter cuts through are counted in an
+/// index.
 pub(super) async fn stretches(
     conn: &mut Connection,
     tenant: Tenant,
@@ -60,7 +62,7 @@ pub(super) async fn stretches(
     Ok(stretches)
 }
 
-/// How many match in a range, counted in an index.
+/// The number of matching payments in a range, counted in an index.
 pub(super) async fn within(
     conn: &mut Connection,
     tenant: Tenant,
@@ -74,7 +76,7 @@ pub(super) async fn within(
     }
 }
 
-/// The days on which payments that match were made, from the oldest to the newest, each whole.
+/// The days on which matching payments were made, from the oldest to the newest, each as a whole.
 async fn of_days(
     conn: &mut Connection,
     tenant: Tenant,
@@ -111,7 +113,7 @@ macro_rules! sums {
 sums!(SumsInFile on Sqlite);
 sums!(SumsOnServer on Pg);
 
-/// The sums of the counters that match, by their names from `first` to `last`.
+/// The sums of the matching counters, by their names from `first` to `last`.
 async fn by_name(
     conn: &mut Connection,
     tenant: Tenant,

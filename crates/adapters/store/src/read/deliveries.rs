@@ -1,4 +1,4 @@
-//! Which endpoints heard of the events of one payment.
+//! The deliveries of one payment's events.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,9 @@ use crate::{
 
 type DeliveryColumns = (String, String, i32, Option<i64>, Option<String>, Option<String>);
 
-/// The deliveries of these events, each event's by endpoint. Deliveries are kept by endpoint, so that they are looked for
-/// at those that can have heard: the configured ones, which are few, and the one that the payment named.
+/// The deliveries of these events, each event's by endpoint. Deliveries are stored by endpoint, so they are
+/// looked for under the endpoints that can have got them: the configured ones, which are few, and the one
+/// that the payment named.
 pub(crate) async fn of_payment(
     conn: &mut Connection,
     payment: &Payment,

@@ -1,7 +1,7 @@
-//! Reads that several callers ask for at once and that are done once for all of them.
+//! Reads that several callers ask for at the same time and that are done once for all of them.
 //!
-//! Whoever asks first leads: the read is theirs. Callers who ask for the same page before the read begins share its result,
-//! so each sees everything committed before it asked. A later caller starts a new read.
+//! The first caller leads and does the read. Callers who ask for the same page before the read begins share
+//! its result, so each sees everything committed before it asked. A later caller starts a new read.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -16,14 +16,14 @@ use tokio::sync::oneshot;
 
 use crate::{error::Fault, lock::locked};
 
-/// What a list of payments is asked for by.
+/// The key of a list of payments: the tenant, the filter and the page.
 pub(crate) type ListKey = (Tenant, PaymentFilter, Page);
 /// A page of payments with the number of all that match.
 pub(crate) type Listed = Arc<(Vec<Payment>, u64)>;
-/// The lists of payments that have not begun.
+/// The lists of payments whose reads have not begun.
 pub(crate) type PaymentLists = Flights<ListKey, Listed>;
 
-/// What one who came along is told. Nothing, if who led has gone away.
+/// The result for a caller that shares a read; nothing if the leading caller has gone away.
 pub(crate) type Told<V> = oneshot::Receiver<Result<V, StoreUnavailable>>;
 
 type Companions<V> = Vec<oneshot::Sender<Result<V, StoreUnavailable>>>;
@@ -34,11 +34,11 @@ pub(crate) struct Flights<K: Eq + Hash, V> {
     boarding: Arc<Boarding<K, V>>,
 }
 
-/// What becomes of one who asks.
+/// The part of a caller in a read.
 pub(crate) enum Seat<K: Eq + Hash, V> {
-    /// Nobody waits for the same: to be read.
+    /// The caller leads: it must do the read.
     Lead(Flight<K, V>),
-    /// Somebody is about to read it.
+    /// The caller shares a read that another caller is about to begin.
     Along(Told<V>),
 }
 
@@ -47,7 +47,7 @@ impl<K: Clone + Eq + Hash, V> Flights<K, V> {
         Self { boarding: Arc::default() }
     }
 
-    /// Leads a read, or comes along with one that has not begun.
+    /// Leads a new read, or joins one that has not begun.
     pub(crate) fn board(&self, key: K) -> Seat<K, V> {
         match locked(&self.boarding).entry(key) {
             Entry::Occupied(mut companions) => {
@@ -64,15 +64,15 @@ impl<K: Clone + Eq + Hash, V> Flights<K, V> {
     }
 }
 
-/// A read that has not begun. If it never does, those who came along hear nothing.
+/// A read that has not begun. If it is dropped, the callers that share it get no result.
 pub(crate) struct Flight<K: Eq + Hash, V> {
     key: K,
-    /// Nothing once it has begun.
+    /// `None` once the read has begun.
     boarding: Option<Arc<Boarding<K, V>>>,
 }
 
 impl<K: Eq + Hash, V> Flight<K, V> {
-    /// Begins the read. Nobody comes along any more.
+    /// Begins the read. Nobody can join it any more.
     pub(crate) fn depart(mut self) -> Landing<V> {
         Landing(self.close())
     }
@@ -89,11 +89,11 @@ impl<K: Eq + Hash, V> Drop for Flight<K, V> {
     }
 }
 
-/// Those who wait for a read that has begun.
+/// The callers that share a read which has begun.
 pub(crate) struct Landing<V>(Companions<V>);
 
 impl<V: Clone> Landing<V> {
-    /// Tells them what came of it.
+    /// Gives them the result.
     pub(crate) fn tell(self, outcome: &Result<V, Fault>) {
         for teller in self.0 {
             let _gone = teller.send(match outcome {

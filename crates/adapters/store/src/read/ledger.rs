@@ -1,4 +1,4 @@
-//! The port for reading balances.
+//! Reads of balances.
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};

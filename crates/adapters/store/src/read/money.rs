@@ -1,4 +1,4 @@
-//! The port for rails and the operator: payments of every merchant.
+//! Reads for rails and the operator: payments of every merchant.
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};

@@ -1,14 +1,15 @@
-//! A filter as conditions of a query.
+//! Conditions of a query for a filter.
 
 use quipu_kernel::{PaymentId, Timestamp};
 use quipu_payments::PaymentFilter;
 
-/// Whether a filter names a reference or a customer, which have few payments each.
+/// Whether a filter names a reference or a customer. There are few payments of each.
 pub(super) const fn names_few(filter: &PaymentFilter) -> bool {
     filter.merchant_reference.is_some() || filter.customer_id.is_some()
 }
 
-/// The identifiers of a stretch of time, which begin with it: the least, and the least behind all of them.
+/// The identifiers of a period, since identifiers begin with their time: the least one, and the least one
+/// after all of them.
 #[derive(Debug)]
 pub(super) struct Range {
     pub(super) from: String,
@@ -16,16 +17,16 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Comes behind every identifier.
+    /// A text greater than every identifier.
     const LAST: &str = "~";
 
-    /// From one time to another, both included; without an end, as far as there are payments.
+    /// The identifiers from one time to another, both included; without a time, to the end of the list.
     pub(super) fn of(from: Option<Timestamp>, to: Option<Timestamp>) -> Self {
         let from = from.map_or_else(String::new, PaymentId::lower_bound);
         Self { from, to: to.map_or_else(|| Self::LAST.to_owned(), after) }
     }
 
-    /// Everything behind an identifier.
+    /// All identifiers greater than this one.
     pub(super) fn behind(id: &PaymentId) -> Self {
         Self { from: format!("{id}{}", Self::LAST), to: Self::LAST.to_owned() }
     }
@@ -68,8 +69,8 @@ macro_rules! narrowed {
 
 pub(crate) use narrowed;
 
-/// Whether a payment has this reference. Holders of references and the others have an index each, which is found only if
-/// the condition of the index stands in the query word by word.
+/// Whether a payment has this reference. There is one index for payments that hold their reference and one
+/// for the others; an index is used only if the query contains its condition literally.
 macro_rules! with_reference {
     ($tenant:expr, $reference:expr) => {{
         use diesel::sql_types::{BigInt, Bool, Text};

@@ -20,10 +20,10 @@ use crate::{
     schema::payments,
 };
 
-/// How often the place of a page is looked for before the rest of what is skipped is passed one by one.
+/// How often the position of a page is approximated before the remaining rows are skipped one by one.
 const APPROACHES: usize = 8;
 
-/// A page, newest first, and the number of all that match; both of one state of the database.
+/// A page, newest first, and the number of all that match; both from the same state of the database.
 pub(crate) async fn list(
     conn: &mut Connection,
     tenant: Tenant,
@@ -58,7 +58,7 @@ fn payments_of(rows: impl Iterator<Item = PaymentRow>) -> Result<Vec<Payment>, F
     rows.map(PaymentRow::into_payment).collect()
 }
 
-/// The rows of a slice of a range, beside each the number of all that match whenever they were made.
+/// The rows of a slice of a range, each with the number of all that match, whenever they were made.
 async fn slice_of(
     conn: &mut Connection,
     tenant: Tenant,
@@ -73,8 +73,8 @@ async fn slice_of(
     }
 }
 
-/// The rows of a part. Where many of it are skipped that a filter scatters over an index, most of them are counted instead,
-/// which costs a fraction of finding them.
+/// The rows of a part. If many rows must be skipped that a filter scatters over an index, most of them are
+/// counted instead, which costs a fraction of finding them.
 async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
@@ -99,8 +99,8 @@ async fn rows(
     Ok(rows)
 }
 
-/// Payments of a reference or a customer, which are counted one by one. The keys are found in an index first and the rows
-/// fetched afterwards, so that what is skipped is never read.
+/// Payments with a reference or of a customer, which are counted one by one. Their keys are found in an index
+/// first and the rows fetched afterwards, so that skipped rows are never read.
 async fn of_few(
     conn: &mut Connection,
     tenant: Tenant,

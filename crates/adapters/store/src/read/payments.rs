@@ -1,4 +1,4 @@
-//! The port for reading payments.
+//! Reads of payments.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::{
     tables::kept_answers::AWAITED,
 };
 
-/// A page, read for this caller or for several who ask for the same at once.
+/// A page, read for one caller or for several who ask for the same page at the same time.
 async fn listed(inner: &Inner, key: ListKey) -> Result<Listed, Fault> {
     loop {
         match inner.lists.board(key.clone()) {

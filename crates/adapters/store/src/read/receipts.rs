@@ -1,4 +1,4 @@
-//! Receipts.
+//! Reads of receipts.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _, Queryable};
 use quipu_kernel::{Amount, MerchantId, Page, Tenant, Timestamp};
@@ -53,7 +53,7 @@ impl ReceiptRow {
     }
 }
 
-/// One receipt of whichever tenant.
+/// The receipt with this identifier, of any tenant.
 pub(crate) async fn one(conn: &mut Connection, id: &str) -> Result<Option<Receipt>, Fault> {
     let row = first!(conn, ReceiptRow, receipts::table.filter(receipts::id.eq(id)))?;
     row.map(ReceiptRow::into_receipt).transpose()
@@ -73,7 +73,7 @@ pub(crate) async fn of_payment(
     load!(conn, ReceiptRow, query)?.into_iter().map(ReceiptRow::into_receipt).collect()
 }
 
-/// A page, newest first, and the number of all that match.
+/// A page of receipts, newest first, and the number of all that match.
 pub(crate) async fn list(
     conn: &mut Connection,
     filter: &ReceiptFilter,

@@ -12,7 +12,7 @@ use crate::{
     schema::payments,
 };
 
-/// A page, newest first, and the number of all that match; both of one state of the database.
+/// A page, newest first, and the number of all that match; both from the same state of the database.
 pub(crate) async fn search(
     conn: &mut Connection,
     filter: &SearchFilter,

@@ -1,10 +1,10 @@
-//! How a page of a long list is found with the fewest rows skipped.
+//! The slice of a list that makes up a page, chosen so that the fewest rows are skipped.
 
 use quipu_kernel::Page;
 
 use crate::error::Fault;
 
-/// A page, counted from whichever end of the list is nearer.
+/// A page, counted from the end of the list that is nearer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) oldest_first: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Nothing where the page lies behind the end.
+    /// The slice of a page; `None` if the page lies after the end of the list.
     pub(crate) fn of(page: Page, total: u64) -> Option<Self> {
         let left = total.checked_sub(page.offset()).filter(|left| *left > 0)?;
         let limit = left.min(page.limit().into());
@@ -24,12 +24,12 @@ impl Slice {
     }
 }
 
-/// A number of rows, as databases take it.
+/// A number of rows as databases take it.
 pub(crate) fn rows(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A number of rows, as databases give it.
+/// A number of rows as databases return it.
 pub(crate) fn natural(count: i64) -> Result<u64, Fault> {
     u64::try_from(count).map_err(|_| Fault::Corrupt("a negative number of rows".to_owned()))
 }

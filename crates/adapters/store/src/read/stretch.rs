@@ -1,13 +1,15 @@
-//! A page of a list whose rows are counted by stretches of time: those before it are skipped whole.
+//! Finds a page of a list whose rows are counted by periods of time, so that whole periods before it are
+//! skipped.
 
 use quipu_kernel::{Page, Timestamp};
 
 use super::slice::Slice;
 
-/// So many rows are skipped one by one without a thought.
+/// The number of rows that are cheap to skip one by one.
 pub(super) const NEAR: u64 = 100;
 
-/// A stretch of time, both ends included, and how many rows lie in it. Without an end it reaches as far as there are rows.
+/// A period of time, both ends included, and the number of rows in it. Without an end it reaches to the end
+/// of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub(super) from: Option<Timestamp>,
@@ -15,7 +17,7 @@ pub(super) struct Stretch {
     pub(super) count: u64,
 }
 
-/// Rows to be read of a stretch that has `count`, counted from one of its ends.
+/// Rows to be read from a period that has `count` rows, counted from one of its ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) from: Option<Timestamp>,
@@ -25,8 +27,9 @@ pub(super) struct Part {
     pub(super) limit: u64,
 }
 
-/// Where the rows of a page are, newest first, in a list whose rows lie in `stretches`: whether to count from the oldest
-/// row, which is done where that end is nearer, and what to read. Between two stretches there is nothing to be read.
+/// The position of a page, newest first, in a list whose rows lie in `stretches`: whether to count from the
+/// oldest row, which is done if that end is nearer, and the part to read. There are no rows between two
+/// periods.
 pub(super) fn part_of(page: Page, stretches: &[Stretch]) -> (bool, Option<Part>) {
     let total: u64 = stretches.iter().map(|stretch| stretch.count).sum();
     let Some(slice) = Slice::of(page, total) else { return (false, None) };
@@ -60,8 +63,8 @@ fn part<'s>(slice: &Slice, stretches: impl Iterator<Item = &'s Stretch>) -> Opti
 }
 
 impl Part {
-    /// The beginning of a part whose rows lie far from where it is counted from: the stretch that holds most of what is
-    /// skipped if rows come evenly. Nothing where few are skipped.
+    /// The beginning of a part whose rows lie far from the end from which they are counted: the period that
+    /// contains most of the rows to be skipped, if rows come evenly. `None` if there are few to skip.
     pub(super) fn lead(&self, oldest_first: bool) -> Option<(Timestamp, Timestamp)> {
         let (from, to) = (self.from?.millis(), self.to?.millis());
         let most = u128::from(self.offset - self.offset / 8);
@@ -74,7 +77,8 @@ impl Part {
         Some((Timestamp::from_millis(from), Timestamp::from_millis(to)))
     }
 
-    /// The same rows in less time, when `count` rows were found in its lead; nothing where the rows lie on both sides.
+    /// The same rows in a shorter period, after `count` rows were found in the beginning of the part; `None`
+    /// if the rows lie on both sides.
     pub(super) fn narrowed(
         &self,
         oldest_first: bool,
@@ -143,7 +147,7 @@ mod tests {
         assert_eq!(part_of(page, std::slice::from_ref(&open)), (false, Some(part)));
     }
 
-    /// The times of a part, counted from an end.
+    /// The times of the rows of a part, counted from an end.
     fn of<'t>(part: &Part, oldest_first: bool, times: &'t [i64]) -> Vec<&'t i64> {
         let (from, to) = (part.from.expect("a start").millis(), part.to.expect("an end").millis());
         let mut within: Vec<_> = times.iter().filter(|time| (from..=to).contains(time)).collect();

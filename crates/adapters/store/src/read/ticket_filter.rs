@@ -1,4 +1,4 @@
-//! Which tickets are meant, and how many of them the counters know of.
+//! Conditions of a query for a filter of tickets, and the number of tickets that the counters give.
 
 use diesel::{
     ExpressionMethods as _, QueryDsl as _,
@@ -22,7 +22,8 @@ macro_rules! of_tenant {
     };
 }
 
-/// Narrows a boxed query over `tickets` to what the filters of merchants and of the queue have in common.
+/// Narrows a boxed query over `tickets` to the conditions that filters of merchants and of the queue have in
+/// common.
 macro_rules! narrowed {
     ($query:expr, $filter:expr) => {{
         let mut query = $query;
@@ -45,7 +46,7 @@ macro_rules! narrowed {
     }};
 }
 
-/// Narrows a boxed query over `tickets` to a filter and to what a search found.
+/// Narrows a boxed query over `tickets` to a filter and to the result of a search.
 macro_rules! narrowed_to_found {
     ($query:expr, $filter:expr, $found:expr) => {{
         let query = $crate::read::ticket_filter::narrowed!($query, $filter);
@@ -59,7 +60,7 @@ macro_rules! narrowed_to_found {
 
 pub(super) use {narrowed, narrowed_to_found, of_tenant};
 
-/// The number of tickets in some statuses and categories, of which none means all.
+/// The number of tickets with these statuses and categories; an empty list means all.
 pub(super) async fn sum_of_counters(
     conn: &mut Connection,
     tenant: Tenant,
@@ -86,7 +87,7 @@ pub(super) async fn sum_of_counters(
     whole(first!(conn, Option<i64>, query!())?.flatten().unwrap_or(0))
 }
 
-/// A count as the database keeps it.
+/// A count that the database returned.
 pub(super) fn whole(count: i64) -> Result<u64, Fault> {
     u64::try_from(count).map_err(|_| Fault::Corrupt("a negative count".to_owned()))
 }

@@ -23,7 +23,7 @@ use crate::{
     schema::tickets,
 };
 
-/// A page, and the number of all that match; both of one state of the database.
+/// A page, and the number of all that match; both from the same state of the database.
 pub(super) async fn list(
     conn: &mut Connection,
     tenant: Tenant,
@@ -63,7 +63,7 @@ async fn keys(
     Ok((ids, total))
 }
 
-/// The same without what is remembered of pages; `known` is the number of all that match, if that is remembered.
+/// The same without remembered pages; `known` is the number of all that match, if it is remembered.
 async fn find(
     conn: &mut Connection,
     tenant: Tenant,
@@ -93,7 +93,8 @@ async fn find(
     Ok((if some { ids(conn, tenant, filter, sort, page).await? } else { Vec::new() }, total))
 }
 
-/// What is filtered by status and category only is a sum of the few counters that every commit keeps; the rest is counted.
+/// The number of tickets that match. For a filter by status and category only, it is the sum of the few
+/// counters that every commit keeps; otherwise they are counted.
 async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> Result<u64, Fault> {
     let period = filter.created;
     let is_counted = filter.search.is_none()
@@ -115,7 +116,7 @@ async fn count(conn: &mut Connection, tenant: Tenant, filter: &TicketFilter) -> 
     whole(first!(conn, i64, query!())?.unwrap_or(0))
 }
 
-/// The keys of a page. What is skipped is only looked at in an index.
+/// The keys of a page. Skipped rows are only read in an index.
 async fn ids(
     conn: &mut Connection,
     tenant: Tenant,

@@ -1,4 +1,4 @@
-//! The port for support, over all tenants.
+//! Reads for support, over all tenants.
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
@@ -66,7 +66,8 @@ async fn queue(
     Ok((rows.into_iter().map(item).collect::<Result<_, _>>()?, whole(total.unwrap_or(0))?))
 }
 
-/// A page of comments and notes together. Their numbers, which are few, tell which of them are on it.
+/// A page of comments and notes together. Their numbers, which are read first, tell which of them are on the
+/// page.
 async fn conversation(
     conn: &mut Connection,
     tenant: Tenant,

@@ -1,4 +1,4 @@
-//! Rows of tickets and what belongs to them, and the values they stand for.
+//! Rows of tickets, comments and files, and their conversion.
 
 use diesel::{Queryable, Selectable, sqlite::Sqlite};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
@@ -14,7 +14,7 @@ use crate::{
     stored::parsed,
 };
 
-/// The columns of a row, for whichever database is asked.
+/// The columns of a row, for either database.
 pub(super) fn selection<Row: Selectable<Sqlite>>() -> Row::SelectExpression {
     Row::construct_selection()
 }
@@ -126,7 +126,7 @@ pub(super) struct CommentRow {
 }
 
 impl CommentRow {
-    /// The comment with its files among those of several comments.
+    /// The comment, with its own files among those of several comments.
     pub(super) fn into_comment(self, files: &[AttachmentRow]) -> Result<Comment, Fault> {
         let mine = files.iter().filter(|file| file.comment_id == self.id);
         let author = match (self.author_id, self.author_name) {
@@ -187,7 +187,7 @@ impl AttachmentRow {
         })
     }
 
-    /// With its small picture's object and type, if there is one.
+    /// The attachment, with the object and type of its thumbnail if there is one.
     pub(super) fn into_stored(
         self,
         tenant: Tenant,

@@ -1,8 +1,9 @@
-//! Finding tickets by a part of their text, in the way that each database does it best.
+//! Finds tickets by a part of their text, in the way that suits each database best.
 //!
-//! SQLite has a full-text table of trigrams beside the tickets. Its planner cannot know how many rows a text finds there, and
-//! would rather walk all tickets of a merchant; so the table is asked first. What finds few is fetched by number, filtered,
-//! counted and sorted at once. What finds many is soon found by walking the tickets in their order.
+//! SQLite has a full-text table of trigrams beside the tickets. Its planner cannot know how many rows a text
+//! finds there, and would rather read all tickets of a merchant; so the table is asked first. If it finds few
+//! tickets, they are fetched by number, filtered, counted and sorted at once. If it finds many, a page of
+//! them is soon found by reading the tickets in order.
 
 use std::cmp::Reverse;
 
@@ -16,12 +17,12 @@ use quipu_tickets::{SearchText, SortKey, SortOrder, TicketFilter, TicketSort};
 use super::ticket_filter::narrowed_to_found;
 use crate::{connection::Connection, error::Fault, schema::tickets};
 
-/// The fewest letters that the indexes of texts can look for.
+/// The fewest letters that the full-text indexes can look for.
 const INDEXED_LETTERS: usize = 3;
-/// What still counts as few.
+/// The most tickets that count as few.
 pub(super) const FEW: usize = 1_000;
 
-/// A search as a condition of an engine.
+/// The condition of a search for one database.
 pub(super) struct Found {
     pub(super) before: &'static str,
     pub(super) text: String,
@@ -29,7 +30,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The condition for a page in the order of an index.
+    /// The condition for reading a page in the order of an index.
     pub(super) fn in_order(conn: &Connection, search: &SearchText) -> Self {
         match conn {
             Connection::Sqlite(_) => {
@@ -43,7 +44,7 @@ impl Found {
         }
     }
 
-    /// The condition for looking at one ticket after the other, which no index of texts is asked for.
+    /// The condition for reading one ticket after the other without a full-text index.
     pub(super) fn one_by_one(conn: &Connection, search: &SearchText) -> Self {
         let in_order = Self::in_order(conn, search);
         match conn {
@@ -53,7 +54,7 @@ impl Found {
         }
     }
 
-    /// The condition for counting all.
+    /// The condition for counting all tickets that match.
     pub(super) fn counted(conn: &Connection, search: &SearchText) -> Self {
         match conn {
             Connection::Sqlite(_) if has_index(search) => Self {
@@ -70,7 +71,7 @@ fn has_index(search: &SearchText) -> bool {
     search.folded().chars().count() >= INDEXED_LETTERS
 }
 
-/// The letters in quotation marks, in which only the mark itself means anything else.
+/// The letters in quotation marks, so that only the quotation mark has a special meaning.
 fn phrase(search: &SearchText) -> String {
     format!("\"{}\"", search.folded().replace('"', "\"\""))
 }
@@ -81,8 +82,8 @@ struct Place {
     place: i64,
 }
 
-/// The keys of a page and the number of all that match, if a search finds few tickets; nothing if it finds many, or if this is
-/// no search for SQLite's table.
+/// The keys of a page and the number of all that match, if a search finds few tickets; `None` if it finds
+/// many, or if SQLite's table cannot do this search.
 pub(super) fn few(
     conn: &mut Connection,
     tenant: Tenant,
@@ -107,7 +108,7 @@ pub(super) fn few(
     Ok(Some((ids, total)))
 }
 
-/// The numbers of what the text finds over all merchants, one more than a few at most.
+/// The row numbers that the text finds over all merchants, at most one more than count as few.
 fn places(conn: &mut SqliteConnection, search: &SearchText) -> Result<Vec<i64>, Fault> {
     const ONE_MORE: usize = FEW + 1;
     let query =
@@ -117,7 +118,7 @@ fn places(conn: &mut SqliteConnection, search: &SearchText) -> Result<Vec<i64>, 
     Ok(found.into_iter().map(|found| found.place).collect())
 }
 
-/// Identifier, and what lists are sorted by: creation, update, activity, status.
+/// The identifier, and the columns by which lists are sorted: creation, update, activity, status.
 type Row = (String, i64, i64, i64, i32);
 
 fn rows(

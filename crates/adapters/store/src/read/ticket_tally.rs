@@ -1,12 +1,13 @@
-//! In how many tickets a text is found, remembered.
+//! A memory of the number of tickets in which a text is found.
 //!
-//! A word that is in most tickets of a merchant can be counted only by looking at each of them. But the text, the category and the
-//! time of a ticket never change, and no ticket is ever removed. So a count stays right for the tickets that it counted, those
-//! made before some instant, and only those made since are looked at. Whether the two together are all tickets is checked
-//! each time by the exact number of them that commits keep; if not, because one was committed late, all are counted again.
+//! A word that is in most tickets of a merchant can be counted only by looking at each of them. But the text,
+//! the category and the time of a ticket never change, and no ticket is ever removed. So a count stays right
+//! for the tickets that it counted, those made before some instant, and only those made since are looked at.
+//! Whether the two together are all tickets is checked each time by the exact number of them that commits
+//! keep; if not, because one was committed late, all are counted again.
 //!
-//! For the same reason a page in the order of creation is the same as long as as many tickets are found. It is remembered too: of
-//! a word that only old tickets have, it is the page that takes long to find.
+//! For the same reason a page in the order of creation stays the same while the number of hits does. It is
+//! remembered too: for a word that only old tickets have, finding the page is what takes long.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,8 +36,8 @@ const REMEMBERED: u64 = 10_000;
 const REMEMBERED_PAGES: u64 = 2_000;
 /// For how long one is remembered that nobody asks for.
 const UNUSED: Duration = Duration::from_hours(1);
-/// How long before the newest ticket the remembered part ends, since of tickets made at once the later one may be committed
-/// first.
+/// How long before the newest ticket the remembered part ends, since of tickets made at once the later one
+/// may be committed first.
 const OVERLAP: Duration = Duration::from_secs(1);
 /// How many tickets are looked at each time at most before the remembered part is made to end later.
 const MANY: u64 = 1_000;

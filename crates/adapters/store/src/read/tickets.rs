@@ -1,4 +1,4 @@
-//! The ports for reading tickets. What is said and sent is found by its ticket, and everything by its tenant.
+//! Reads of tickets. Comments and files are found by their ticket, and everything by its tenant.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ macro_rules! of_ticket {
 
 pub(super) use of_ticket;
 
-/// A ticket with the files of its comments, both of one state of the database.
+/// A ticket with the files of its comments, both from the same state of the database.
 pub(super) async fn ticket(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Option<Ticket>, Fault> {
     conn.begin_snapshot().await?;
     let key = (tenant.merchant().0, tenant.environment().as_str(), id);
@@ -47,7 +47,7 @@ pub(super) async fn ticket(conn: &mut Connection, tenant: Tenant, id: &str) -> R
     row.into_ticket(shown).map(Some)
 }
 
-/// The files of all comments of a ticket, in their order.
+/// The files of all comments of a ticket, in order.
 async fn files_of(conn: &mut Connection, tenant: Tenant, ticket: &str) -> Result<Vec<AttachmentRow>, Fault> {
     let query = of_ticket!(ticket_attachments, tenant, ticket)
         .order((ticket_attachments::comment_id.asc(), ticket_attachments::place.asc()))
@@ -55,7 +55,7 @@ async fn files_of(conn: &mut Connection, tenant: Tenant, ticket: &str) -> Result
     Ok(load!(conn, AttachmentRow, query)?)
 }
 
-/// The comments of these numbers, the oldest first, with their files.
+/// The comments with these numbers, oldest first, with their files.
 pub(super) async fn comments_of(
     conn: &mut Connection,
     tenant: Tenant,

@@ -1,4 +1,4 @@
-//! What happened to one payment.
+//! Reads the history of one payment.
 
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Amount, Tenant, Timestamp};
@@ -19,7 +19,7 @@ type CallbackColumns = (String, String, String, String, i64);
 type AuditColumns = (i64, String, String, String);
 type RefundColumns = (String, String, i64, Option<String>, Option<String>, i64);
 
-/// Everything, of one state of the database, each list in the order of time.
+/// The whole history, from one state of the database, each list in the order of time.
 pub(crate) async fn of(conn: &mut Connection, payment: &Payment) -> Result<Timeline, Fault> {
     let (tenant, id) = (payment.terms().tenant, payment.id().as_str());
     conn.begin_snapshot().await?;
@@ -65,8 +65,9 @@ async fn told(conn: &mut Connection, tenant: Tenant, id: &str) -> Result<Vec<Eve
     Ok(rows.map(line).collect())
 }
 
-/// The entries of a payment. There is no index for them: money moves with an event, and an entry's key begins with its time,
-/// so the entries of an event are in a millisecond's stretch of the merchant's.
+/// The entries of a payment. There is no index for them: money moves together with an event, and an entry's
+/// key begins with its time, so the entries of an event are among the merchant's entries of the same
+/// millisecond.
 async fn moved(
     conn: &mut Connection,
     payment: &Payment,
@@ -94,7 +95,8 @@ async fn moved(
     Ok(rows.map(line).collect())
 }
 
-/// How many entries there are at least: two for each event with which money moves. A deposit begins and fails without.
+/// The least number of entries: two for each event with which money moves. A deposit begins and fails without
+/// entries.
 fn least_entries(payment: &Payment, events: &[EventLine]) -> usize {
     let is_deposit = payment.terms().kind.direction() == Direction::Deposit;
     let moves = |event: &&EventLine| {
@@ -106,7 +108,7 @@ fn least_entries(payment: &Payment, events: &[EventLine]) -> usize {
     2 * events.iter().filter(moves).count()
 }
 
-/// The entries of a payment with keys of this millisecond, or all of them.
+/// The entries of a payment whose keys begin with this millisecond, or all of them.
 async fn within(
     conn: &mut Connection,
     payment: &Payment,

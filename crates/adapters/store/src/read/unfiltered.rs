@@ -1,4 +1,4 @@
-//! Payments of a tenant whatever they are, in the order of time.
+//! Payments of a tenant without a filter, in the order of time.
 
 use diesel::{
     pg::Pg,
@@ -19,8 +19,9 @@ use crate::{
     statement::statement,
 };
 
-/// The rows of a page beside the number of all. The keys are found in an index first, and then each row by its key: the
-/// condition that finds it, and the sums that change nothing, leave a planner with old statistics no other way.
+/// The rows of a page, each with the number of all. The keys are found in an index first, and then each row by
+/// its key. The condition for that, and the additions of zero and of an empty text, leave a planner with old
+/// statistics no other way.
 macro_rules! page {
     ($name:ident on $backend:ty, $order:literal, $wanted:literal) => {
         statement! { $name on $backend => (Nullable<BigInt>, payments::SqlType) {
@@ -61,8 +62,8 @@ macro_rules! count {
 count!(CountInFile on Sqlite);
 count!(CountOnServer on Pg);
 
-/// The rows of a slice of a range, counted from the end that the slice names and in that order; and beside each the number of
-/// all payments, whenever they were made.
+/// The rows of a slice of a range, counted from the end that the slice names and in that order; each with the
+/// number of all payments, whenever they were made.
 pub(super) async fn rows(
     conn: &mut Connection,
     tenant: Tenant,
@@ -93,7 +94,7 @@ pub(super) async fn rows(
     })
 }
 
-/// How many there are in a range.
+/// The number of payments in a range.
 pub(super) async fn count(conn: &mut Connection, tenant: Tenant, range: &Range) -> Result<u64, Fault> {
     let (merchant, environment) = (tenant.merchant().0, tenant.environment().as_str());
     macro_rules! count {

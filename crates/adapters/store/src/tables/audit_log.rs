@@ -1,4 +1,4 @@
-//! The audit log.
+//! Lines of the audit log.
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_merchants::AuditRecord;

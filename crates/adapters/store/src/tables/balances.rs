@@ -6,7 +6,7 @@ use quipu_kernel::{Currency, Tenant};
 
 use super::columns::saved_columns;
 
-/// A balance as a batch leaves it.
+/// A balance after a batch.
 pub(crate) type BalanceLine = (Tenant, Currency, KnownBalance);
 
 saved_columns! {

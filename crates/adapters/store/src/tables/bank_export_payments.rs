@@ -1,4 +1,4 @@
-//! Which withdrawal is in which file for the bank: in one only.
+//! The files for the bank in which withdrawals are, each in one file only.
 
 use diesel::sql_types::{BigInt, Text};
 use quipu_commit::{Holder, Index};
@@ -21,7 +21,7 @@ record_table! {
 }
 
 held_names! {
-    /// Withdrawals, each held by the file that it is in.
+    /// Withdrawals, each held by the file that contains it.
     ExportedPayments of Index::BANK_EXPORT, in "bank_export_payments" by "payment_id",
     held by "export_id": String as Text => Holder::Text, within exported_payments
 }

@@ -1,10 +1,10 @@
-//! One description of a table's columns, and the statements of both databases from it.
+//! Describes the columns of a table once, and makes the statements for both databases.
 //!
-//! SQLite inserts a row at a time by a statement that is prepared once. PostgreSQL takes a whole batch in one statement,
-//! as one array a column; the arrays are unnested in the list of a `SELECT`, which hands their elements on row by row,
-//! where a `FROM` would first copy each into a table of its own.
+//! SQLite inserts one row at a time with a statement that is prepared once. PostgreSQL takes a whole batch in
+//! one statement, with an array for each column. The arrays are unnested in the list of a `SELECT`, which
+//! passes their elements on row by row; a `FROM` would first copy each into a table of its own.
 
-/// The name of a column, where it differs from the field's.
+/// The name of a column, if it differs from that of the field.
 macro_rules! column_name {
     ($col:ident) => {
         stringify!($col)
@@ -14,9 +14,9 @@ macro_rules! column_name {
     };
 }
 
-/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL, which may insert as a part of a
-/// larger statement. Each column is a field: its name (`named "…"` where the database's differs), its type here and there, and
-/// its value from the source.
+/// Makes a module `rows` with `One`, a row for SQLite, and `Many`, a batch for PostgreSQL, which can insert
+/// as a part of a larger statement. Each column is a field: its name (`named "…"` if the database's differs),
+/// its type in both databases, and its value from the source.
 macro_rules! columns {
     (
         in $table:literal from ($line:ident: $source:ty) {
@@ -126,9 +126,10 @@ macro_rules! columns {
     };
 }
 
-/// Like `columns!`, for rows that are written again: a module `moves` beside `rows` updates the `moving` columns of the row
-/// that the `key` finds. Where its writings are `counted`, an update on PostgreSQL fails unless every row is there and has the count
-/// that it is to go on `from`: it ends in how many rows too few there were, as a number that must not be negative.
+/// Like `columns!`, for rows that are written again: a module `moves` beside `rows` updates the `moving`
+/// columns of the row with this `key`. If writes are `counted`, an update on PostgreSQL fails unless every
+/// row exists and has the count `from` which it is to go on: the statement ends in the number of missing
+/// rows, as a value that must not be negative.
 macro_rules! saved_columns {
     (
         in $table:literal from ($line:ident: $source:ty)

@@ -1,4 +1,4 @@
-//! Counters of what there is.
+//! Counters for the totals of lists.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use quipu_kernel::Tenant;
 
 use super::columns::columns;
 
-/// By how much a counter changes.
+/// The number by which a counter changes.
 pub(crate) struct CounterLine<'a> {
     pub(crate) tenant: Tenant,
     pub(crate) name: &'a str,

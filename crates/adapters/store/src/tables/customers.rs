@@ -1,4 +1,4 @@
-//! Customers, and what they are found by.
+//! Customers, and the names by which they are found.
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_commit::{Holder, Index};

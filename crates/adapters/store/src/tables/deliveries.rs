@@ -1,4 +1,4 @@
-//! Deliveries: what is owed as it comes to be, and what an attempt made of it.
+//! Deliveries: inserted when an event is owed, and updated after an attempt.
 
 use std::{any::TypeId, collections::BTreeMap};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::statement::statement;
 
-/// A status as its column has it.
+/// A status as its column stores it.
 pub(crate) const fn code(status: DeliveryStatus) -> i32 {
     match status {
         DeliveryStatus::Pending => 0,
@@ -29,10 +29,11 @@ pub(crate) const fn code(status: DeliveryStatus) -> i32 {
     }
 }
 
-/// The name of the counters of deliveries: by endpoint, how many there ever were (`all`), and how many of them are `delivered`
-/// or `failed` now.
+/// The name of the counters of deliveries: by endpoint, how many there ever were (`all`), and how many of
+/// them are `delivered` or `failed` now.
 ///
-/// Those of an endpoint are written in this order by everybody: `all` by the commits that owe, the others by those that record.
+/// The counters of an endpoint are always written in this order: `all` by commits that make deliveries, the
+/// others by commits that record outcomes.
 pub(crate) const COUNTER: &str = "deliveries";
 
 /// A new delivery.
@@ -62,7 +63,8 @@ columns! {
     }
 }
 
-/// Outcomes of deliveries that a node has in hand. As a record they share a commit with whatever else waits.
+/// Outcomes of deliveries that a node has in hand. As a record they share a commit with other changes that
+/// wait.
 #[derive(Debug, Clone)]
 pub(crate) struct Told {
     pub(crate) node: String,
@@ -71,7 +73,7 @@ pub(crate) struct Told {
 
 impl Record for Told {}
 
-/// What one outcome writes.
+/// The columns that one outcome writes.
 struct Row<'a> {
     tenant: Tenant,
     node: &'a str,
@@ -98,7 +100,8 @@ impl<'a> Row<'a> {
         i32::try_from(self.outcome.step).unwrap_or(i32::MAX)
     }
 
-    /// The status of a delivery whose endpoint was disabled during the attempt: still `failed`, unless the attempt delivered it.
+    /// The status of a delivery whose endpoint was disabled during the attempt: still `failed`, unless the
+    /// attempt delivered it.
     fn late_status(&self) -> i32 {
         match self.outcome.status() {
             DeliveryStatus::Delivered => code(DeliveryStatus::Delivered),
@@ -148,8 +151,9 @@ statement! { CountOne on Sqlite {
         DO UPDATE SET count = counters.count + excluded.count"
 } }
 
-// The merchant is compared as one of a list, which keeps the planner from reading all deliveries in the order of their key and
-// comparing each with every outcome. It likes to do so as long as it believes that the table is small.
+// The merchant is compared as one of a list, which keeps the planner from reading all deliveries in the order
+// of their key and comparing each with every outcome. It likes to do so as long as it believes that the table
+// is small.
 //
 // How many of them it did not find is kept for the statement behind it, which is sent before this one is answered.
 statement! { TellMany on Pg {
@@ -174,7 +178,8 @@ statement! { TellMany on Pg {
      SELECT set_config('quipu.untold', CAST(" => all: i64 as BigInt ; " - COUNT(*) AS TEXT), true) FROM told"
 } }
 
-// Of attempts that were under way when their endpoint was disabled. It looks for them only if some were not in hand any more.
+// Of attempts that were under way when their endpoint was disabled. It looks for them only if some were not
+// in hand any more.
 statement! { TellManyLate on Pg {
     "WITH told AS (UPDATE deliveries AS old SET status = new.status, step = new.step, attempts = new.attempts,
         error = CASE new.status WHEN 1 THEN NULL ELSE old.error END FROM UNNEST (" => merchants: Vec<i64> as Array<BigInt>,
@@ -208,7 +213,7 @@ pub(crate) fn count_in_file(
     count.execute(conn).map(drop)
 }
 
-/// Outcomes.
+/// The table of outcomes.
 pub(crate) struct Outcomes;
 
 impl Table for Outcomes {

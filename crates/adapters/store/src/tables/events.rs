@@ -1,4 +1,4 @@
-//! Events, as they are delivered.
+//! Events, in the form in which they are delivered.
 
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use quipu_kernel::PaymentId;

@@ -1,7 +1,7 @@
-//! Answers that are kept under the caller's keys.
+//! Answers that are kept under the caller's idempotency keys.
 //!
-//! Where another node has just used a key, the row that would replace it has no time of expiry and breaks its constraint, so
-//! that nothing of the transaction is committed.
+//! If another node has just used a key, the row that would replace it has no time of expiry and violates a
+//! constraint, so that nothing of the transaction is committed.
 
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use quipu_commit::{Answer, IdempotencyRecord};
@@ -9,7 +9,7 @@ use quipu_kernel::{PaymentId, Tenant};
 
 use super::columns::columns;
 
-/// The status of a row whose answer is still to come.
+/// The status of a row whose answer is awaited.
 pub(crate) const AWAITED: i32 = 0;
 
 /// An answer, and the key under which it is kept.

@@ -1,9 +1,9 @@
 //! The tables that commits write: one file each, which names its columns once. The statements of both databases follow.
 //!
-//! [`columns!`](columns) describes rows that are inserted, [`saved_columns!`](columns) those that are written again,
-//! [`record_table!`](record) says which type of record a table keeps, and [`held_names!`](names) how the holder of a unique
-//! name is found. A new table that is only written is a migration for each database, its file here, a line in
-//! [`TABLES`], and the record in its domain crate.
+//! [`columns!`](columns) describes rows that are inserted, [`saved_columns!`](columns) those that are written
+//! again, [`record_table!`](record) says which type of record a table keeps, and [`held_names!`](names) how
+//! the holder of a unique name is found. A new table that is only written is a migration for each database,
+//! its file here, a line in [`TABLES`], and the record in its domain crate.
 
 use std::any::Any;
 
@@ -44,7 +44,8 @@ pub(crate) mod work;
 
 pub(crate) use table::{Line, NameTable, SavedTable, Table};
 
-/// Every table of records. What frees a name or makes what others refer to is written before them, in this order.
+/// Every table of records, in the order in which they are written: rows that free a name, or to which others
+/// refer, come first.
 pub(crate) static TABLES: &[&dyn Table] = &[
     &customers::Customers,
     &payments::Payments,
@@ -68,7 +69,7 @@ pub(crate) static TABLES: &[&dyn Table] = &[
     &diary::Diary,
 ];
 
-/// Those of them that are written again. They are locked in this order.
+/// The tables whose rows are written again. They are locked in this order.
 pub(crate) static SAVED_TABLES: &[&dyn SavedTable] =
     &[&payments::Payments, &receipts::Receipts, &tickets::Tickets, &ticket_uploads::TicketUploads];
 
@@ -82,13 +83,13 @@ pub(crate) static NAME_TABLES: &[&dyn NameTable] = &[
     &tickets::PaymentsOfTickets,
 ];
 
-/// The place in [`TABLES`] of what keeps this record.
+/// The position in [`TABLES`] of the table that stores this record.
 pub(crate) fn table_of(record: &dyn Record) -> Option<usize> {
     let wanted = (record as &dyn Any).type_id();
     TABLES.iter().position(|table| table.keeps() == wanted)
 }
 
-/// The table at this place of [`TABLES`], if its rows are written again.
+/// The table at this position of [`TABLES`], if its rows are written again.
 pub(crate) fn saved_at(place: usize) -> Option<&'static dyn SavedTable> {
     SAVED_TABLES.iter().copied().find(|table| table.keeps() == TABLES[place].keeps())
 }
@@ -98,7 +99,7 @@ pub(crate) fn saved_table(aggregate: Aggregate) -> Option<&'static dyn SavedTabl
     SAVED_TABLES.iter().copied().find(|table| table.aggregate() == aggregate)
 }
 
-/// Where the holders of such names are.
+/// The table that has the holders of such names.
 pub(crate) fn name_table(index: Index) -> Option<&'static dyn NameTable> {
     NAME_TABLES.iter().copied().find(|table| table.index() == index)
 }

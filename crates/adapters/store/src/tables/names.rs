@@ -1,7 +1,7 @@
-//! How the holder of a unique name is found.
+//! Finds the holders of unique names.
 
-/// Makes a `NameTable`: the column in which the name stands, the condition under which it is held, and the column of the
-/// holder, of which the least counts where several rows have the name.
+/// Makes a `NameTable` from the column of the name, the condition under which the name is held, and the
+/// column of the holder. If several rows have the name, the least holder counts.
 macro_rules! held_names {
     (
         $(#[$doc:meta])*

@@ -1,7 +1,7 @@
-//! Nonces that were used.
+//! Used nonces.
 //!
-//! Where another node has just used one, the row that would replace it has no time of expiry and breaks its constraint, so
-//! that nothing of the transaction is committed.
+//! If another node has just used one, the row that would replace it has no time of expiry and violates a
+//! constraint, so that nothing of the transaction is committed.
 
 use diesel::sql_types::{BigInt, Text};
 use quipu_commit::Changes;

@@ -1,7 +1,7 @@
-//! In which class each payment is, on PostgreSQL: status, type, method and currency, as lists filter by them.
+//! The class of each payment on PostgreSQL: status, type, method and currency, as lists filter by them.
 //!
-//! SQLite has an index for this. On PostgreSQL an update that changes an indexed column writes to every index of the table, so
-//! the status is in none of those of payments, and a row here moves instead.
+//! SQLite has an index for this. On PostgreSQL an update that changes an indexed column writes to every index
+//! of the table. So no index of `payments` contains the status; the row in this table is updated instead.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -18,7 +18,8 @@ use crate::statement::statement;
 /// A class: its status, type, method and currency.
 type Class = [Cow<'static, str>; 4];
 
-/// Payments of a batch that change their class. A payment is counted in the class that it is in, so its counters tell both.
+/// Payments of a batch that change their class. A payment is counted in its class, so the changes of counters
+/// name the class before and after.
 #[derive(Default)]
 pub(crate) struct Classed<'a> {
     steps: BTreeMap<(Tenant, &'a str), Step<'a>>,

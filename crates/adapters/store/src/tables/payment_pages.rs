@@ -1,4 +1,4 @@
-//! Hosted pages, by the hash of what their address holds.
+//! Hosted pages, by the hash of the secret part of their address.
 
 use diesel::sql_types::{BigInt, Text};
 use quipu_payments::PageAddress;

@@ -1,5 +1,5 @@
-//! Payments, and the references that they hold. On PostgreSQL a new payment comes into its [class](super::payment_classes) by the
-//! same statement.
+//! Payments, and the references that they hold. On PostgreSQL the statement that inserts a payment also
+//! inserts its [class](super::payment_classes).
 
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use quipu_commit::{Aggregate, Holder, Index};

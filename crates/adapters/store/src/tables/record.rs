@@ -1,7 +1,8 @@
-//! Which type of record a table keeps.
+//! Connects a type of record with its table.
 
-/// Makes a `Table` of a file's `rows`. `saved as` makes it a `SavedTable` by its `moves` too; the keys of such a table are
-/// `merchant_id`, `environment` and `id`, and its `revision` counts its writings.
+/// Makes a `Table` from a file's `rows`. With `saved as` it makes a `SavedTable` from its `moves` too; the
+/// keys of such a table are `merchant_id`, `environment` and `id`, and its `revision` counts the writes of a
+/// row.
 macro_rules! record_table {
     (
         $(#[$doc:meta])*

@@ -1,4 +1,4 @@
-//! Refunds.
+//! Refunds of deposits.
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_payments::Refund;

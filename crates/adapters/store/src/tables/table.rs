@@ -1,4 +1,4 @@
-//! What a table of records is.
+//! The interface of a table of records.
 
 use std::any::{Any, TypeId};
 
@@ -8,35 +8,35 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{Aggregate, Holder, Index, Record};
 use quipu_kernel::{Tenant, Timestamp};
 
-/// A record on its way into a row, with what it shares with the rest of its change.
+/// A record to be written, with the facts that its change shares.
 pub(crate) struct Line<'a> {
     pub(crate) tenant: Tenant,
     pub(crate) at: Timestamp,
     pub(crate) record: &'a dyn Record,
-    /// What was worked out before its turn came, so that the writer does not have to.
+    /// The text that was computed before its turn, so that the writer need not do it.
     pub(crate) prepared: &'a str,
-    /// The revision that its row has; [`Expect::ABSENT`](quipu_commit::Expect::ABSENT) if there is none yet.
+    /// The revision of its row; [`Expect::ABSENT`](quipu_commit::Expect::ABSENT) if there is none yet.
     pub(crate) from: i64,
 }
 
 impl<'a> Line<'a> {
-    /// The record as what the table keeps.
+    /// The record, as the type that the table stores.
     ///
     /// # Panics
     ///
-    /// If the table was found for another type, which the look-up excludes.
+    /// If the record is of another type, which the look-up of the table excludes.
     pub(crate) fn record<T: Record>(&self) -> &'a T {
         let record = (self.record as &dyn Any).downcast_ref();
         record.unwrap_or_else(|| unreachable!("a table is found by the type of its records"))
     }
 }
 
-/// Where records of one type go.
+/// A table that stores records of one type.
 pub(crate) trait Table: Sync {
-    /// The type.
+    /// The type of its records.
     fn keeps(&self) -> TypeId;
 
-    /// What can be worked out before the writer's turn.
+    /// Computes a text that is needed for the row and does not need the writer's turn.
     fn prepare(&self, _record: &dyn Record) -> String {
         String::new()
     }
@@ -56,14 +56,14 @@ pub(crate) trait SavedTable: Table {
 
     fn update_sqlite(&self, conn: &mut SqliteConnection, line: &Line<'_>) -> QueryResult<()>;
 
-    /// Fails if a row is not at the revision that it was at when the change was decided.
+    /// Fails if a row does not have the revision of the decision.
     fn update_postgres<'c>(
         &self,
         conn: &'c AsyncPgConnection,
         lines: &'c [Line<'c>],
     ) -> BoxFuture<'c, QueryResult<()>>;
 
-    /// The revision at which a row stands.
+    /// The revision of a row.
     fn revision_sqlite(
         &self,
         conn: &mut SqliteConnection,
@@ -71,7 +71,8 @@ pub(crate) trait SavedTable: Table {
         id: &str,
     ) -> QueryResult<Option<i64>>;
 
-    /// Locks rows in the order of `keys`; answers the place of each key that has one, from 1, and its revision.
+    /// Locks rows in the order of `keys`; answers the position of each key that has a row, from 1, and its
+    /// revision.
     fn lock_postgres<'c>(
         &self,
         conn: &'c AsyncPgConnection,
@@ -79,7 +80,7 @@ pub(crate) trait SavedTable: Table {
     ) -> BoxFuture<'c, QueryResult<Vec<(i64, i64)>>>;
 }
 
-/// A kind of unique name, and where its holders are.
+/// A kind of unique name, and the table of its holders.
 pub(crate) trait NameTable: Sync {
     fn index(&self) -> Index;
 
@@ -90,7 +91,7 @@ pub(crate) trait NameTable: Sync {
         name: &str,
     ) -> QueryResult<Option<Holder>>;
 
-    /// The place of each name that is held, from 1, and its holder.
+    /// The position of each name that is held, from 1, and its holder.
     fn holders_postgres<'c>(
         &self,
         conn: &'c AsyncPgConnection,
@@ -98,7 +99,7 @@ pub(crate) trait NameTable: Sync {
     ) -> BoxFuture<'c, QueryResult<Vec<(i64, Holder)>>>;
 }
 
-/// A number of bytes as the databases keep it.
+/// A number of bytes as databases store it.
 pub(crate) fn whole(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! What everybody sees of what is said on tickets.
+//! Public comments on tickets, which everybody sees.
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use quipu_merchants::Actor;

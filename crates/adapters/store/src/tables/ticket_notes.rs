@@ -1,4 +1,4 @@
-//! What only support sees of what is said on tickets.
+//! Internal notes on tickets, which only support sees.
 
 use diesel::sql_types::{BigInt, Text};
 use quipu_tickets::NoteOn;

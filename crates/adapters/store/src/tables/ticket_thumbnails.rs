@@ -1,4 +1,4 @@
-//! Small pictures of attachments. A second one of the same attachment is as good as the first.
+//! Thumbnails of attachments. A second one of the same attachment is as good as the first.
 
 use diesel::sql_types::{BigInt, Text};
 use quipu_tickets::ThumbnailMade;

@@ -49,7 +49,8 @@ fn place_in_queue(ticket: &Ticket) -> i32 {
     queue_rank(ticket.status(), ticket.priority()).into()
 }
 
-/// What the search looks at. No search has a line feed in it, so that none is found across the two.
+/// The text that is searched: title and description. The line feed between them keeps a search from matching
+/// across both, since no search contains one.
 fn search_text(ticket: &Ticket) -> String {
     let terms = ticket.terms();
     fold(&format!("{}\n{}", terms.title, terms.description.as_deref().unwrap_or_default()))

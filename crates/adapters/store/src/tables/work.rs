@@ -1,4 +1,4 @@
-//! Work that must happen later.
+//! Work to be done later.
 
 use diesel::{
     pg::Pg,
@@ -11,11 +11,11 @@ use quipu_kernel::{Tenant, Timestamp};
 use super::columns::columns;
 use crate::statement::statement;
 
-/// Work to be put.
+/// Work to be added.
 pub(crate) struct WorkLine<'a> {
     pub(crate) tenant: Tenant,
     pub(crate) work: &'a Work,
-    /// Since when which node does it, if it was taken by who commits it.
+    /// The time since which a node does it, and the node, if the node that commits it takes it at once.
     pub(crate) taken: Option<(Timestamp, &'a str)>,
 }
 
@@ -74,7 +74,7 @@ statement! { PutOffMany on Pg {
         AND work.subject = put.subject AND work.turn = put.turn"
 } }
 
-/// Work that is no more: dropped by whoever decided so, or done by whoever holds the claim of this turn.
+/// Work to be removed: dropped by a decision, or done by the holder of the claim with this turn.
 pub(crate) struct Gone<'a> {
     pub(crate) queue: Queue,
     pub(crate) tenant: Tenant,

@@ -1,4 +1,5 @@
-//! A standby is promoted while the answer to a `COMMIT` is lost: what the caller is told is so on the server that took over.
+//! A standby is promoted while the answer to a `COMMIT` is lost: what the caller is told is so on the server
+//! that took over.
 //!
 //! The servers are real and of the test's own. `QUIPU_EFFORT` says how often each case is gone through.
 
@@ -22,7 +23,8 @@ use crate::{
 /// What there is before, and what the commit in question adds.
 const FUNDS: i64 = 1_000;
 const ADDED: i64 = 7;
-/// Transactions of others on the promoted server, more than the lost ones: one of them has the number of the commit in question.
+/// Transactions of others on the promoted server, more than the lost ones: one of them has the number of the
+/// commit in question.
 const OTHERS: usize = 200;
 
 #[test]

@@ -1,8 +1,8 @@
 //! What callers are told while the way to the server is cut, delayed or swallowed at any message of a batch: never
 //! anything that is not so.
 //!
-//! Each run has a seed, which is printed where it fails. `QUIPU_FAULT_RUNS` says how many runs there are (`forever` is a
-//! number too), `QUIPU_FAULT_SEED` with which seed they begin.
+//! Each run has a seed, which is printed where it fails. `QUIPU_FAULT_RUNS` says how many runs there are
+//! (`forever` is a number too), `QUIPU_FAULT_SEED` with which seed they begin.
 
 use std::{
     future::ready,

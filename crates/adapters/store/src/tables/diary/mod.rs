@@ -1,4 +1,4 @@
-//! A table of the tests, written out whole: the file that a new table gets here.
+//! A table for tests, written out completely: it shows the file that a new table needs here.
 
 pub(crate) mod record;
 mod tests;

@@ -1,4 +1,4 @@
-//! What the table keeps. In a real table this is a type of a domain crate.
+//! The record that the table stores. For a real table this type is in a domain crate.
 
 use quipu_commit::Record;
 

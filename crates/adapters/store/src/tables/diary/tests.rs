@@ -1,4 +1,4 @@
-//! A new table that is only written takes five files, and works on both databases.
+//! A new table that is only inserted into takes five files, and works on both databases.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,8 @@ struct Row {
     written_at: i64,
 }
 
-/// Pages of one commit and of another, which is refused whole because it has a page that there is already.
+/// Writes pages in one commit, and in another that is refused as a whole because one of its pages exists
+/// already.
 async fn write(store: &Store) {
     let page = |id: &str, mood| DiaryPage { id: id.to_owned(), text: format!("of {id}"), mood };
     let commit = async |pages: Vec<DiaryPage>| {
@@ -108,7 +109,7 @@ fn it_is_written_on_postgresql() {
     });
 }
 
-/// Whatever names the table or its type, these tests aside.
+/// The files that name the table or its type, without these tests.
 #[test]
 fn it_takes_five_files() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
