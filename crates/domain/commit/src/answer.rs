@@ -1,10 +1,11 @@
-//! Answers that are given once and repeated, by the name that the caller gave to the attempt.
+//! Answers that are given once and repeated whenever the caller uses the same idempotency key again.
 
 use std::{str::FromStr, time::Duration};
 
 use quipu_kernel::{Environment, MerchantId, PaymentId, Tenant, Timestamp, Unrecognised, wire_names};
 
-/// What a kept answer is found by: the tenant under whom it is kept ([`Audience::keeper`]), whose key, and the key.
+/// The key under which an answer is kept: its tenant ([`Audience::keeper`]), its audience, and the caller's
+/// key.
 pub type AnswerKey = (Tenant, Audience, String);
 
 /// A caller's name for one attempt: 1 to 255 printable ASCII characters.
@@ -12,7 +13,7 @@ pub type AnswerKey = (Tenant, Audience, String);
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// The text.
+    /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -32,19 +33,20 @@ impl FromStr for IdempotencyKey {
 }
 
 wire_names! {
-    /// Whose keys these are: the operator's staff and the merchant choose theirs apart from each other.
+    /// Who chose a key. The operator's staff and a merchant choose theirs independently of each other.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Audience {
-        /// The merchant.
+        /// A key of the merchant.
         Merchant = "merchant",
-        /// The operator.
+        /// A key of the operator's staff.
         Operator = "operator",
     }
 }
 
 impl Audience {
-    /// The tenant under whom answers to its keys are kept. A merchant's keys are its own, in each environment. Staff's are one
-    /// set for all merchants, so that a key that was used for one of them is known when it is used for another.
+    /// The tenant under which answers to this audience's keys are kept. A merchant's keys are kept per
+    /// environment. Staff's keys are one set for all merchants, so that a key used for one merchant is known
+    /// when it is used for another.
     pub const fn keeper(self, tenant: Tenant) -> Tenant {
         match self {
             Self::Merchant => tenant,
@@ -52,7 +54,7 @@ impl Audience {
         }
     }
 
-    /// What an answer under a key of `tenant`'s is found by.
+    /// The key under which the answer to `key`, used for `tenant`, is kept.
     pub fn answer_key(self, tenant: Tenant, key: &IdempotencyKey) -> AnswerKey {
         (self.keeper(tenant), self, key.as_str().to_owned())
     }
@@ -67,12 +69,13 @@ pub struct Answer {
     pub body: String,
 }
 
-/// What a kept answer is made from when its record is written.
+/// Where the answer of a record comes from when the record is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptAnswer {
-    /// From what the same commit saves, once its customer is settled ([`crate::Record::answer`]).
+    /// It is made from the record that the same commit saves, once its customer is settled
+    /// ([`crate::Record::answer`]).
     OfSaved,
-    /// This one.
+    /// It is given here.
     Given(Answer),
     /// A later commit brings it, when the outcome is known; until then the key is taken and has no answer.
     Later,
@@ -80,20 +83,20 @@ pub enum KeptAnswer {
     Brought(Answer),
 }
 
-/// A key with the answer it stands for.
+/// An idempotency key with the answer that it stands for.
 #[derive(Debug, Clone)]
 pub struct IdempotencyRecord {
-    /// Whose key.
+    /// Who chose the key.
     pub audience: Audience,
-    /// The key.
+    /// The idempotency key.
     pub key: IdempotencyKey,
-    /// Hex of SHA-256 over what was asked: another request under the same key is a mismatch.
+    /// Hex of SHA-256 over the request: a different request under the same key is a mismatch.
     pub body_hash: String,
-    /// The payment it created, if it did.
+    /// The payment that the request created, if it created one.
     pub payment_id: Option<PaymentId>,
-    /// The answer.
+    /// The answer, or when it comes.
     pub answer: KeptAnswer,
-    /// Until when it is kept.
+    /// The time until which the key is kept.
     pub expires_at: Timestamp,
 }
 

@@ -19,47 +19,47 @@ use crate::{
 pub struct Nonce {
     /// The text, 8 to 128 characters, unique within the merchant while it is kept.
     pub value: String,
-    /// Until when a second use is refused.
+    /// The time until which a second use is refused.
     pub expires_at: Timestamp,
 }
 
 /// Everything one decision changes, within one tenant.
 #[derive(Debug)]
 pub struct Changes {
-    /// Whose.
+    /// The tenant that owns everything that changes.
     pub tenant: Tenant,
-    /// When it was decided.
+    /// When it was decided (UTC).
     pub at: Timestamp,
-    /// The nonce to be burnt. It is burnt even when the rest is refused, since its signature has verified; only a
-    /// nonce that was used before refuses everything.
+    /// The nonce to be used up. It is used up even when the rest is refused, since its signature has
+    /// verified; only a nonce that was used before refuses everything.
     pub nonce: Option<Nonce>,
-    /// The answer to be repeated.
+    /// The answer to be kept for repeats of the request.
     pub idempotency: Option<IdempotencyRecord>,
-    /// What must still stand as it was when this was decided, though it is not changed.
+    /// Aggregates that the decision rests on without changing them; they must still stand at these revisions.
     pub expects: Vec<Expect>,
-    /// What is read, changed and written again.
+    /// Aggregates that were read and changed, as they are to be written.
     pub saves: Vec<Save>,
     /// Unique names that change hands.
     pub names: Vec<NameChange>,
-    /// What is found or else made.
+    /// Things that are found by a name or else made, such as a customer.
     pub joins: Vec<Join>,
-    /// Money that moves.
+    /// Transactions to be posted to the ledger.
     pub transactions: Vec<Transaction>,
-    /// The payment for which it moves.
+    /// The payment for which the money moves.
     pub payment_id: Option<PaymentId>,
-    /// Money that will move when a new payment completes. It is not posted; the change is refused if the balance, as the
-    /// transactions leave it, could not bear it.
+    /// Money that will move when a new payment completes. It is not posted; the change is refused if the
+    /// balance, as the transactions leave it, could not bear it.
     pub foreseen: Option<Transaction>,
     /// Counters that change.
     pub tallies: Vec<Tally>,
-    /// What is only added: events, audit lines.
+    /// Rows that are only ever added: events, lines of the audit log.
     pub rows: Vec<Box<dyn Record>>,
-    /// What must happen later.
+    /// Work for later, added or removed.
     pub work: Vec<WorkChange>,
 }
 
 impl Changes {
-    /// Nothing yet.
+    /// A change of nothing yet.
     pub const fn new(tenant: Tenant, at: Timestamp) -> Self {
         Self {
             tenant,
@@ -95,12 +95,12 @@ impl Changes {
     }
 }
 
-/// What a commit settled.
+/// The result of a commit.
 #[derive(Debug, Default)]
 pub struct Committed {
-    /// What was saved, as it stands now.
+    /// The saved records, as they stand now.
     pub saved: Vec<Box<dyn Record>>,
-    /// The answer that was kept, as it is to be sent.
+    /// The kept answer, as it is to be sent.
     pub answer: Option<Answer>,
 }
 

@@ -7,14 +7,14 @@ use crate::{
 
 /// A thing that is found by a name or else made: a customer by an e-mail address, an endpoint by its URL.
 ///
-/// Every record of the same change is told who it was ([`Record::settle`]).
+/// Every record of the same change is told the identifier of the thing ([`Record::settle`]).
 #[derive(Debug)]
 pub struct Join {
-    /// The name it is looked for by; none where nothing can find it.
+    /// The name by which it is looked for; `None` if a new one is always made.
     pub by: Option<Name>,
-    /// The index under which the records are told.
+    /// The index with which the records are told its identifier.
     pub index: Index,
-    /// What it is called if it has to be made.
+    /// The number or identifier that it gets if it has to be made.
     pub fresh: Holder,
     /// Further names that a new one takes, unless somebody holds them.
     pub also: Vec<Name>,

@@ -16,17 +16,17 @@ use crate::{
     tally::{CounterKey, Tally},
 };
 
-/// What became of a change: accepted, perhaps with an answer that was kept, or refused.
+/// The verdict about a change: accepted, perhaps with a kept answer, or refused.
 pub type Verdict = Result<Option<Answer>, Refusal>;
 
-/// How an aggregate's row comes to be.
+/// How the row of an aggregate is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// It is new.
+    /// It is inserted.
     Insert,
-    /// It was there, at this revision.
+    /// It is updated.
     Update {
-        /// The revision that it had before all of these changes.
+        /// The revision that it had before the batch.
         from: i64,
     },
 }
@@ -34,30 +34,30 @@ pub enum Put {
 /// An answer to be kept, of the change with this index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRow {
-    /// The change.
+    /// The index of the change in the batch.
     pub change: usize,
-    /// The answer; none if it is still to come.
+    /// The answer; `None` if a later commit brings it.
     pub answer: Option<Answer>,
-    /// Whether the key has a row already that waits for it.
+    /// Whether the key already has a row, which waits for this answer.
     pub awaited: bool,
 }
 
 /// Everything to be written. Rows are named by the index of the change they come from, so that nothing is copied.
 #[derive(Debug, Default)]
 pub struct Writes {
-    /// Changes whose nonces are burnt.
+    /// The changes whose nonces are used up.
     pub nonces: Vec<usize>,
     /// Changes whose rows, entries and work are written.
     pub accepted: Vec<usize>,
-    /// Joins that make something new, by change and place.
+    /// Joins that make something new, by index of the change and of the join in it.
     pub made: Vec<(usize, usize)>,
     /// Answers to be kept.
     pub answers: Vec<KeptRow>,
-    /// For each aggregate the last change that saves it, and the place of the save.
+    /// For each aggregate, the last change that saves it and the index of the save in it.
     pub saves: HashMap<AggregateKey, (Put, usize, usize)>,
-    /// By how much each counter changes.
+    /// The sum by which each counter changes.
     pub tallies: BTreeMap<CounterKey, i64>,
-    /// The balances that changed, as they end.
+    /// The balances that changed, with their values after the batch.
     pub balances: Vec<(Tenant, Currency, KnownBalance)>,
 }
 
@@ -67,7 +67,8 @@ impl Writes {
         self.nonces.is_empty() && self.accepted.is_empty()
     }
 
-    /// The saves that are new, in the order in which their changes came, each by change and place.
+    /// The saves of new aggregates, in the order of their changes, each by index of the change and of the
+    /// save in it.
     pub fn inserted(&self) -> Vec<(usize, usize)> {
         let new = self.saves.values().filter(|(put, ..)| *put == Put::Insert);
         let mut places: Vec<_> = new.map(|(_, change, place)| (*change, *place)).collect();
@@ -75,8 +76,8 @@ impl Writes {
         places
     }
 
-    /// The saves of what was there, in the order in which rows are locked, each by change and place, with the revision that it
-    /// had.
+    /// The saves of aggregates that existed before, in the order in which rows are locked, each by index of
+    /// the change and of the save in it, with the revision before the batch.
     pub fn updated(&self) -> Vec<(usize, usize, i64)> {
         let old = self.saves.iter().filter_map(|(key, (put, change, place))| match put {
             Put::Insert => None,
@@ -92,11 +93,11 @@ impl Writes {
     }
 }
 
-/// What a batch comes to.
+/// The verdicts about the changes of a batch, and what is to be written for the accepted ones.
 pub type Judged = (Vec<Verdict>, Writes);
 
-/// Judges `changes` in order, each against `state` and what the accepted ones before it made of it, which is what `state`
-/// says afterwards. A refused change leaves nothing behind but its nonce.
+/// Judges `changes` in order. Each is judged against `state`, which every accepted change then updates. A
+/// refused change leaves nothing behind but its nonce.
 pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Changes>) -> Judged {
     let mut writes = Writes::default();
     let verdicts =
@@ -148,7 +149,8 @@ fn burn_nonce(
     Ok(())
 }
 
-/// A key is taken once; the answer that it waits for may be brought once, for the same payment.
+/// Checks that the idempotency key is not taken. A taken key whose answer is awaited may get that answer
+/// once, for the same payment.
 fn check_key(state: &State, changes: &Changes) -> Result<(), Refusal> {
     let Some(record) = &changes.idempotency else { return Ok(()) };
     let kept = state.answers.get(&record.audience.answer_key(changes.tenant, &record.key));
@@ -185,7 +187,8 @@ fn check_names(state: &State, changes: &Changes) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The balances after the change's transactions, or why they cannot bear them and what is foreseen beyond.
+/// The balances after the change's transactions; or the reason why they cannot bear them, or the foreseen
+/// transaction after them.
 fn post(state: &State, changes: &Changes) -> Result<Vec<KnownBalance>, PostingError> {
     let Changes { tenant, transactions, foreseen, .. } = changes;
     let before = |currency| {
@@ -211,7 +214,7 @@ fn post(state: &State, changes: &Changes) -> Result<Vec<KnownBalance>, PostingEr
     Ok(after)
 }
 
-/// Finds or makes what the change joins, and tells every record of it.
+/// Finds or makes what the change joins, and tells every record its identifier.
 fn settle_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) {
     let tenant = changes.tenant;
     for place in 0..changes.joins.len() {

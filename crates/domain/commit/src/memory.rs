@@ -1,7 +1,8 @@
 //! The reference store: everything in memory, judged by the same [`judge`] as every other store.
 //!
-//! It keeps what it is given as it is given, does no I/O and never waits, so that use cases can be tested and whole histories
-//! simulated with a clock and randomness that come in as values. It forgets everything when it is dropped.
+//! It stores values as they are, does no I/O and never waits, so that use cases can be tested and whole
+//! histories simulated with a clock and randomness that come in as values. It forgets everything when it is
+//! dropped.
 
 use std::{
     any::Any,
@@ -25,47 +26,47 @@ use crate::{
     work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange},
 };
 
-/// An answer that is kept: what was asked, the payment, the answer, and until when.
+/// A kept idempotency key and its answer.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// The key with what it stands for.
+    /// The key and what is known of its request.
     pub record: IdempotencyRecord,
-    /// The answer; none while it is still to come.
+    /// The answer; `None` while it is awaited.
     pub answer: Option<Answer>,
 }
 
-/// A row of work.
+/// A row of the work queue.
 #[derive(Debug, Clone)]
 struct Waiting {
     work: Work,
     due_at: Timestamp,
-    /// When it was to be done before somebody took it.
+    /// When it was due before it was claimed.
     due_since: Timestamp,
     attempts: i32,
     turn: i64,
     leased: bool,
 }
 
-/// An entry of the ledger with what it belongs to.
+/// An entry of the ledger with its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
     /// The number of its transaction, in the order of the commits.
     pub transaction: u64,
     /// Why the money moved.
     pub reason: Reason,
-    /// When.
+    /// When it was posted (UTC).
     pub at: Timestamp,
-    /// Whose.
+    /// The tenant on whose accounts it is.
     pub tenant: Tenant,
-    /// For which payment.
+    /// The payment for which the money moved, if it moved for one.
     pub payment_id: Option<PaymentId>,
-    /// In which currency.
+    /// The currency of the entry.
     pub currency: Currency,
-    /// The entry.
+    /// The account and the amount.
     pub entry: Entry,
 }
 
-/// What the store holds.
+/// Everything that the store holds.
 #[derive(Default)]
 pub struct Contents {
     state: State,
@@ -82,7 +83,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// One saved record.
+    /// The saved record with this identifier.
     pub fn saved<T: Record>(&self, aggregate: Aggregate, tenant: Tenant, id: &str) -> Option<&T> {
         let record = self.saved.get(&(aggregate, tenant, id.to_owned()))?;
         (&**record as &dyn Any).downcast_ref()
@@ -112,7 +113,7 @@ impl Contents {
         balances
     }
 
-    /// What is kept under a key and has not expired at `now`.
+    /// The kept key, unless it has expired at `now`.
     pub fn kept(&self, key: &AnswerKey, now: Timestamp) -> Option<&Kept> {
         self.kept.get(key).filter(|kept| kept.record.expires_at > now)
     }
@@ -122,18 +123,18 @@ impl Contents {
         self.state.nonces.contains_key(&(tenant.merchant().0, nonce.to_owned()))
     }
 
-    /// Who holds a name.
+    /// The holder of a name.
     pub fn holder(&self, tenant: Tenant, name: &Name) -> Option<&Holder> {
         self.state.names.get(&(tenant, name.clone()))
     }
 
-    /// Everything that waits in a queue, with the time at which it may be claimed.
+    /// All work of a queue, with the time from which it may be claimed.
     pub fn waiting(&self, queue: Queue) -> impl Iterator<Item = (Tenant, &Work, Timestamp)> {
         let mine = self.work.iter().filter(move |(key, _)| key.0 == queue);
         mine.map(|(key, waiting)| (key.1, &waiting.work, waiting.due_at))
     }
 
-    /// The work that waits for a subject, with the time at which it may be claimed.
+    /// The work of a subject, with the time from which it may be claimed.
     pub fn work_of(&self, queue: Queue, tenant: Tenant, subject: &str) -> Option<(&Work, Timestamp)> {
         let waiting = self.work.get(&(queue, tenant, subject.to_owned()))?;
         Some((&waiting.work, waiting.due_at))
@@ -233,13 +234,13 @@ impl Contents {
         (waiting.turn == claim.turn).then_some(waiting)
     }
 
-    /// Claims due work, the longest waiting first.
+    /// Claims work that is due, beginning with the work that has been due longest.
     pub fn claim(&mut self, queue: Queue, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Claimed> {
         let due = self.due(queue, now, limit);
         self.claim_shown(due, until)
     }
 
-    /// Due work, the longest waiting first, as it would be claimed.
+    /// The work that is due, beginning with the work that has been due longest.
     pub fn due(&self, queue: Queue, now: Timestamp, limit: usize) -> Vec<Claimed> {
         let due = self.work.iter().filter(|(key, waiting)| key.0 == queue && waiting.due_at <= now);
         let mut due: Vec<_> = due.collect();
@@ -256,7 +257,7 @@ impl Contents {
         due.into_iter().take(limit).map(shown).collect()
     }
 
-    /// Claims what was shown and is as it was.
+    /// Claims work that [`Contents::due`] showed, as far as nobody has written or claimed it since.
     pub fn claim_shown(&mut self, mut shown: Vec<Claimed>, until: Timestamp) -> Vec<Claimed> {
         shown.retain_mut(|work| {
             let Some(waiting) = self.claimed(work) else { return false };
@@ -273,7 +274,8 @@ impl Contents {
         self.work.iter().filter(|(key, _)| key.0 == queue).map(|(_, waiting)| waiting.due_at).min()
     }
 
-    /// Drops nonces and kept answers that expired before `now`, at most `limit` of each; answers how many went.
+    /// Deletes nonces and kept answers that expired before `now`, at most `limit` of each; answers how many
+    /// it deleted.
     pub fn prune(&mut self, now: Timestamp, limit: usize) -> u64 {
         let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < now);
         let mut nonces: Vec<_> = nonces.map(|(key, expires_at)| (*expires_at, key.clone())).collect();
@@ -291,7 +293,7 @@ impl Contents {
         (nonces.len() + answers.len()) as u64
     }
 
-    /// Gives back everything that is claimed.
+    /// Releases all claims.
     pub fn release_all(&mut self) {
         for waiting in self.work.values_mut().filter(|waiting| waiting.leased) {
             (waiting.due_at, waiting.leased) = (waiting.due_since, false);
@@ -300,12 +302,12 @@ impl Contents {
     }
 }
 
-/// The reference store. Clones share what it holds.
+/// The reference store. Clones share their contents.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<Contents>>);
 
 impl Memory {
-    /// What it holds.
+    /// The contents, locked while they are used.
     pub fn contents(&self) -> MutexGuard<'_, Contents> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

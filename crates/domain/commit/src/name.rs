@@ -1,4 +1,4 @@
-//! Names that are unique within a tenant, and who holds them.
+//! Names that are unique within a tenant, and their holders.
 
 /// A kind of unique name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +11,7 @@ impl Index {
     pub const RAIL_EVENT: Self = Self("rail.event");
     /// Withdrawals, each held by the file in which a bank gets it.
     pub const BANK_EXPORT: Self = Self("bank.export");
-    /// Customers, under whatever name they are found.
+    /// Customers, by any name by which a customer is found.
     pub const CUSTOMER: Self = Self("customer");
     /// E-mail addresses, case-folded, each held by a customer.
     pub const CUSTOMER_EMAIL: Self = Self("customer.email");
@@ -21,12 +21,12 @@ impl Index {
     pub const TICKET_PAYMENT: Self = Self("ticket.payment");
 }
 
-/// One name.
+/// A unique name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    /// Of which kind.
+    /// The kind of name.
     pub index: Index,
-    /// The name itself.
+    /// The text of the name, unique within its kind.
     pub value: String,
 }
 
@@ -37,16 +37,16 @@ impl Name {
     }
 }
 
-/// Who holds a name: a number or an identifier, by what the holder's table has.
+/// The holder of a name: a number or an identifier, as the holder's table has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
-    /// A number.
+    /// The holder's number.
     Number(i64),
-    /// An identifier.
+    /// The holder's identifier.
     Text(String),
 }
 
-/// What becomes of a name.
+/// A change of the holder of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameChange {
     /// The holder takes it. Refused with `NameTaken` if another holds it.

@@ -14,7 +14,7 @@ use crate::{
 /// What one committed batch changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct News {
-    /// What was saved.
+    /// The aggregates that were saved.
     pub saved: Vec<AggregateKey>,
     /// The queues that have new work, or work put off, with the time when the first of it is due.
     pub queues: Vec<(Queue, Timestamp)>,
@@ -23,12 +23,12 @@ pub struct News {
 }
 
 impl News {
-    /// Whether there is nothing to tell.
+    /// Whether it says nothing.
     pub const fn is_empty(&self) -> bool {
         self.saved.is_empty() && self.queues.is_empty()
     }
 
-    /// Adds what these changes changed.
+    /// Adds what one change changed.
     pub fn add(&mut self, changes: &Changes) {
         let tenant = changes.tenant;
         self.saved.extend(changes.saves.iter().map(|save| (save.aggregate, tenant, save.id.clone())));
@@ -53,26 +53,26 @@ impl News {
     }
 }
 
-/// What a listener hears.
+/// What a listener is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// This was committed, here or on another node.
+    /// A batch was committed, here or on another node.
     News(Arc<News>),
-    /// Some news was missed: look for yourself.
+    /// The listener missed some news and must read the store.
     Missed,
-    /// There will be no more.
+    /// The store is closing; there will be no more news.
     Ended,
 }
 
-/// One who listens.
+/// A subscription to the news of commits.
 #[async_trait]
 pub trait Listener: Send {
-    /// The next that is heard.
+    /// Waits for the next news.
     async fn next(&mut self) -> Heard;
 }
 
-/// Where to listen. News is a hint: what was committed is to be read from the store.
+/// Where to subscribe to news. News is a hint: the committed data is to be read from the store.
 pub trait NewsDesk: Send + Sync {
-    /// Listens from now on.
+    /// Subscribes from now on.
     fn listen(&self) -> Box<dyn Listener>;
 }

@@ -11,21 +11,21 @@ use crate::{
     work::{Claimed, DueWork, Queue, QueueState},
 };
 
-/// Why a [`Changes`] was not applied. Nothing of it was, except its nonce.
+/// Why a [`Changes`] was refused. Nothing of it was applied, except its nonce.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Another holds a name that was to be taken.
+    /// Somebody else holds a name that the change was to take.
     #[error("the name {name:?} is held by {holder:?}")]
     NameTaken {
-        /// The name.
+        /// The name that is held.
         name: Name,
-        /// Who holds it.
+        /// Its holder.
         holder: Holder,
     },
     /// A balance cannot bear the postings.
     #[error(transparent)]
     Posting(#[from] PostingError),
-    /// Something no longer stands where the decision found it; decide again.
+    /// An aggregate has changed since the decision read it; decide again.
     #[error("what was to be changed has changed meanwhile")]
     Stale,
     /// An answer under this key was kept meanwhile; look it up.
@@ -39,10 +39,10 @@ pub enum Refusal {
 /// Why a commit did not happen.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
-    /// A rule refused it.
+    /// A rule refused the change.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The store refused it or failed.
+    /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),
 }
@@ -57,7 +57,7 @@ impl From<CommitError> for StoreUnavailable {
     }
 }
 
-/// The write path.
+/// The write path: how every change of the domain reaches the database.
 #[async_trait]
 pub trait Commit: Send + Sync {
     /// Applies `changes` whole or not at all, durably: when this answers, the change survives a crash.
@@ -67,22 +67,22 @@ pub trait Commit: Send + Sync {
     /// Dropping the returned future does not undo anything.
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError>;
 
-    /// Whether so many changes wait before those of this tenant that a new one should be refused before anybody works for it.
-    /// Only a store with a queue can say so.
+    /// Whether so many changes wait ahead of this tenant's that a new one should be refused before any work
+    /// is done for it. Only a store with a queue can say so.
     fn is_pressed(&self, _tenant: Tenant) -> bool {
         false
     }
 }
 
-/// Work that waits, over all tenants.
+/// The queue of work to be done later, over all tenants.
 ///
-/// A claim is a lease of this node: nobody else gets the work while the node lives and the lease lasts. A node that has
-/// died loses its claims within ten seconds; one that only paused finds them gone, and what it then puts off or
-/// reports as done changes nothing.
+/// A claim is a lease of this node: no other node gets the work while this node lives and the lease lasts. A
+/// node that has died loses its claims within ten seconds. A node that was only paused finds its claims gone,
+/// and what it then puts off or reports as done changes nothing.
 #[async_trait]
 pub trait WorkQueue: Send + Sync {
-    /// Takes up to `limit` pieces of work of a queue whose time has come at `now`, the longest waiting first, until
-    /// `lease_until`. If nothing was committed for them by then they are due again.
+    /// Claims up to `limit` pieces of work of a queue that are due at `now`, until `lease_until`, beginning
+    /// with the work that has been due longest. If nothing was committed for them by then they are due again.
     async fn claim(
         &self,
         queue: Queue,
@@ -91,9 +91,10 @@ pub trait WorkQueue: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable>;
 
-    /// What is due in a queue at `now`, at most `limit` and the longest waiting first, without a claim. It is shown again until
-    /// something is committed for it, and another node may do it meanwhile: for work that may be done twice without harm.
-    /// Nothing at all while other nodes are there, which would do the same work; then it has to be claimed.
+    /// Up to `limit` pieces of work of a queue that are due at `now`, without a claim, beginning with the
+    /// work that has been due longest. They are shown again until something is committed for them, and
+    /// another node may do them meanwhile, so this is for work that may be done twice without harm. It
+    /// answers nothing while other nodes live, since they would do the same work; then it has to be claimed.
     async fn due_here(
         &self,
         queue: Queue,
@@ -101,32 +102,35 @@ pub trait WorkQueue: Send + Sync {
         limit: u32,
     ) -> Result<Option<DueWork>, StoreUnavailable>;
 
-    /// Claims what [`WorkQueue::due_here`] showed, until `lease_until`. What was written or claimed meanwhile is left out.
+    /// Claims work that [`WorkQueue::due_here`] showed, until `lease_until`, as far as nobody has written or
+    /// claimed it since.
     async fn claim_shown(
         &self,
         shown: Vec<Claimed>,
         lease_until: Timestamp,
     ) -> Result<Vec<Claimed>, StoreUnavailable>;
 
-    /// When the next work of a queue is due; none if nothing waits.
+    /// When the next work of a queue is due; `None` if there is none.
     async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable>;
 
-    /// What waits in all queues at `now` and nobody has claimed, by queue and action; those without such work are left out.
+    /// The unclaimed work of all queues at `now`, counted by queue and action; a pair without such work is
+    /// left out.
     async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable>;
 
-    /// Completes when there may be new work in this queue that is due before `before`: after a commit of this node that put
-    /// some, or when another node has said that it put work, whenever that is due. Work that was added since the last call
-    /// also completes it, so a worker that calls [`WorkQueue::next_due`] in between and sleeps until then misses nothing. A
-    /// queue has one such worker in a process.
+    /// Completes when this queue may have new work that is due before `before`: after a commit of this node
+    /// that added some, or when another node has said that it added some, whenever that is due. Work added
+    /// since the last call also completes it, so a worker that calls [`WorkQueue::next_due`] in between and
+    /// sleeps until then misses nothing. A queue has one such worker in a process.
     async fn woken(&self, queue: Queue, before: Timestamp);
 
-    /// Says that this node lives, and gives the work of nodes that have died back, except what somebody has locked, which is
-    /// given back later. An error means that this node is not known to live. Called every two seconds.
+    /// Writes this node's heartbeat, and releases the work of dead nodes, except locked rows, which are
+    /// released later. An error means that other nodes may take this node for dead. Called every two seconds.
     async fn beat(&self) -> Result<(), StoreUnavailable>;
 
-    /// Gives back what every node has claimed: for a database that one process alone serves, when it starts.
+    /// Releases the claims of all nodes: for a database that one process alone serves, when it starts.
     async fn release_all(&self) -> Result<(), StoreUnavailable>;
 
-    /// Drops nonces and kept answers that expired before `now`, at most `limit` of each; answers how many went.
+    /// Deletes nonces and kept answers that expired before `now`, at most `limit` of each; answers how many
+    /// it deleted.
     async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
 }

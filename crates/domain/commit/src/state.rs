@@ -1,4 +1,4 @@
-//! What a batch depends on, as the store has it and as the changes accepted so far leave it.
+//! The state that a batch depends on: what the store holds, updated by the changes accepted so far.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,24 +12,25 @@ use crate::{
     record::Aggregate,
 };
 
-/// What an aggregate is found by. The order is the order in which rows are locked.
+/// The key of an aggregate. Rows are locked in the order of these keys.
 pub type AggregateKey = (Aggregate, Tenant, String);
 
-/// The keys of everything a batch depends on. The sets are ordered so that rows are locked in one order by everybody.
+/// The keys of everything that a batch depends on. The sets are ordered so that every process locks rows in
+/// the same order.
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// Nonces, by merchant.
     pub nonces: BTreeSet<(i64, String)>,
-    /// Kept answers.
+    /// Keys of kept answers.
     pub answers: BTreeSet<AnswerKey>,
-    /// Aggregates. Where all that depend on one would write it, the latest revision that one of them starts from: a store
-    /// whose write tells whether the row still stands there need not look before. None where somebody would not write it.
+    /// Aggregates. `Some(revision)` if every change that depends on the aggregate also writes it: the write
+    /// itself then checks the revision and no look-up is needed. `None` otherwise.
     pub aggregates: BTreeMap<AggregateKey, Option<i64>>,
-    /// Names, for their holders.
+    /// Names whose holders must be known.
     pub names: BTreeSet<(Tenant, Name)>,
-    /// Balances that may change.
+    /// Balances that transactions change.
     pub balances: BTreeSet<(Tenant, Currency)>,
-    /// Balances that something is only foreseen for. They need no lock, since nothing is written to them.
+    /// Balances against which a transaction is only foreseen. They need no lock, since they are not written.
     pub foreseen: BTreeSet<(Tenant, Currency)>,
 }
 
@@ -64,7 +65,7 @@ impl Wanted {
         self.foreseen.extend(changes.foreseen.iter().map(|it| (tenant, it.currency())));
     }
 
-    /// Everything these changes depend on.
+    /// The keys of everything that these changes depend on.
     pub fn by<'c>(all: impl Iterator<Item = &'c Changes>) -> Self {
         let mut wanted = Self::default();
         all.for_each(|changes| wanted.add(changes));
@@ -74,39 +75,39 @@ impl Wanted {
     }
 }
 
-/// A kept answer's guard.
+/// A kept answer, as far as judging a change needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownAnswer {
-    /// Until when it is kept.
+    /// The time until which it is kept.
     pub expires_at: Timestamp,
-    /// The payment it stands for.
+    /// The payment that its request created, if it created one.
     pub payment_id: Option<PaymentId>,
-    /// Whether the answer itself is still to come.
+    /// Whether a later commit is to bring the answer itself.
     pub awaited: bool,
 }
 
-/// A balance, and what has to be done to its row.
+/// A balance, and whether its row must be written.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownBalance {
-    /// The balance.
+    /// Its value after the changes accepted so far.
     pub balance: Balance,
     /// Whether the row exists already.
     pub stored: bool,
-    /// Whether an accepted change touched it.
+    /// Whether an accepted change has changed it.
     pub touched: bool,
 }
 
-/// The state so far. What is absent here is absent in the store.
+/// The state so far. A key that is absent here is absent in the store.
 #[derive(Debug, Default)]
 pub struct State {
     /// Nonces, with the time until which they are refused.
     pub nonces: HashMap<(i64, String), Timestamp>,
     /// Kept answers.
     pub answers: HashMap<AnswerKey, KnownAnswer>,
-    /// Revisions.
+    /// Revisions of aggregates.
     pub aggregates: HashMap<AggregateKey, i64>,
     /// Held names and their holders.
     pub names: HashMap<(Tenant, Name), Holder>,
-    /// Balances.
+    /// Balances, each with the state of its row.
     pub balances: HashMap<(Tenant, Currency), KnownBalance>,
 }

@@ -1,4 +1,4 @@
-//! How long one call has waited for the store, in all its steps.
+//! How long one call has waited for the store, summed over all its steps.
 
 use std::{
     cell::RefCell,
@@ -10,13 +10,13 @@ use std::{
 };
 
 thread_local! {
-    /// The waits of the call that this thread is working for at this moment.
+    /// The waits of the call for which this thread works at this moment.
     static CURRENT: RefCell<Option<Arc<CallWaits>>> = const { RefCell::new(None) };
 }
 
-/// The time that one call has waited for the store. A store bounds all steps of a call together by it (`deadlines.call` in
-/// `docs/OPERATIONS.md`). Steps side by side count once, and what is waited for elsewhere (a provider, the caller's body) does not
-/// count.
+/// The time that one call has waited for the store. A store limits the sum over all steps of a call
+/// (`deadlines.call` in `docs/OPERATIONS.md`). Steps that run at the same time count once, and waiting for
+/// anything else (a provider, the caller's body) does not count.
 ///
 /// ```
 /// use std::{sync::Arc, time::{Duration, Instant}};
@@ -36,22 +36,23 @@ pub struct CallWaits(Mutex<Waits>);
 
 #[derive(Debug, Default)]
 struct Waits {
-    /// What is over.
+    /// The waits that have ended.
     over: Duration,
     /// How many steps are waiting.
     running: u32,
-    /// Since when at least one of them is.
+    /// Since when at least one step waits.
     since: Option<Instant>,
 }
 
 impl CallWaits {
-    /// Those of the call on whose behalf this is polled, if it is one.
+    /// The waits of the call for which this code is polled, if it is polled for one.
     #[must_use]
     pub fn current() -> Option<Arc<Self>> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Does `work` on behalf of the call. A task that `work` starts is not a part of it, unless it is wrapped too.
+    /// Runs `work` on behalf of this call. A task that `work` starts does not count for the call, unless it
+    /// is wrapped too.
     pub async fn around<T>(self: Arc<Self>, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         poll_fn(move |context| {
@@ -61,14 +62,14 @@ impl CallWaits {
         .await
     }
 
-    /// A step begins to wait.
+    /// Notes that a step begins to wait.
     pub fn begin(&self, now: Instant) {
         let mut waits = self.waits();
         waits.running += 1;
         waits.since.get_or_insert(now);
     }
 
-    /// A step that began to wait does so no longer.
+    /// Notes that a step has ended its wait.
     pub fn end(&self, now: Instant) {
         let mut waits = self.waits();
         waits.running = waits.running.saturating_sub(1);
@@ -90,7 +91,7 @@ impl CallWaits {
     }
 }
 
-/// This thread works for a call, until this is dropped.
+/// Makes this thread work for a call until it is dropped.
 struct Entered(Option<Arc<CallWaits>>);
 
 impl Entered {

@@ -1,4 +1,4 @@
-//! What must happen later: rows of one table, written in the commit of what makes them necessary.
+//! Work to be done later: rows of one table, written in the commit that makes the work necessary.
 
 use quipu_kernel::{Tenant, Timestamp};
 
@@ -7,13 +7,13 @@ use quipu_kernel::{Tenant, Timestamp};
 pub struct Queue(pub &'static str);
 
 impl Queue {
-    /// Payments to be submitted, asked about or ended.
+    /// Payments to be submitted to a rail, asked about, or ended.
     pub const SETTLEMENT: Self = Self("settlement");
     /// `redirectpay` deposits that stay unresolved for so long that somebody should look.
     pub const REDIRECTPAY_ALERT: Self = Self("redirectpay_alert");
     /// Resolved tickets that close by themselves.
     pub const TICKET_CLOSING: Self = Self("ticket_closing");
-    /// Attached pictures that need a small one.
+    /// Attached pictures that need a thumbnail.
     pub const THUMBNAILS: Self = Self("thumbnails");
     /// Uploads whose files are to be deleted unless a comment uses them.
     pub const UPLOADS: Self = Self("uploads");
@@ -27,14 +27,14 @@ impl Queue {
     }
 }
 
-/// Something to be done. There is at most one for each queue and subject.
+/// A piece of work. There is at most one for each queue and subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// Where it waits.
+    /// The queue that it waits in.
     pub queue: Queue,
     /// What it is about: an identifier within the tenant of the change.
     pub subject: String,
-    /// Not before.
+    /// The earliest time to do it (UTC).
     pub due: Timestamp,
     /// What is to be done, in the words of its worker; may be empty.
     pub action: &'static str,
@@ -45,66 +45,67 @@ pub struct Work {
 pub enum WorkChange {
     /// Adds this work and replaces earlier work of the same queue and subject.
     Put(Work),
-    /// The same, and the node that commits it does it at once. Others may do it as soon as that node has died, and at the
-    /// latest when it is due.
+    /// The same, and the node that commits it does it at once. Other nodes may do it once that node has died,
+    /// and at the latest when it is due.
     Take(Work),
-    /// There is nothing more to do for this subject.
+    /// Removes the work of this subject.
     Drop {
-        /// In this queue.
+        /// The queue of the work.
         queue: Queue,
-        /// For this.
+        /// The subject of the work.
         subject: String,
     },
-    /// Whoever holds this claim puts it off, begun as often as the claim says. Nothing happens if the claim was lost.
+    /// The holder of this claim puts the work off; the number of attempts stays that of the claim. Nothing
+    /// happens if the claim was lost.
     PutOff {
-        /// The claim.
+        /// The claim that the worker holds.
         claim: Claimed,
-        /// Until when.
+        /// The earliest time to do it again (UTC).
         due: Timestamp,
-        /// What is to be done then.
+        /// What is to be done then, in the words of its worker.
         action: &'static str,
     },
-    /// Whoever holds this claim has done it. Nothing happens if the claim was lost.
+    /// The holder of this claim has done the work, which is removed. Nothing happens if the claim was lost.
     Done(Claimed),
 }
 
-/// A piece of work in the hands of a worker of this node, by a claim or because the node is alone.
+/// A piece of work that a worker of this node has in hand, by a claim or because the node is alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
-    /// Where it waited.
+    /// The queue that it comes from.
     pub queue: Queue,
-    /// Whose.
+    /// The tenant that owns its subject.
     pub tenant: Tenant,
     /// What it is about.
     pub subject: String,
     /// What is to be done.
     pub action: String,
-    /// Since when it was due.
+    /// The time since which it is due (UTC).
     pub due: Timestamp,
-    /// How often it was begun, this time included.
+    /// How often it was begun, including this time.
     pub attempts: i32,
-    /// Which writing of the row gave it to this worker: any later one takes it away.
+    /// The number of the write of the row that gave it to this worker; a later write takes it away.
     pub turn: i64,
 }
 
-/// What is due in a queue, as a node sees it that serves the queue alone.
+/// The due work of a queue, as a node sees it that serves the queue alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueWork {
-    /// The longest waiting first.
+    /// The due work, beginning with the work that has been due longest.
     pub work: Vec<Claimed>,
-    /// When something else will be due; none if nothing waits that is not due yet.
+    /// When other work will be due; `None` if there is none.
     pub next: Option<Timestamp>,
 }
 
-/// How the work of one kind in a queue stands, for the metrics.
+/// The state of the work of one queue and action, for the metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueState {
-    /// Which.
+    /// The queue.
     pub queue: Queue,
     /// What is to be done.
     pub action: String,
-    /// How many wait whose time has come.
+    /// The number of pieces of work that are due.
     pub overdue: u64,
-    /// Since when the oldest of them waits.
+    /// The time since which the oldest of them is due (UTC).
     pub oldest: Option<Timestamp>,
 }

@@ -27,13 +27,15 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// Reads an ISO 8601 date or instant of the years 0 to 9999: `2026-01-31T12:00:00Z`, with an offset or without (which
-    /// means UTC), to the minute or finer, in the extended or the basic form. A plain date means its first instant.
+    /// Reads an ISO 8601 date or instant of the years 0 to 9999: `2026-01-31T12:00:00Z`, with an offset or
+    /// without (which means UTC), to the minute or finer, in the extended or the basic form. A plain date
+    /// means its first instant.
     pub fn parse(text: &str) -> Option<Self> {
         Read::instant(text).map_or_else(|| Self::parse_date(text), |read| Self::of(read.instant))
     }
 
-    /// The same, where a fraction of a millisecond is rounded up: the first instant of a period that begins then.
+    /// The same, but a fraction of a millisecond is rounded up: the first instant of a period that begins
+    /// then.
     pub fn parse_beginning(text: &str) -> Option<Self> {
         let Some(read) = Read::instant(text) else { return Self::parse_date(text) };
         let last = Self::of(read.instant)?;
@@ -91,7 +93,7 @@ impl Timestamp {
 /// An instant as it was read, to the nanosecond.
 struct Read {
     instant: OffsetDateTime,
-    /// Whether it lies a part of a nanosecond later.
+    /// Whether a part of a nanosecond was cut off.
     is_later: bool,
 }
 
@@ -115,14 +117,14 @@ impl Read {
         Some(Self { instant: whole.checked_add(fraction)?, is_later })
     }
 
-    /// A millisecond that is not over counts as over.
+    /// Rounded up to a whole millisecond.
     fn rounded_up(&self) -> Option<OffsetDateTime> {
         self.instant.checked_add(Duration::nanoseconds(if self.is_later { 1_000_000 } else { 999_999 }))
     }
 }
 
-/// What the digits of a fraction mean after a time of day, which is `12:00` or `12:00:00`, or either without colons; and
-/// whether something is left of them.
+/// The value of the digits of a fraction that follow a time of day (`12:00`, `12:00:00`, or the same without
+/// colons), and whether a part of a nanosecond was cut off.
 fn nanoseconds(fraction: &str, clock: &str) -> Option<(Duration, bool)> {
     const ENOUGH: usize = 20;
     let of = match (clock.len(), clock.matches(':').count()) {

@@ -34,7 +34,7 @@ impl Currency {
     pub const IN_BALANCE_QUERIES: [Self; 6] =
         [Self::ARS, Self::AUD, Self::LKR, Self::MXN, Self::TRY, Self::UYU];
 
-    /// How many digits follow the decimal point (ISO 4217): two, but for some.
+    /// How many digits follow the decimal point (ISO 4217): two for most currencies.
     pub fn decimals(&self) -> usize {
         match &self.0 {
             b"BIF" | b"CLP" | b"DJF" | b"GNF" | b"ISK" | b"JPY" | b"KMF" | b"KRW" | b"PYG" | b"RWF"

@@ -1,4 +1,4 @@
-//! Whose data, and which of its two worlds: the pair every query is scoped by.
+//! The tenant: a merchant in one of its two environments. Every query is limited to one tenant.
 
 use std::fmt;
 
@@ -38,12 +38,12 @@ impl Tenant {
         Self { merchant, environment }
     }
 
-    /// Whose data.
+    /// The merchant.
     pub const fn merchant(self) -> MerchantId {
         self.merchant
     }
 
-    /// In which environment.
+    /// The environment.
     pub const fn environment(self) -> Environment {
         self.environment
     }

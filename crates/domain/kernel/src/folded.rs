@@ -1,13 +1,14 @@
 //! Comparing texts without regard to case.
 
-/// A text in the form in which texts are compared without regard to case. It is the same on every database, because it is
-/// made here: databases differ in the letters whose case they know.
+/// Folds a text into the form in which texts are compared without regard to case. It is done here so that it
+/// is the same on every database: databases differ in the letters whose case they know.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Going up brings together what only meets there: `ß` and `SS`, `ſ` and `s`, final and medial sigma. What is up already
-    // goes down before, since `ẞ` meets `SS` only by way of `ß`. `İ` would keep its dot as a character of its own.
+    // Going up brings together what only meets there: `ß` and `SS`, `ſ` and `s`, final and medial sigma. What
+    // is up already goes down before, since `ẞ` meets `SS` only by way of `ß`. `İ` would keep its dot as a
+    // character of its own.
     text.chars()
         .map(|letter| if letter == 'İ' { 'i' } else { letter })
         .flat_map(char::to_lowercase)

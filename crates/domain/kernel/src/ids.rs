@@ -40,7 +40,7 @@ numeric_id! {
     CustomerId
 }
 
-/// The last instant of 13 digits.
+/// The last instant, in Unix milliseconds, that has 13 digits.
 const LAST_MILLIS: i64 = 9_999_999_999_999;
 
 /// A payment: `pay_<13 digits of Unix milliseconds>_<12 base-32 characters>`. In the order of time, and too
@@ -55,19 +55,20 @@ impl PaymentId {
         Self(format!("pay_{:013}_{}", at.millis(), fives.map(base32_digit).collect::<String>()))
     }
 
-    /// The text.
+    /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// When it was given out.
+    /// The time at which it was given out, as the identifier tells it.
     pub fn made_at(&self) -> Timestamp {
         let digits = self.0.get(4..17).and_then(|digits| digits.parse().ok());
         Timestamp::from_millis(digits.unwrap_or_default())
     }
 
-    /// The least text an identifier made at `at` can have: the start of a range over time. Instants that 13 digits cannot
-    /// tell (before 1970, after 2286) count as the nearest that they can, so that texts compare as instants do.
+    /// The smallest possible identifier of a payment made at `at`: the start of a range over time. Instants
+    /// that 13 digits cannot express (before 1970, after 2286) count as the nearest one that they can, so
+    /// that texts compare as instants do.
     pub fn lower_bound(at: Timestamp) -> String {
         format!("pay_{:013}_", at.millis().clamp(0, LAST_MILLIS))
     }
@@ -96,8 +97,9 @@ impl fmt::Display for PaymentId {
     }
 }
 
-/// Hands out payment identifiers. Those that one process makes in one millisecond grow, so that a list shows the later
-/// one first; they grow by at random one of 2^40 steps, so that nobody guesses the next.
+/// Hands out payment identifiers. The identifiers that one process makes in one millisecond increase, so that
+/// a list shows the later one first. Each is greater than the one before by a random number of up to 2^40, so
+/// that nobody can guess the next.
 #[derive(Debug, Default)]
 pub struct PaymentIdSource {
     /// The latest millisecond, and the latest suffix in it.
@@ -118,7 +120,7 @@ impl PaymentIdSource {
     }
 }
 
-/// The last step that an event's identifier can tell from later ones: two base-32 characters.
+/// The greatest step that an event's identifier can express: two base-32 characters.
 const LAST_STEP: i32 = 1_023;
 
 /// An event: `evt_<13 digits of Unix milliseconds>_<16 base-32 characters>`. It is the `webhook-id` of every delivery.
@@ -131,24 +133,25 @@ impl EventId {
         Self(format!("evt_{:013}_{}", at.millis(), base32(entropy, 16)))
     }
 
-    /// A new identifier for an event of this step of something that moves. A later step of the same millisecond sorts behind it.
+    /// A new identifier for the event of step number `step`. A later step of the same millisecond sorts
+    /// behind it.
     pub fn of_step(at: Timestamp, step: i32, entropy: &dyn Entropy) -> Self {
         let step = step.clamp(0, LAST_STEP);
         let [low, high] = [step, step >> 5].map(|five| base32_digit(five.to_le_bytes()[0]));
         Self(format!("evt_{:013}_{high}{low}{}", at.millis(), base32(entropy, 14)))
     }
 
-    /// An identifier as a store kept it.
+    /// An identifier that was read from a store.
     pub fn restore(text: String) -> Self {
         Self(text)
     }
 
-    /// The least text an identifier of an event of `at` can have: the start of a range over time.
+    /// The smallest possible identifier of an event of `at`: the start of a range over time.
     pub fn lower_bound(at: Timestamp) -> String {
         format!("evt_{:013}_", at.millis().clamp(0, LAST_MILLIS))
     }
 
-    /// The text.
+    /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -16,7 +16,7 @@ pub struct OutOfRange;
 pub struct Minor(i64);
 
 impl Minor {
-    /// Nothing.
+    /// The quantity of nothing.
     pub const ZERO: Self = Self(0);
 
     /// Admits `units` if its magnitude is at most [`MAX_MINOR`].

@@ -10,21 +10,22 @@ pub struct Page {
 impl Page {
     /// The most items a page may hold.
     pub const MAX_LIMIT: u32 = 100;
-    /// The items of a page when nobody says.
+    /// The number of items of a page unless the caller asks for another.
     pub const DEFAULT_LIMIT: u32 = 20;
 
-    /// A page of 1 to 100 items after `offset` others (at most 2^53 − 1, so that any database takes it).
+    /// A page of `limit` items (1 to 100) after the first `offset` items (at most 2^53 − 1, so that any
+    /// database takes it).
     pub fn new(limit: u32, offset: u64) -> Option<Self> {
         let fits = (1..=Self::MAX_LIMIT).contains(&limit) && offset <= crate::money::MAX_MINOR.unsigned_abs();
         fits.then_some(Self { limit, offset })
     }
 
-    /// At most this many items.
+    /// The greatest number of items on the page.
     pub const fn limit(self) -> u32 {
         self.limit
     }
 
-    /// After this many others.
+    /// The number of items before the page.
     pub const fn offset(self) -> u64 {
         self.offset
     }

@@ -1,4 +1,4 @@
-//! All that is wrong with a request, field by field.
+//! Collects everything that is wrong with a request, field by field.
 //!
 //! A request is read through [`Fields`], which notes every member that is missing, of the wrong JSON type or out
 //! of bounds, and reads on. The result is either a complete value or the whole list of problems, so that a developer
@@ -10,20 +10,21 @@ use serde_json::{Map, Value};
 
 use crate::{money::Amount, web_url::is_web_url};
 
-/// How many problems are told. Nobody makes more by mistake, and an answer must not outgrow its request.
+/// The most problems that are reported. Nobody makes more by mistake, and an answer must not outgrow its
+/// request.
 const MOST: usize = 100;
 /// The first number that is too large for every integer here.
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 /// The longest URL, in characters.
 const MAX_URL: usize = 2048;
 
-/// The problems found so far, in the order in which they were found, the first hundred at most. Each text begins with its
-/// field's path.
+/// The problems found so far, in the order in which they were found, the first hundred at most. Each text
+/// begins with its field's path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// Nothing wrong yet.
+    /// A list without problems.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
@@ -35,7 +36,8 @@ impl Problems {
         problems
     }
 
-    /// Notes that `field` (a dotted path such as `payout.bsb`) is wrong, and how. The same is noted once.
+    /// Notes that `field` (a dotted path such as `payout.bsb`) is wrong, and how. The same text is noted
+    /// once.
     pub fn add(&mut self, field: &str, what: impl Display) {
         let problem = format!("{field} {what}");
         if self.0.len() < MOST && !self.0.contains(&problem) {
@@ -43,13 +45,13 @@ impl Problems {
         }
     }
 
-    /// Notes what else was found to be wrong.
+    /// Adds the problems of another list.
     pub fn append(&mut self, others: Self) {
         self.0.extend(others.0);
         self.0.truncate(MOST);
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -59,7 +61,7 @@ impl Problems {
         self.0
     }
 
-    /// The texts.
+    /// The texts of the problems.
     pub fn messages(&self) -> &[String] {
         &self.0
     }
@@ -119,14 +121,14 @@ impl<'a> Fields<'a> {
         members.map(|members| Fields { path: self.path(name), members })
     }
 
-    /// A text without control characters, of at most `max` characters; the empty text is a problem
-    /// only to those who call [`Fields::required_text`].
+    /// A text without control characters, of at most `max` characters. Only [`Fields::required_text`] refuses
+    /// the empty text.
     pub fn text(&self, name: &str, max: usize, problems: &mut Problems) -> Option<&'a str> {
         self.checked_text(name, max, has_control_characters, problems)
     }
 
-    /// An address in the web, of at most 2048 characters as they travel: one beyond ASCII is percent-encoded (RFC 3986,
-    /// section 2.1), and counts three for each byte.
+    /// A web address of at most 2048 characters as it is sent: a character beyond ASCII is percent-encoded
+    /// (RFC 3986, section 2.1), and counts three for each of its bytes.
     pub fn web_url(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
         let url = self.text(name, MAX_URL, problems)?;
         let beyond_ascii = url.bytes().filter(|byte| !byte.is_ascii()).count();
@@ -193,7 +195,7 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// A text parsed by its type's own rule; the problem is what that rule says.
+    /// A text parsed by its type's own rule. If that fails, the problem is the error of that rule.
     pub fn parsed<T: std::str::FromStr<Err: Display>>(
         &self,
         name: &str,
@@ -247,7 +249,7 @@ impl<'a> Fields<'a> {
         flag
     }
 
-    /// A list of at most `max` objects. The path of the first one's members begins `name.0`.
+    /// A list of at most `max` objects. The paths of the first object's members begin with `name.0`.
     pub fn objects(&self, name: &str, max: usize, problems: &mut Problems) -> Option<Vec<Fields<'a>>> {
         let items = self.value(name)?.as_array();
         let objects = items.and_then(|items| items.iter().map(Value::as_object).collect::<Option<Vec<_>>>());

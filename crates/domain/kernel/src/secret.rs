@@ -1,7 +1,7 @@
 //! Text that must not be shown by accident.
 
-/// A secret text. `Debug` shows nothing of it, and it has no `Display` or `Serialize`: whoever shows it says so
-/// with [`Secret::expose`].
+/// A secret text. `Debug` does not show it, and there is no `Display` or `Serialize`: code that shows it must
+/// say so with [`Secret::expose`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

@@ -1,8 +1,8 @@
-//! What reading a name from a closed list can come to.
+//! The error of reading a name from a closed list.
 
 /// A text that is not one of the values its type admits.
 ///
-/// The message names what is admitted and never repeats the text, which may be hostile or secret.
+/// The message names the admitted values and never repeats the text, which may be hostile or secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be {expected}")]
 pub struct Unrecognised {

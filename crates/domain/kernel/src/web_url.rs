@@ -1,4 +1,4 @@
-//! Addresses in the web, as merchants and operators give them.
+//! Web addresses, as merchants and operators give them.
 
 use url::Url;
 

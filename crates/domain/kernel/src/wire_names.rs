@@ -1,7 +1,8 @@
-//! The names of closed lists, each spelt once.
+//! Enums with names for the interface and the store, each name written once.
 
-/// Declares an enum whose variants have names in the interface and in the store: all of them in their order (`ALL`), the name of
-/// each (`as_str`), reading one (`FromStr`), and both in JSON. A name may have aliases, which are read and never written.
+/// Declares an enum whose variants have names in the interface and in the store. It gets the list of all
+/// variants in order (`ALL`), the name of each (`as_str`), reading a name (`FromStr`), and both in JSON. A
+/// variant may have aliases, which are read and never written.
 ///
 /// ```
 /// quipu_kernel::wire_names! {
@@ -32,7 +33,7 @@ macro_rules! wire_names {
         }
 
         impl $name {
-            /// All of them, in the order in which they are listed.
+            /// All variants, in the order in which they are declared.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
             /// The name in the interface and in the store.

@@ -1,4 +1,4 @@
-//! Where money can be.
+//! The accounts between which money moves.
 
 use quipu_kernel::wire_names;
 

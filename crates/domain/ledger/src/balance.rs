@@ -31,7 +31,7 @@ impl From<OutOfRange> for PostingError {
 /// memo totals of the balance types of those names; `adjustment` is the net of the operator's corrections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Balance {
-    /// In which currency.
+    /// The currency of all totals.
     pub currency: Currency,
     /// Free for withdrawals; never negative.
     pub available: Minor,
@@ -48,7 +48,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// Nothing yet.
+    /// The balance before the first transaction.
     pub const fn zero(currency: Currency) -> Self {
         Self {
             currency,
@@ -61,7 +61,8 @@ impl Balance {
         }
     }
 
-    /// The balance after `transaction`, which must be of the same currency, or why it cannot be.
+    /// The balance after `transaction`, which must be of the same currency, or the reason why it cannot be
+    /// applied.
     pub fn after(mut self, transaction: &Transaction) -> Result<Self, PostingError> {
         for entry in transaction.entries() {
             self.add(transaction.reason(), *entry)?;
@@ -78,10 +79,11 @@ impl Balance {
         Ok(self)
     }
 
-    /// Adds one entry to the total it counts in, without judging the outcome.
+    /// Adds one entry to the total that it counts in, without judging the result.
     ///
-    /// Platform entries are mirrored: money that leaves clearing has arrived from a deposit or came back from a
-    /// withdrawal or refund, and which one it was is told by the reason.
+    /// Entries on the platform's accounts count in the merchant's totals with the opposite sign: money that
+    /// leaves clearing comes from a deposit, or back from a withdrawal or refund. The reason of the
+    /// transaction tells which.
     pub fn add(&mut self, reason: Reason, entry: Entry) -> Result<(), OutOfRange> {
         let amount = entry.amount;
         match entry.account {

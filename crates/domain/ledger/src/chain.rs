@@ -1,8 +1,9 @@
-//! The chain of hashes over what is only ever added to.
+//! Chains of hashes over books to which rows are only ever added.
 //!
-//! Rows of one book, in their order, each hashed together with all before it: `hash(n) = SHA-256(hash(n - 1) ‖ row(n))`,
-//! and `hash(0)` is 32 zero bytes. So one hash stands for a whole history, and whoever wrote it down outside the database can
-//! tell later whether that history is still the same.
+//! The rows of one book are hashed in order, each together with all rows before it:
+//! `hash(n) = SHA-256(hash(n - 1) ‖ row(n))`, and `hash(0)` is 32 zero bytes. So one hash stands for a whole
+//! history, and a person who wrote it down outside the database can tell later whether that history is still
+//! the same.
 
 use std::{fmt, str::FromStr};
 
@@ -11,25 +12,25 @@ use quipu_signing::sha256;
 use serde::{Serialize, Serializer};
 
 wire_names! {
-    /// What is chained: each merchant has one chain of either for itself.
+    /// A book whose rows are chained. Each merchant has a chain of its own in each book.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Book {
         /// The entries of one merchant in one environment, in the order of their transactions and lines.
         Entries = "entries",
-        /// The lines of the audit log about one merchant, or about none, in the order of time. They know no environment: one
-        /// line may be about both.
+        /// The lines of the audit log about one merchant, or about none, in the order of time. They have no
+        /// environment, since one line may concern both.
         AuditLog = "audit_log",
     }
 }
 
-/// Which rows make one chain.
+/// The rows that make one chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Chain {
     /// The book.
     pub book: Book,
-    /// Whose rows. Lines of the audit log may be about nobody.
+    /// The merchant whose rows these are; `None` for lines of the audit log about no merchant.
     pub merchant: Option<MerchantId>,
-    /// Of entries.
+    /// The environment of the entries; `None` in the audit log.
     pub environment: Option<Environment>,
 }
 
@@ -48,12 +49,12 @@ impl fmt::Display for Chain {
 pub struct ChainedRow(Vec<u8>);
 
 impl ChainedRow {
-    /// No columns yet.
+    /// A row without columns.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more column.
+    /// Adds a column.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.0.extend_from_slice(text.len().to_string().as_bytes());
@@ -63,7 +64,7 @@ impl ChainedRow {
         self
     }
 
-    /// A column that may be absent.
+    /// Adds a column that may be absent.
     #[must_use]
     pub fn text_or_none(mut self, text: Option<&str>) -> Self {
         if let Some(text) = text {
@@ -73,22 +74,22 @@ impl ChainedRow {
         self
     }
 
-    /// A number, as its decimal digits.
+    /// Adds a number, as its decimal digits.
     #[must_use]
     pub fn number(self, number: i64) -> Self {
         self.text(&number.to_string())
     }
 }
 
-/// The hash of everything up to some row.
+/// The hash of a chain up to and including some row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ChainHash([u8; 32]);
 
 impl ChainHash {
-    /// Of no rows.
+    /// The hash of a chain without rows.
     pub const BEGINNING: Self = Self([0; 32]);
 
-    /// Of one row more.
+    /// The hash of the chain that is one row longer.
     #[must_use]
     pub fn followed_by(self, row: &ChainedRow) -> Self {
         Self(sha256(&[&self.0, row.0.as_slice()].concat()))
@@ -113,7 +114,7 @@ impl Serialize for ChainHash {
     }
 }
 
-/// A text is not a hash.
+/// The error of reading a text that is not a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 64 hexadecimal digits")]
 pub struct NoHash;
@@ -133,10 +134,11 @@ impl FromStr for ChainHash {
     }
 }
 
-/// How far a chain is sealed. To be written down outside the database, so that nobody can rewrite what is before it unseen.
+/// How far a chain is sealed. It is meant to be written down outside the database, so that nobody can rewrite
+/// the sealed rows unnoticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Which chain.
+    /// The chain.
     pub chain: Chain,
     /// How many rows are sealed.
     pub rows: u64,
@@ -169,12 +171,12 @@ impl Serialize for Head {
     }
 }
 
-/// What one turn of sealing came to.
+/// The result of one turn of sealing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sealed {
     /// The rows that were added to their chains.
     pub rows: u64,
-    /// Whether more of them wait.
+    /// Whether more rows wait to be added.
     pub more: bool,
 }
 

@@ -1,11 +1,11 @@
-//! What a verification of the whole ledger finds.
+//! The findings of a verification of the whole ledger.
 
 /// One broken invariant, named so that a person can find it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Breach {
-    /// Which invariant, such as `balance_equals_entries`; docs/OPERATIONS.md has them all.
+    /// The broken invariant, such as `balance_equals_entries`; docs/OPERATIONS.md lists them all.
     pub invariant: &'static str,
-    /// Where: the tenant and currency, transaction, payment, event or trigger.
+    /// The place of the breach: the tenant and currency, transaction, payment, event or trigger.
     pub subject: String,
     /// What was expected and what was found.
     pub detail: String,
@@ -20,7 +20,7 @@ pub struct CheckReport {
     pub transactions: u64,
     /// Payments whose status history was walked.
     pub payments: u64,
-    /// What is broken; at most 100 of each invariant are listed.
+    /// The broken invariants; at most 100 breaches of each are listed.
     pub breaches: Vec<Breach>,
 }
 

@@ -1,4 +1,4 @@
-//! What this crate needs of a store.
+//! The ports that a store implements for this crate.
 
 use async_trait::async_trait;
 use quipu_kernel::{Currency, MerchantId, Page, Tenant, Timestamp};
@@ -12,7 +12,7 @@ use crate::{
 /// Why balances could not be read.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerUnavailable {
-    /// Too much is waiting; trying again in a moment may help.
+    /// The queue of the store is full; trying again in a moment may help.
     #[error("too much is waiting for the ledger")]
     Overloaded,
     /// The database could not be reached or did not answer in time; the text is for the log.
@@ -23,7 +23,7 @@ pub enum LedgerUnavailable {
     Failed(String),
 }
 
-/// Reading balances. Whatever was committed before a read began is in what it answers.
+/// Reading balances. A read sees everything that was committed before it began.
 #[async_trait]
 pub trait LedgerReads: Send + Sync {
     /// The balance in one currency; zero if nothing ever happened there.
@@ -36,21 +36,22 @@ pub trait LedgerReads: Send + Sync {
     async fn check(&self) -> Result<CheckReport, LedgerUnavailable>;
 }
 
-/// The chains over entries and audit log: made behind the commits, and never by them.
+/// The chains over entries and audit log. Rows are added to them after their commits, and never by these.
 #[async_trait]
 pub trait Chains: Send + Sync {
-    /// Adds some of the rows that were made before `until` to their chains, unless another node does so at present. Whatever
-    /// a node makes before `until` must be committed by `now`: what comes later in a place that is sealed counts as
-    /// slipped in.
+    /// Adds some of the rows that were made before `until` to their chains, unless another node does so at
+    /// present. Rows that a node makes before `until` must be committed by `now`: a row that is committed
+    /// later, with a place among sealed rows, counts as inserted afterwards.
     async fn seal(&self, now: Timestamp, until: Timestamp) -> Result<Sealed, LedgerUnavailable>;
 
-    /// How far each chain is sealed, by book, merchant and environment, and how many chains there are.
+    /// How far each chain is sealed, in the order of book, merchant and environment, and how many chains
+    /// there are.
     async fn heads(
         &self,
         merchant: Option<MerchantId>,
         page: Page,
     ) -> Result<(Vec<Head>, u64), LedgerUnavailable>;
 
-    /// The hash that was sealed over so many rows of a chain, if a seal ended there.
+    /// The hash that was sealed over the first `rows` rows of a chain, if a seal ended there.
     async fn sealed(&self, chain: Chain, rows: u64) -> Result<Option<ChainHash>, LedgerUnavailable>;
 }

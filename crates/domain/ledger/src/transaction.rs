@@ -5,7 +5,7 @@ use quipu_kernel::{Amount, Currency, Minor, OutOfRange, wire_names};
 use crate::account::Account;
 
 wire_names! {
-    /// Why money moved; it decides which memo total a platform entry is mirrored in.
+    /// Why money moved. It decides in which total an entry on a platform account counts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Reason {
         /// A deposit arrived.
@@ -28,9 +28,9 @@ wire_names! {
 /// One side of a movement: a signed amount on one account. Positive adds to the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// On which account.
+    /// The account that changes.
     pub account: Account,
-    /// By how much, in minor units.
+    /// The amount added to the account, in minor units; negative if it is taken away.
     pub amount: Minor,
 }
 
@@ -137,7 +137,7 @@ impl Transaction {
         self.reason
     }
 
-    /// In which currency.
+    /// The currency of all entries.
     pub const fn currency(&self) -> Currency {
         self.currency
     }

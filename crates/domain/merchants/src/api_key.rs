@@ -1,4 +1,4 @@
-//! API keys as they are kept: never the key itself.
+//! API keys as they are stored: never the key itself.
 
 use quipu_kernel::{Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct RateLimits {
 pub struct ApiKeyRecord {
     /// Identifier shown to the operator (UUID).
     pub key_id: String,
-    /// Whose key, and for which environment.
+    /// The merchant and the environment that the key is for.
     pub tenant: Tenant,
     /// A label for people, at most 255 characters.
     pub name: String,
@@ -47,23 +47,23 @@ pub struct ApiKeyRecord {
 }
 
 impl ApiKeyRecord {
-    /// Why a merchant of v2 gets none.
+    /// Why a merchant on v2 gets no API key.
     pub const ONLY_V1: &str = "the merchant is on v2, where calls are signed; API keys are for v1";
 }
 
-/// A key with its merchant: all that is needed to decide whether a call may go on.
+/// A key or credential with its merchant: all that is needed to decide whether a call is allowed.
 #[derive(Debug, Clone)]
 pub struct KeyEnvelope<K> {
     /// The key or credential.
     pub key: K,
-    /// Its merchant.
+    /// The merchant that owns it.
     pub merchant: Merchant,
 }
 
 /// An API key to be issued.
 #[derive(Debug, Clone)]
 pub struct NewApiKey {
-    /// Whose key, and for which environment.
+    /// The merchant and the environment that the key is for.
     pub tenant: Tenant,
     /// A label for people, at most 255 characters.
     pub name: String,
@@ -71,6 +71,6 @@ pub struct NewApiKey {
     pub scopes: Scopes,
     /// Its own limits, where they differ from the configured ones.
     pub rate_limits: RateLimits,
-    /// When it ends by itself.
+    /// When it expires; `None` if it does not.
     pub expires_at: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! Who changed what.
+//! The audit log: who changed what.
 
 use quipu_kernel::{Entropy, MerchantId, Timestamp};
 use serde::Serialize;
@@ -28,13 +28,13 @@ impl Actor {
 pub struct AuditRecord {
     /// Identifier (UUID v7, in the order of time).
     pub id: String,
-    /// When.
+    /// When it was done (UTC).
     pub at: Timestamp,
-    /// Who.
+    /// The person or shell that did it.
     pub actor: Actor,
     /// What was done, as `noun.verb`: `merchant.create`, `api_key.revoke`, `balance.adjust`.
     pub action: String,
-    /// Whom it concerns.
+    /// The number of the merchant that it concerns, if it concerns one.
     pub merchant_id: Option<i64>,
     /// The changed thing: `merchant/123`, `api_key/<id>`.
     pub subject: String,
@@ -45,7 +45,7 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// A line of `at` about one change; `before` and `after` must hold no secrets.
+    /// A line about one change made at `at`; `before` and `after` must hold no secrets.
     pub fn new(
         entropy: &dyn Entropy,
         at: Timestamp,
@@ -68,20 +68,20 @@ impl AuditRecord {
         }
     }
 
-    /// The same, about this thing instead of the merchant itself.
+    /// The same line, about `subject` instead of the merchant itself.
     pub fn about(mut self, subject: String) -> Self {
         self.subject = subject;
         self
     }
 
-    /// The same, with the thing before and after.
+    /// The same line, with the thing before and after.
     pub fn changing(mut self, before: Value, after: Value) -> Self {
         self.before = before;
         self.after = after;
         self
     }
 
-    /// The same, with one more member of the thing after.
+    /// The same line, with one more member of the thing after.
     pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
         if let Value::Object(members) = &mut self.after {
             members.insert(member.to_owned(), value.into());
@@ -89,8 +89,8 @@ impl AuditRecord {
         self
     }
 
-    /// The same for a switch of versions, with the API keys and credentials that it ended and those that it issued. They
-    /// are told apart by their identifiers, and nothing else of them is needed.
+    /// The same line for a switch of versions, with the API keys and credentials that it revoked and those
+    /// that it issued. Only their identifiers are listed.
     pub fn of_switch(
         self,
         mut ended_keys: Vec<String>,

@@ -3,7 +3,8 @@
 
 use quipu_kernel::Problems;
 
-/// Notes what is wrong with the form of an IBAN at this path: 15 to 34 capital letters and digits, a country's code first.
+/// Notes what is wrong with the form of an IBAN at this path: 15 to 34 capital letters and digits, a
+/// country's code first.
 pub fn judge_iban(iban: &str, path: &str, problems: &mut Problems) {
     let country = iban.bytes().take(2).all(|byte| byte.is_ascii_uppercase());
     if !(15..=34).contains(&iban.len()) || !capitals_and_digits(iban) || !country {

@@ -22,9 +22,9 @@ wire_names! {
 /// A beneficiary that the operator saved for a merchant, named in payouts by `ibanAccountId`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beneficiary {
-    /// `ibanAccountId`: 1 to 2147483647. No other merchant and no other environment has the same.
+    /// `ibanAccountId`: 1 to 2147483647, unique over all merchants and environments.
     pub id: i32,
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
     /// How its bank is reached.
     pub kind: BeneficiaryKind,
@@ -36,7 +36,7 @@ pub struct Beneficiary {
     pub beneficiary_name: String,
     /// Name of the bank.
     pub beneficiary_bank: Option<String>,
-    /// Postal address.
+    /// Postal address of the beneficiary.
     pub address: Option<String>,
     /// Text that goes with every payout.
     pub reference: Option<String>,
@@ -45,13 +45,13 @@ pub struct Beneficiary {
 }
 
 impl Beneficiary {
-    /// The end of the account, by which somebody who knows it recognises it.
+    /// The last four characters of the account, by which a person who knows it recognises it.
     pub fn last_four(&self) -> &str {
         let begins = self.iban.char_indices().rev().nth(3).map_or(0, |(at, _)| at);
         &self.iban[begins..]
     }
 
-    /// As the operator is shown it.
+    /// The beneficiary as the operator sees it.
     pub fn shown(&self) -> Value {
         json!({
             // A decimal text, as payouts name it.
@@ -68,8 +68,8 @@ impl Beneficiary {
         })
     }
 
-    /// Reads what an operator writes. The rules are those of an inline bank beneficiary; a SEPA one needs only account and
-    /// name. The number is given when it is saved.
+    /// Reads what an operator wrote. The rules are those of an inline bank beneficiary, but a SEPA one needs
+    /// only account and name. Its number is given when it is saved.
     pub fn parse(merchant: MerchantId, body: &Value, now: Timestamp) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -106,7 +106,7 @@ impl Beneficiary {
     }
 }
 
-/// A text that is not blank.
+/// Reads a text that must not be blank.
 fn text(
     fields: &Fields<'_>,
     name: &str,

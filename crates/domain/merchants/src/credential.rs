@@ -1,4 +1,4 @@
-//! v2 credentials as they are kept.
+//! v2 credentials as they are stored.
 
 use quipu_kernel::{Tenant, Timestamp};
 
@@ -10,7 +10,7 @@ use crate::api_key::RateLimits;
 pub struct HmacCredential {
     /// Identifier shown to the operator (UUID).
     pub credential_id: String,
-    /// Whose credential; the one that verifies selects the environment.
+    /// The merchant that owns it, and the environment that it selects.
     pub tenant: Tenant,
     /// The secret, sealed under the context [`HmacCredential::seal_context`].
     pub sealed_secret: String,
@@ -26,7 +26,7 @@ impl HmacCredential {
     /// Active credentials that a merchant may have in one environment.
     pub const MOST_ACTIVE: usize = 2;
 
-    /// What the sealed secret is bound to, so that a row copied elsewhere opens nothing.
+    /// The context to which the sealed secret is bound, so that a row copied elsewhere opens nothing.
     pub fn seal_context(credential_id: &str) -> String {
         format!("hmac-credential/{credential_id}")
     }

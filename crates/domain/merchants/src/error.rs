@@ -6,8 +6,8 @@ pub enum StoreUnavailable {
     /// The queue of waiting work is full; the caller may try again in a moment (503 `OVERLOADED`).
     #[error("the store is overloaded")]
     Overloaded,
-    /// The database could not be reached, did not answer in time or refused. Nothing was written, and the caller may try
-    /// again in a moment (503 `OVERLOADED`).
+    /// The database could not be reached, did not answer in time or refused. Nothing was written, and the
+    /// caller may try again in a moment (503 `OVERLOADED`).
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// It cannot be learnt whether the change was made (504 `payment_create_outcome_unknown`). The same change under

@@ -1,7 +1,8 @@
 //! Rate limits as the interface promises them (docs/API.md, "Rate limits").
 //!
-//! A [`Budget`] says how many requests of one kind a subject (a key, a credential, a rail, an address) may make in each of
-//! its [`Window`]s. A [`RateLimiter`] counts them and answers a [`RateVerdict`], which the response headers repeat.
+//! A [`Budget`] says how many requests of one kind a subject (a key, a credential, a rail, an address) may
+//! make in each of its [`Window`]s. A [`RateLimiter`] counts them and answers a [`RateVerdict`], which the
+//! response headers repeat.
 
 use quipu_kernel::wire_names;
 use std::{
@@ -12,7 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 
-/// At most so many requests in any so many consecutive seconds.
+/// At most a number of requests in any period of a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     limit: u32,
@@ -48,8 +49,8 @@ impl Window {
         self.seconds
     }
 
-    /// The part of one of `nodes` that share the window without talking to each other: at least one request, so that a
-    /// small limit does not shut a subject out.
+    /// The share of one of `nodes` nodes that do not tell each other what they counted: at least one request,
+    /// so that a small limit does not shut a subject out.
     pub const fn share(self, nodes: u32) -> Self {
         let nodes = if nodes == 0 { 1 } else { nodes };
         let part = self.limit / nodes;
@@ -59,7 +60,8 @@ impl Window {
 }
 
 wire_names! {
-    /// What is being limited. Each kind is counted apart from the others, even for one subject.
+    /// The kind of requests that is limited. Each kind is counted apart from the others, even for one
+    /// subject.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum BudgetKind {
         /// Payment creation, per API key or HMAC credential.
@@ -98,12 +100,12 @@ impl Budget {
         Self { kind, first, second: Some(second) }
     }
 
-    /// What it limits.
+    /// The kind of requests that it limits.
     pub const fn kind(self) -> BudgetKind {
         self.kind
     }
 
-    /// Its windows.
+    /// Its windows, one or two.
     pub fn windows(self) -> impl Iterator<Item = Window> + Clone {
         std::iter::once(self.first).chain(self.second)
     }
@@ -113,14 +115,15 @@ impl Budget {
         self.windows().map(Window::seconds).max().unwrap_or(1)
     }
 
-    /// The budget of one of `nodes` that share it without talking to each other (see [`Window::share`]).
+    /// The share of one of `nodes` nodes that do not tell each other what they counted (see
+    /// [`Window::share`]).
     pub fn share(self, nodes: u32) -> Self {
         let second = self.second.map(|window| window.share(nodes));
         Self { first: self.first.share(nodes), second, ..self }
     }
 }
 
-/// The answer to one request. Of two windows it speaks of the one with less left.
+/// The answer to one request. Of two windows it describes the one with less left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateVerdict {
     /// Whether the request may proceed. A refused request is not counted.
@@ -135,12 +138,12 @@ pub struct RateVerdict {
     pub retry_after_seconds: u32,
 }
 
-/// A verdict that is there at once, or on its way. Awaiting one that is there costs nothing.
+/// A verdict that is known at once, or still awaited. Awaiting a known one costs nothing.
 #[must_use = "the request is limited by what this resolves to"]
 pub enum RateDecision<'a> {
-    /// Decided in memory.
+    /// The verdict is known.
     Ready(RateVerdict),
-    /// Being asked for elsewhere.
+    /// The verdict is being asked for elsewhere.
     Waiting(Pin<Box<dyn Future<Output = RateVerdict> + Send + 'a>>),
 }
 
@@ -164,7 +167,7 @@ impl std::fmt::Debug for RateDecision<'_> {
     }
 }
 
-/// The limiter counts by itself only, because what it shares with other nodes is out of reach.
+/// This node counts alone, because the counters that it shares with other nodes are out of reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the shared rate limits cannot be reached")]
 pub struct LimitsNotShared;
@@ -182,7 +185,7 @@ pub trait RateLimiter: Send + Sync {
     /// secrets, unique within the kind of the budget: a key's identifier, an address.
     fn take<'a>(&'a self, budget: Budget, subject: &'a str) -> RateDecision<'a>;
 
-    /// Whether limits hold across all nodes at present, for the readiness check.
+    /// Whether the counters that all nodes share are in reach, for the readiness check.
     async fn probe(&self) -> Result<(), LimitsNotShared>;
 }
 

@@ -1,42 +1,42 @@
-//! What narrows the operator's lists.
+//! Filters of the operator's lists.
 
 use quipu_kernel::{MerchantId, Timestamp};
 
 use crate::merchant::MerchantStatus;
 
-/// A stretch of time with both its ends; an absent end is open.
+/// A period of time, both ends included; an absent end is open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
-    /// The first instant.
+    /// The first instant that counts.
     pub from: Option<Timestamp>,
-    /// The last instant.
+    /// The last instant that counts.
     pub to: Option<Timestamp>,
 }
 
 impl Period {
-    /// Whether `at` lies in it.
+    /// Whether `at` lies in the period.
     pub fn contains(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= at) && self.to.is_none_or(|to| at <= to)
     }
 }
 
-/// Which merchants are listed; what is absent narrows nothing.
+/// A filter of the list of merchants; absent members narrow nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MerchantFilter {
-    /// This one only.
+    /// Only the merchant with this number.
     pub id: Option<MerchantId>,
-    /// Those of a status.
+    /// Only merchants with this status.
     pub status: Option<MerchantStatus>,
-    /// Those made in a period.
+    /// Only merchants onboarded in this period.
     pub created: Period,
 }
 
-/// Which lines of the audit log are listed; what is absent narrows nothing.
+/// A filter of the audit log; absent members narrow nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Those about a merchant.
+    /// Only lines about this merchant.
     pub merchant: Option<MerchantId>,
-    /// Those of a period.
+    /// Only lines of this period.
     pub at: Period,
 }
 

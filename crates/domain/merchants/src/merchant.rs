@@ -1,4 +1,4 @@
-//! The merchant itself.
+//! Merchants.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use quipu_kernel::{Environment, MerchantId, Timestamp, wire_names};
 use serde::{Deserialize, Serialize};
 
 wire_names! {
-    /// Which version of the interface a merchant is on; it is on exactly one (docs/VERSIONING.md).
+    /// The version of the interface that a merchant is on; it is on exactly one (docs/VERSIONING.md).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ApiVersion {
         /// API keys in `X-API-Key`.
@@ -17,10 +17,10 @@ wire_names! {
 }
 
 wire_names! {
-    /// Whether a merchant may act.
+    /// Whether a merchant may make calls.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum MerchantStatus {
-        /// It may.
+        /// It may make calls.
         Active = "active",
         /// Every call is answered 403 `MERCHANT_SUSPENDED`.
         Suspended = "suspended",
@@ -38,22 +38,23 @@ pub struct ReturnUrls {
     pub cancel_url: Option<String>,
 }
 
-/// A merchant as onboarding made it.
+/// A merchant, as onboarding made it or staff changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merchant {
     /// Its number, shown as `merchant_id`.
     pub id: MerchantId,
     /// Its name, 1 to 255 characters.
     pub name: String,
-    /// The interface it is on.
+    /// The version of the interface that it is on.
     pub api_version: ApiVersion,
-    /// Whether it may act.
+    /// Whether it may make calls.
     pub status: MerchantStatus,
-    /// The default for payments that bring none of their own.
+    /// The return URLs of payments that bring none of their own.
     pub return_urls: ReturnUrls,
     /// The sealed `default_webhook_secret` of the test and of the live environment, in that order.
     pub sealed_webhook_secrets: [String; 2],
-    /// The secrets that the present ones replaced, in the same order, as long as deliveries carry both signatures.
+    /// The secrets that the current ones replaced, in the same order, while deliveries are still signed with
+    /// both.
     pub former_webhook_secrets: [Option<FormerSecret>; 2],
     /// When it was onboarded.
     pub created_at: Timestamp,
@@ -64,7 +65,7 @@ pub struct Merchant {
 pub struct FormerSecret {
     /// The secret, sealed for the place it had.
     pub sealed: String,
-    /// Until when deliveries are signed with it too.
+    /// The time until which deliveries are signed with it too.
     pub until: Timestamp,
 }
 
@@ -78,15 +79,15 @@ impl FormerSecret {
 pub struct NewMerchant {
     /// Its name, 1 to 255 characters.
     pub name: String,
-    /// The interface it will use.
+    /// The version of the interface that it will use.
     pub api_version: ApiVersion,
-    /// Whether it may act from the first day.
+    /// Whether it may make calls from the first day.
     pub status: MerchantStatus,
-    /// The default for payments that bring none of their own.
+    /// The return URLs of payments that bring none of their own.
     pub return_urls: ReturnUrls,
 }
 
-/// What changes of a merchant; absent members stay as they are.
+/// Changes of a merchant; absent members stay as they are.
 #[derive(Debug, Clone, Default)]
 pub struct MerchantPatch {
     /// A new name, 1 to 255 characters.
@@ -97,18 +98,19 @@ pub struct MerchantPatch {
     pub return_urls: Option<ReturnUrls>,
 }
 
-/// A change to a merchant: as it was found when the change was decided, and as it is to be.
+/// A change to a merchant: the merchant as it was when the change was decided, and as it is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MerchantChange {
-    /// What the decision rests on. If somebody else has changed the merchant meanwhile, the change is not made.
+    /// The merchant on which the decision rests. If somebody else has changed it meanwhile, the change is not
+    /// made.
     pub before: Merchant,
     /// The same merchant afterwards.
     pub after: Merchant,
 }
 
 impl Merchant {
-    /// What the sealed `default_webhook_secret` of an environment is bound to, so that a row copied elsewhere opens
-    /// nothing.
+    /// The context to which the sealed `default_webhook_secret` of an environment is bound, so that a row
+    /// copied elsewhere opens nothing.
     pub fn seal_context(id: MerchantId, environment: Environment) -> String {
         format!("merchant/{id}/default-webhook-secret/{environment}")
     }
@@ -127,7 +129,7 @@ impl Merchant {
         former.filter(|former| now < former.until).map(|former| former.sealed.as_str())
     }
 
-    /// Puts a new sealed secret in the place of the present one, which goes on to sign for a while.
+    /// Replaces the sealed secret of an environment. The replaced one goes on to sign for a while.
     pub fn replace_webhook_secret(&mut self, environment: Environment, sealed: String, now: Timestamp) {
         let slot = usize::from(environment == Environment::Live);
         let replaced = std::mem::replace(&mut self.sealed_webhook_secrets[slot], sealed);

@@ -1,7 +1,7 @@
 //! Onboarding: what the operator does for merchants, over its interface and from the shell alike.
 //!
-//! Each verb builds the records and the line of the audit log, and hands both to the [`Directory`] in one call. What
-//! must be shown once (keys, secrets) is in the answer and nowhere else.
+//! Each verb builds the records and the line of the audit log, and hands both to the [`Directory`] in one
+//! call. Keys and secrets that are shown once are in the answer and nowhere else.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use crate::{
     route::Route,
 };
 
-/// How often a change is decided again because somebody else changed the same merchant. Only staff change merchants, so
-/// that even the second attempt is rare.
+/// How often a change is decided again because somebody else has changed the same merchant meanwhile. Only
+/// staff change merchants, so even a second attempt is rare.
 const MOST_ATTEMPTS: usize = 32;
 
 /// The operator's verbs on the directory of merchants.
@@ -38,7 +38,7 @@ pub struct Onboarding {
 }
 
 impl Onboarding {
-    /// The verbs over these ports.
+    /// The verbs, working over these ports.
     pub fn new(
         directory: Arc<dyn Directory>,
         minter: Arc<dyn Minter>,
@@ -93,8 +93,9 @@ impl Onboarding {
         revised.await
     }
 
-    /// Gives a merchant a new `default_webhook_secret` in one environment. For [`FormerSecret::OVERLAP`](crate::FormerSecret::OVERLAP) deliveries are
-    /// signed with the replaced one too.
+    /// Gives a merchant a new `default_webhook_secret` in one environment. For
+    /// [`FormerSecret::OVERLAP`](crate::FormerSecret::OVERLAP) deliveries are signed with the replaced one
+    /// too.
     pub async fn rotate_webhook_secret(
         &self,
         tenant: Tenant,
@@ -113,8 +114,9 @@ impl Onboarding {
         Ok(minted.text)
     }
 
-    /// Changes a merchant as `decide` says, and decides again if somebody else was faster, so that two changes at once both take
-    /// effect. A change that alters nothing is not written, and has no line in the audit log.
+    /// Changes a merchant as `decide` says, and decides again if somebody else has changed it meanwhile, so
+    /// that both of two simultaneous changes take effect. A change that alters nothing is not written, and
+    /// has no line in the audit log.
     async fn revise(
         &self,
         id: MerchantId,
@@ -239,7 +241,7 @@ impl Onboarding {
         Err(DirectoryError::Stale)
     }
 
-    /// The credentials that a merchant starts a version with.
+    /// The credentials that a merchant gets when it starts with a version.
     fn credentials_of(
         &self,
         id: MerchantId,
@@ -284,7 +286,8 @@ impl Onboarding {
         self.directory.add_beneficiary(beneficiary, audit.changing(Value::Null, after)).await
     }
 
-    /// The line of the audit log that tells of an adjustment of a balance, which is posted where payments are.
+    /// The line of the audit log about an adjustment of a balance; the adjustment itself is posted by the
+    /// payments crate.
     pub fn audit_of_adjustment(
         &self,
         tenant: Tenant,
@@ -332,7 +335,8 @@ impl Onboarding {
         Ok(Issued { record: operator, secret: minted.text })
     }
 
-    /// Revokes a member of staff's token at once. `Conflict` for the last admin: somebody must be able to let others in.
+    /// Revokes a member of staff's token at once. `Conflict` for the last admin: somebody must be able to let
+    /// others in.
     pub async fn revoke_operator(&self, operator_id: &str, actor: Actor) -> Result<(), DirectoryError> {
         let at = self.clock.now();
         let mut audit = self.revocation(at, actor, "operator", MerchantId(0), operator_id);

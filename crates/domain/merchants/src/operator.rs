@@ -1,4 +1,4 @@
-//! The operator's staff.
+//! Members of the operator's staff.
 
 use quipu_kernel::{Timestamp, wire_names};
 
@@ -10,7 +10,7 @@ wire_names! {
         Admin = "admin",
         /// Money: adjustments, decisions about payments, refunds, the ledger and the audit log.
         Finance = "finance",
-        /// Tickets.
+        /// Reading and answering tickets.
         Support = "support",
         /// Reading payments.
         Viewer = "viewer",
@@ -18,7 +18,7 @@ wire_names! {
 }
 
 impl Role {
-    /// Whether this role may do what is reserved for `needed`.
+    /// Whether this role may do what requires the role `needed`.
     pub fn covers(self, needed: Self) -> bool {
         self == Self::Admin || self == needed || needed == Self::Viewer
     }
@@ -44,12 +44,12 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Whether the token opens anything at this instant.
+    /// Whether the token is accepted at this instant.
     pub fn is_active(&self, at: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| at < end)
     }
 
-    /// Whether the token is good for at least as long as the other's.
+    /// Whether the token expires no earlier than the other's.
     pub fn outlasts(&self, other: &Self) -> bool {
         self.expires_at.is_none_or(|end| other.expires_at.is_some_and(|others| others <= end))
     }
@@ -62,6 +62,6 @@ pub struct NewOperator {
     pub name: String,
     /// What they may do.
     pub role: Role,
-    /// When the token ends by itself.
+    /// When the token expires; `None` if it does not.
     pub expires_at: Option<Timestamp>,
 }

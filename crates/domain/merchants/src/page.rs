@@ -1,4 +1,4 @@
-//! What hosted pages show of a merchant, and where pages are kept.
+//! The appearance of a merchant's hosted pages, and the port through which pages are stored.
 
 use std::str::FromStr;
 
@@ -19,7 +19,7 @@ use crate::{
 pub struct Accent([u8; 3]);
 
 impl Accent {
-    /// The colour of these parts of red, green and blue.
+    /// The colour with these parts of red, green and blue.
     pub const fn new(parts: [u8; 3]) -> Self {
         Self(parts)
     }
@@ -29,7 +29,7 @@ impl Accent {
         self.0
     }
 
-    /// Six hexadecimal digits.
+    /// The colour as six hexadecimal digits.
     pub fn hex(self) -> String {
         let [red, green, blue] = self.0;
         format!("{red:02x}{green:02x}{blue:02x}")
@@ -66,28 +66,28 @@ impl From<Accent> for String {
     }
 }
 
-/// What the operator set for a merchant's pages; what is not set is the gateway's own.
+/// The appearance of a merchant's pages as the operator set it; for absent members the gateway's own applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MerchantPage {
-    /// The name that payers know, instead of the merchant's own.
+    /// The name shown to payers instead of the merchant's own.
     pub name: Option<String>,
-    /// Its colour.
+    /// The accent colour.
     pub accent: Option<Accent>,
-    /// Its logo: hex of SHA-256 over the picture's bytes, under which it is found.
+    /// The logo: hex of SHA-256 over the bytes of the picture, by which it is found.
     pub logo: Option<String>,
 }
 
-/// Where pages are kept.
+/// The store of hosted pages.
 #[async_trait]
 pub trait PageStore: Send + Sync {
     /// The payment whose page has an address with this hash.
     async fn payment_of(&self, hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreUnavailable>;
 
-    /// What was set for a merchant's pages.
+    /// The appearance of a merchant's pages, if it was set.
     async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable>;
 
-    /// Sets what a merchant's pages show, with the picture that a new logo names, or unsets it; with its audit line, both or
-    /// neither. `NotFound` if there is no such merchant.
+    /// Sets or unsets the appearance of a merchant's pages, with the picture of a new logo and the audit
+    /// line, all or nothing. `NotFound` if there is no such merchant.
     async fn set_merchant_page(
         &self,
         merchant: MerchantId,
@@ -98,12 +98,13 @@ pub trait PageStore: Send + Sync {
     /// The picture with this hash, as PNG.
     async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreUnavailable>;
 
-    /// The sealed page key of the installation. The first that is offered is kept, and everybody gets that one.
+    /// The sealed page key of the installation. The first key that is offered is stored, and every caller
+    /// gets that one.
     async fn page_key(&self, offered: &str) -> Result<String, StoreUnavailable>;
 }
 
 impl Onboarding {
-    /// The line of the audit log that tells what a merchant's pages showed and show.
+    /// The line of the audit log about a change of a merchant's pages.
     pub fn audit_of_page(
         &self,
         merchant: MerchantId,

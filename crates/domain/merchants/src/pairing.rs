@@ -1,4 +1,4 @@
-//! Which method goes with which currency and direction, whatever a merchant's routes are.
+//! Which method goes with which currency and direction, independently of a merchant's routes.
 
 use quipu_kernel::Currency;
 
@@ -7,20 +7,21 @@ use crate::route::{Direction, Method};
 /// The currencies of bank transfers without a partner destination.
 pub const BANK_TRANSFER_CURRENCIES: [Currency; 3] = [Currency::ARS, Currency::UYU, Currency::AUD];
 
-/// What does not go together.
+/// Why a method, currency and direction do not go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpaired {
     /// A partner destination goes with bank transfers only.
     PartnerMethod,
-    /// A partner destination is for withdrawals only.
+    /// A partner destination goes with withdrawals only.
     PartnerDirection,
-    /// The method takes money in only.
+    /// The method takes deposits only.
     DepositOnly,
-    /// The method does not know the currency; the text is the rule about `currency`.
+    /// The method does not take the currency; the text is the rule about `currency`.
     Currency(&'static str),
 }
 
-/// What does not go together in a pairing, as far as its parts are known. `Currency` and `DepositOnly` can both be.
+/// The reasons why these parts do not go together, as far as the parts are known. `Currency` and
+/// `DepositOnly` can both apply.
 pub fn unpaired(
     method: Method,
     currency: Option<Currency>,

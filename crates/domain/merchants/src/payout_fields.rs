@@ -1,9 +1,9 @@
-//! Which members of `payout` there are, and which of them a method takes.
+//! The members of `payout`, and which of them each method takes.
 
 use crate::route::Method;
 
-/// The members of `payout` that a route may ask for: all but the partner destination. The recipient's name is the only one that
-/// goes with one.
+/// The members of `payout` that a route may ask for: all but the partner destination. Only the recipient's
+/// name goes together with a partner destination.
 pub const PAYOUT_FIELDS: [&str; 8] = [
     "recipient_name",
     "bank_account",
@@ -15,7 +15,8 @@ pub const PAYOUT_FIELDS: [&str; 8] = [
     "bsb",
 ];
 
-/// Those of them that a payout by this method must not have: two places to pay to would leave open which is meant.
+/// The members that a payout by this method must not have, since with two places to pay to it would be open
+/// which is meant.
 pub const fn refused_payout_fields(method: Method) -> &'static [&'static str] {
     match method {
         Method::PayId => &["bank_account", "bank_code", "bsb"],

@@ -1,4 +1,4 @@
-//! What this crate needs of a store.
+//! The ports that a store implements for this crate.
 
 use std::sync::Arc;
 
@@ -17,13 +17,14 @@ use crate::{
     route::Route,
 };
 
-/// What payments read: a merchant's routes and saved beneficiaries. These reads see what those of the [`Directory`] see.
+/// What payments read: a merchant's routes and saved beneficiaries. These reads see everything that was
+/// written through the [`Directory`].
 #[async_trait]
 pub trait RouteBook: Send + Sync {
     /// All routes of a merchant, in the order of their keys.
     async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable>;
 
-    /// The saved beneficiary of this tenant, kind and number.
+    /// The saved beneficiary with this tenant, kind and number.
     async fn beneficiary(
         &self,
         tenant: Tenant,
@@ -32,8 +33,9 @@ pub trait RouteBook: Send + Sync {
     ) -> Result<Option<Beneficiary>, StoreUnavailable>;
 }
 
-/// Who calls: the look-ups that every call makes. They may be answered from memory: a read sees every write that was
-/// acknowledged by this node before it began, and what another node wrote within two seconds.
+/// The look-ups that find the caller of a request; every call makes them. They may be answered from memory: a
+/// read sees every write that this node acknowledged before the read began, and writes of other nodes after
+/// two seconds at most.
 #[async_trait]
 pub trait CallerBook: Send + Sync {
     /// The key with this hash, revoked and expired ones included, with its merchant.
@@ -42,7 +44,7 @@ pub trait CallerBook: Send + Sync {
         hash: &str,
     ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
 
-    /// The key with this identifier, with its merchant: what a bearer token leads back to.
+    /// The key with this identifier, with its merchant: the key with which a bearer token was made.
     async fn api_key_by_id(
         &self,
         key_id: &str,
@@ -54,7 +56,8 @@ pub trait CallerBook: Send + Sync {
         merchant: MerchantId,
     ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable>;
 
-    /// The credential with this identifier, with its merchant: what a bearer token leads back to.
+    /// The credential with this identifier, with its merchant: the credential with which a bearer token was
+    /// made.
     async fn credential_by_id(
         &self,
         credential_id: &str,
@@ -63,15 +66,15 @@ pub trait CallerBook: Send + Sync {
     /// The member of staff with this token hash, revoked ones included.
     async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;
 
-    /// One merchant, for those who ask often.
+    /// The merchant with this number; for code that asks often.
     async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable>;
 
-    /// Notes when keys were last used; a time older than the one on record changes nothing.
+    /// Notes when keys were last used. An earlier time than the stored one changes nothing.
     async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
 }
 
-/// Merchants with their API keys and HMAC credentials. Every write takes the [`AuditRecord`] that tells of it and commits
-/// both or neither.
+/// Merchants with their API keys and HMAC credentials. Every write takes the [`AuditRecord`] that tells of it
+/// and commits both or neither.
 #[async_trait]
 pub trait Merchants: Send + Sync {
     /// Adds a merchant with its first routes. Refused with `Conflict` if its number is taken.
@@ -82,15 +85,15 @@ pub trait Merchants: Send + Sync {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Changes a merchant's name, status, return URLs and webhook secrets. Refused with `NotFound`, or with `Stale` if
-    /// it is no longer what it was before the change.
+    /// Changes a merchant's name, status, return URLs and webhook secrets. Refused with `NotFound`, or with
+    /// `Stale` if the stored merchant is no longer the one before the change.
     async fn update_merchant(&self, change: MerchantChange, audit: AuditRecord)
     -> Result<(), DirectoryError>;
 
-    /// One merchant.
+    /// The merchant with this number.
     async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
 
-    /// A page of merchants, newest first, and how many pass the filter in all.
+    /// A page of merchants, newest first, and the number of all that pass the filter.
     async fn merchants(
         &self,
         filter: MerchantFilter,
@@ -130,9 +133,9 @@ pub trait Merchants: Send + Sync {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and credential is
-    /// revoked at `at`, and `issued` (none for v1) is added. `audit.after` comes to name them ([`AuditRecord::of_switch`]).
-    /// Refused like [`Merchants::update_merchant`].
+    /// Moves a merchant to v2, or back to v1, in one commit: the version changes, every active API key and
+    /// credential is revoked at `at`, and `issued` (empty for v1) is added. The store adds them to
+    /// `audit.after` ([`AuditRecord::of_switch`]). Refused like [`Merchants::update_merchant`].
     async fn switch_version(
         &self,
         change: MerchantChange,
@@ -142,11 +145,12 @@ pub trait Merchants: Send + Sync {
     ) -> Result<(), DirectoryError>;
 }
 
-/// What staff change of a [`RouteBook`]. Every write takes the [`AuditRecord`] that tells of it and commits both or neither.
+/// The writes of staff to a [`RouteBook`]. Every write takes the [`AuditRecord`] that tells of it and commits
+/// both or neither.
 #[async_trait]
 pub trait Routing: RouteBook {
-    /// Replaces all routes of a merchant. `audit.before` becomes the routes that were really replaced, whoever else
-    /// replaces them at the same time. Refused with `NotFound`.
+    /// Replaces all routes of a merchant. `audit.before` becomes the routes that were actually replaced, even
+    /// if somebody else replaces them at the same time. Refused with `NotFound`.
     async fn replace_routes(
         &self,
         merchant: MerchantId,
@@ -154,16 +158,17 @@ pub trait Routing: RouteBook {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Saves a beneficiary under the next free number of its tenant and answers that number; `beneficiary.id` is
-    /// ignored. `audit.after` comes to name it as `ibanAccountId`. Refused with `NotFound`, or with `LimitReached` when the numbers are used up.
+    /// Saves a beneficiary under the next free number of its tenant and answers that number; `beneficiary.id`
+    /// is ignored. The store adds the number to `audit.after` as `ibanAccountId`. Refused with `NotFound`, or
+    /// with `LimitReached` when the numbers are used up.
     async fn add_beneficiary(
         &self,
         beneficiary: Beneficiary,
         audit: AuditRecord,
     ) -> Result<i32, DirectoryError>;
 
-    /// A page of a merchant's beneficiaries over both environments that were saved in a period, newest first, and how
-    /// many there are.
+    /// A page of a merchant's beneficiaries of both environments that were saved in a period, newest first,
+    /// and the number of all of them.
     async fn beneficiaries(
         &self,
         merchant: MerchantId,
@@ -172,14 +177,14 @@ pub trait Routing: RouteBook {
     ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable>;
 }
 
-/// The operator's staff, and the log of what they changed. Every write takes the [`AuditRecord`] that tells of it and commits
-/// both or neither.
+/// The operator's staff, and the log of what they changed. Every write takes the [`AuditRecord`] that tells
+/// of it and commits both or neither.
 #[async_trait]
 pub trait Staff: Send + Sync {
     /// Adds a member of staff.
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;
 
-    /// A page of the staff, newest first, revoked ones included, and how many there are.
+    /// A page of the staff, newest first, including revoked members, and the number of all of them.
     async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable>;
 
     /// Revokes a member of staff's token at `at`; revoking it again changes nothing. Refused with `NotFound`, and with

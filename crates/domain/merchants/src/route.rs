@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 wire_names! {
-    /// How money moves (docs/API.md, "Methods").
+    /// The payment method (docs/API.md, "Methods").
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Method {
         /// A bank transfer; with a partner destination, a payout across borders.
@@ -28,12 +28,12 @@ wire_names! {
 }
 
 wire_names! {
-    /// Which way the money goes.
+    /// Whether money comes in or goes out.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Direction {
-        /// In, from a customer.
+        /// Money comes in from a customer.
         Deposit = "deposit",
-        /// Out, to a recipient.
+        /// Money goes out to a recipient.
         Withdrawal = "withdrawal",
     }
 }
@@ -42,38 +42,39 @@ wire_names! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccountCheck {
-    /// By their format only.
+    /// Only the format is checked.
     #[default]
     Format,
-    /// By their check digits too (CLABE, CBU, ABN, IBAN).
+    /// The check digits are checked too (CLABE, CBU, ABN, IBAN).
     Enforce,
 }
 
-/// What a route is found by, within its merchant.
+/// The key by which a route is found, within its merchant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteKey {
-    /// Test or live.
+    /// The environment in which it applies.
     pub environment: Environment,
-    /// In which currency.
+    /// The currency of its payments.
     pub currency: Currency,
-    /// By which method.
+    /// The method of its payments.
     pub method: Method,
-    /// Which way.
+    /// Whether its payments are deposits or withdrawals.
     pub direction: Direction,
     /// Whether it is the partner route (payouts to a partner destination).
     pub partner: bool,
 }
 
-/// A way for one merchant's money, in the shape in which the operator reads and writes it.
+/// A permission to make payments of one kind, with its rail, limits and fee, in the shape in which the
+/// operator reads and writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Test or live.
+    /// The environment in which it applies.
     pub environment: Environment,
-    /// In which currency.
+    /// The currency of its payments.
     pub currency: Currency,
-    /// By which method.
+    /// The method of its payments.
     pub method: Method,
-    /// Which way.
+    /// Whether its payments are deposits or withdrawals.
     pub direction: Direction,
     /// Whether it is the partner route.
     #[serde(default)]
@@ -105,7 +106,7 @@ pub struct Route {
     #[serde(default)]
     pub account_check: AccountCheck,
     /// What the manual rail shows the payer: the members of the method's instructions that the payment itself
-    /// does not give. Of a withdrawal, the account that it is paid from.
+    /// does not give. For a withdrawal it is the account that it is paid from.
     #[serde(default)]
     pub instructions: Map<String, Value>,
 }
@@ -119,7 +120,7 @@ fn one() -> Amount {
 }
 
 impl Route {
-    /// What the route is found by.
+    /// The key by which the route is found.
     pub const fn key(&self) -> RouteKey {
         RouteKey {
             environment: self.environment,
@@ -157,7 +158,7 @@ impl Route {
         Minor::new(i64::try_from(share).map_err(|_| OutOfRange)?)?.checked_add(self.fee_fixed)
     }
 
-    /// The fee on `amount`, if that can bear it: into a deposit, or on top of a withdrawal.
+    /// The fee on `amount`, if the amount can bear it: deducted from a deposit, or on top of a withdrawal.
     pub fn fee_borne(&self, amount: Amount) -> Option<Minor> {
         let fee = self.fee(amount).ok()?;
         let borne = match self.direction {
@@ -167,7 +168,8 @@ impl Route {
         borne.then_some(fee)
     }
 
-    /// Whether any amount within its bounds can bear its fee. Of deposits the greatest can if any does, of withdrawals the least.
+    /// Whether any amount within the route's limits can bear its fee. For deposits it suffices to try the
+    /// greatest amount, for withdrawals the least.
     pub(crate) fn admits_any_amount(&self) -> bool {
         let ablest = match self.direction {
             Direction::Deposit => self.max_amount.or(Amount::new(MAX_MINOR).ok()),

@@ -1,4 +1,4 @@
-//! Reading a list of routes from the operator.
+//! Reads a list of routes that the operator wrote.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use crate::{
     route::{AccountCheck, Direction, Method, Route, RouteKey},
 };
 
-/// The rail of the test environment.
+/// The name of the rail of the test environment.
 pub const SIMULATOR_RAIL: &str = "simulator";
-/// The rail of people.
+/// The name of the rail on which people move the money.
 pub const MANUAL_RAIL: &str = "manual";
 
 /// Characters of one member of `instructions`, enough for a long URL.
@@ -37,8 +37,8 @@ const MEMBERS: [&str; 15] = [
     "account_check",
     "instructions",
 ];
-/// Reads `{"routes": […]}`, collecting everything that is wrong: unknown members, values out of range, rails that
-/// `knows_rail` does not know, two routes for one key, and routes that could not work.
+/// Reads `{"routes": […]}` and collects all problems: unknown members, values out of range, unknown rails (by
+/// `knows_rail`), two routes with the same key, and routes that could not work.
 pub fn parse_routes(body: &Value, knows_rail: impl Fn(&str) -> bool) -> Result<Vec<Route>, Problems> {
     Fields::of_body(body)?;
     let Some(items) = body.get("routes").and_then(Value::as_array) else {
@@ -88,7 +88,7 @@ fn parse_route(item: &Value, knows_rail: impl Fn(&str) -> bool, problems: &mut P
     Some(route)
 }
 
-/// Refuses a route that could not work.
+/// Notes the problems of a route that could not work.
 fn judge_whole(route: &Route, problems: &mut Problems) {
     if route.rail == SIMULATOR_RAIL && route.environment == Environment::Live {
         problems.add("rail", "must not be simulator in live");
@@ -114,7 +114,7 @@ fn judge_whole(route: &Route, problems: &mut Problems) {
     }
 }
 
-/// What a payer cannot do without.
+/// The members of `instructions` without which a payer cannot pay.
 const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'static str] {
     match (method, currency) {
         (Method::BankTransfer, Currency::AUD) => &["bank_name", "account_holder", "account_number", "bsb"],
@@ -123,8 +123,8 @@ const fn needed_instructions(method: Method, currency: Currency) -> &'static [&'
     }
 }
 
-/// Whether a text may be shown as the address of a wallet's payment. Its scheme names a network, and none that a browser
-/// would run or read from.
+/// Whether a text may be shown as the payment address for a wallet. Its scheme must name a network, and no
+/// scheme that a browser would run or read from.
 pub fn is_payment_uri(text: &str) -> bool {
     const REFUSED: [&str; 7] = ["javascript", "data", "vbscript", "file", "blob", "about", "view-source"];
     let Some((scheme, rest)) = text.split_once(':') else { return false };
@@ -181,11 +181,11 @@ fn read_money(fields: &Fields<'_>, route: &mut Route, problems: &mut Problems) {
     }
 }
 
-/// What a bank file says of whoever pays a withdrawal.
+/// The members of `instructions` with which a bank file describes the account that pays a withdrawal.
 const DEBTOR_MEMBERS: [&str; 5] = ["bank_name", "swift_code", "account_holder", "account_number", "bsb"];
 
-/// The members that a route's `instructions` may have: what the payer of a deposit is shown, and for a withdrawal, by
-/// whatever method, the account that it is paid from as well.
+/// The members that a route's `instructions` may have: what the payer of a deposit is shown, and for a
+/// withdrawal of any method the account that it is paid from as well.
 fn known_instructions(route: &Route) -> Vec<&'static str> {
     let mut known = instruction_members(route.method).to_vec();
     if route.direction == Direction::Withdrawal {
@@ -196,7 +196,7 @@ fn known_instructions(route: &Route) -> Vec<&'static str> {
     known
 }
 
-/// What a payer is shown that the payment itself does not give.
+/// The members that a payer is shown but the payment itself does not give.
 const fn instruction_members(method: Method) -> &'static [&'static str] {
     match method {
         Method::BankTransfer | Method::Spei => {

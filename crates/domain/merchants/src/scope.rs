@@ -1,11 +1,12 @@
-//! What a key may do.
+//! Scopes: the permissions of a key.
 
 use std::collections::BTreeSet;
 
 use quipu_kernel::{Unrecognised, wire_names};
 
 wire_names! {
-    /// One permission (docs/API.md, "Authentication"). The alias `.view` is read as `.read`, whose grant is exactly the same.
+    /// One permission (docs/API.md, "Authentication"). The alias `.view` is read as `.read`, whose grant is
+    /// exactly the same.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Scope {
         /// `payments.create`
@@ -40,7 +41,7 @@ wire_names! {
 pub struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {
-    /// Every scope: what a new key has when nobody says otherwise.
+    /// Every scope: what a new key has unless its maker asks for less.
     pub fn all() -> Self {
         Scope::ALL.into_iter().collect()
     }

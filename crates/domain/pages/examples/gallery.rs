@@ -1,4 +1,5 @@
-//! Writes every page in every state into a folder, to be looked at: `gallery FOLDER`, then any server of files over it.
+//! Writes every page in every state into a folder, for a person to look at: `gallery FOLDER`, then serve the
+//! folder with any file server.
 
 use std::{fs, path::Path};
 

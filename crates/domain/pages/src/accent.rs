@@ -2,19 +2,20 @@
 
 use quipu_merchants::Accent;
 
-/// The least contrast of text with its ground (WCAG 2.2, success criterion 1.4.3).
+/// The least contrast between text and its background (WCAG 2.2, success criterion 1.4.3).
 const READABLE: f64 = 4.6;
-/// The page's grounds, light and dark: the least and the most luminous that text in the accent stands on.
+/// The backgrounds of the page in light and dark mode: the least and the most luminous that text in the
+/// accent colour stands on.
 const LIGHT_GROUND: Accent = Accent::new([0xf1, 0xef, 0xea]);
 const DARK_GROUND: Accent = Accent::new([0x29, 0x28, 0x26]);
 const WHITE: Accent = Accent::new([0xff; 3]);
 const BLACK: Accent = Accent::new([0x10; 3]);
 
-/// The colour of pages whose merchant gave none.
+/// The accent colour of pages whose merchant has none.
 pub(crate) const OWN_ACCENT: Accent = Accent::new([0x0f, 0x5c, 0x63]);
 
-/// The style sheet that gives a page this colour. Whatever the colour is, text in it and on it can be read, on light
-/// ground and on dark: it is made darker or lighter until it can.
+/// The style sheet that gives a page this colour. The colour is made darker or lighter until text in it and
+/// on it can be read, in light and dark mode.
 pub(crate) fn style_sheet(accent: Accent) -> String {
     let (light, dark) = (readable_on(accent, LIGHT_GROUND, BLACK), readable_on(accent, DARK_GROUND, WHITE));
     let rules = |accent: Accent| format!("--accent:#{};--on-accent:#{}", accent.hex(), text_on(accent).hex());

@@ -1,5 +1,5 @@
-//! The files beside a page: its style, its script, its icon. Each carries a hash of itself in its name, so that a browser
-//! may keep it for ever and never has an old one.
+//! The files that a page loads: its style, its script, its icon. The name of each has a hash of its content,
+//! so that a browser may keep it for ever and never shows an old one.
 
 use std::sync::LazyLock;
 
@@ -23,17 +23,17 @@ fn named(stem: &str, content: &str, ending: &str) -> String {
     format!("{stem}-{}.{ending}", &hash[..12])
 }
 
-/// A file as it is served.
+/// A file and its media type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asset {
     /// Its media type.
     pub content_type: &'static str,
-    /// What is in it.
+    /// The content of the file.
     pub body: String,
 }
 
-/// The file of this name below `/assets`, if there is one. A merchant's colours are a file too, since a page may not carry
-/// a style of its own.
+/// The file with this name below `/assets`, if there is one. A merchant's colours are a file too, since a
+/// page may not have inline styles.
 pub fn asset(name: &str) -> Option<Asset> {
     let asset = |content_type, body: &str| Some(Asset { content_type, body: body.to_owned() });
     if name == *STYLE_NAME {
@@ -74,8 +74,8 @@ pub(crate) fn colours(root: &str, accent: Accent) -> String {
     format!("{root}/assets/accent-{}.css", accent.hex())
 }
 
-/// What a page may do (Content Security Policy, level 3): load our own style, script, icon and logo, ask us, send its form to us;
-/// nothing inline, nothing from elsewhere, in no frame.
+/// What a page may do (Content Security Policy, level 3): load our own style, script, icon and logo, ask us,
+/// send its form to us. Nothing may be inline, come from elsewhere, or run in a frame.
 pub const fn policy() -> &'static str {
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

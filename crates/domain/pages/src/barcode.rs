@@ -25,8 +25,8 @@ const STOP: usize = 106;
 /// The longest text that still gives bars wide enough for a telephone's screen.
 const LONGEST: usize = 40;
 
-/// The outline of the bars in units of the narrowest bar, one unit high, and their width; `None` for a text that the code
-/// has no bars for, or that is too long for a screen.
+/// The outline of the bars in units of the narrowest bar, one unit high, and their width. `None` for a text
+/// that has characters without bars, or is too long for a screen.
 pub(crate) fn code_128(text: &str) -> Option<(String, usize)> {
     let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if !printable || text.is_empty() || text.len() > LONGEST {
@@ -47,7 +47,8 @@ pub(crate) fn code_128(text: &str) -> Option<(String, usize)> {
     Some((outline, at))
 }
 
-/// The start and the values: two digits each in set C as long as digits come in pairs, the rest in set B.
+/// The start and the values: pairs of digits in set C as long as the text begins with pairs, the rest in set
+/// B.
 fn values(text: &[u8]) -> Vec<usize> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let in_pairs = if digits >= 4 { digits - digits % 2 } else { 0 };

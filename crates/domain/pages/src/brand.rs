@@ -1,4 +1,4 @@
-//! What a page shows of its merchant.
+//! The brand of a merchant, as its pages show it.
 
 use quipu_merchants::{Accent, Merchant, MerchantPage};
 
@@ -9,19 +9,19 @@ use crate::accent::OWN_ACCENT;
 pub struct Brand {
     /// The name that payers know.
     pub name: String,
-    /// Its colour.
+    /// The accent colour.
     pub accent: Accent,
-    /// Hex of SHA-256 over its logo, if it gave one.
+    /// Hex of SHA-256 over the logo, if there is one.
     pub logo: Option<String>,
 }
 
 impl Brand {
-    /// A merchant that gave nothing but its name.
+    /// A brand that has only a name.
     pub fn plain(name: impl Into<String>) -> Self {
         Self { name: name.into(), accent: OWN_ACCENT, logo: None }
     }
 
-    /// This merchant, with what was set for its pages.
+    /// The brand of this merchant, with the appearance that the operator set for its pages.
     pub fn of(merchant: &Merchant, set: Option<MerchantPage>) -> Self {
         let set = set.unwrap_or_default();
         Self {

@@ -1,39 +1,39 @@
-//! How long there is.
+//! The countdown to a deadline.
 
 use quipu_kernel::Timestamp;
 
 use crate::words::Words;
 
-/// A moment that ends something, and how far it is away.
+/// A deadline and the time until then.
 pub(crate) struct Clock {
-    /// Milliseconds since 1970, for the script.
+    /// The deadline in milliseconds since 1970, for the script.
     pub(crate) until: i64,
-    /// The time left, in the script's own form.
+    /// The time left, in the format that the script uses.
     pub(crate) left: String,
-    /// The moment in ISO 8601.
+    /// The deadline in ISO 8601.
     pub(crate) machine: String,
-    /// The moment for a reader whose time zone we do not know.
+    /// The deadline in UTC, for a reader whose time zone is not known.
     pub(crate) text: String,
-    /// The sentence around the moment.
+    /// The sentence around the deadline.
     pub(crate) by_before: String,
     pub(crate) by_after: String,
-    /// What to read when it has run down, until the page shows what became of the payment.
+    /// The text to show after the deadline, until the page shows the new status of the payment.
     pub(crate) over: String,
 }
 
 impl Clock {
-    /// Until when a payer has to pay.
+    /// The time until which a payer has to pay.
     pub(crate) fn of_payer(until: Timestamp, now: Timestamp, words: Words) -> Self {
         let over = format!("{} · {}", words.say("time-over"), words.say("time-over-text"));
         Self::new((until, now), "pay-by", over, words)
     }
 
-    /// Until when a recipient has to name an account.
+    /// The time until which a recipient has to name an account.
     pub(crate) fn of_recipient(until: Timestamp, now: Timestamp, words: Words) -> Self {
         Self::new((until, now), "answer-by", words.say("withdrawal-expired"), words)
     }
 
-    /// A clock whose sentence is the message `key`.
+    /// A countdown whose sentence is the message `key`.
     fn new((until, now): (Timestamp, Timestamp), key: &str, over: String, words: Words) -> Self {
         const PLACE: char = '\u{1}';
         let sentence = words.tell(key, &[("moment", &PLACE.to_string())]);
@@ -57,7 +57,8 @@ fn moment(at: Timestamp) -> String {
     format!("{date} {} UTC", time.get(..5).unwrap_or_default())
 }
 
-/// Hours, minutes and seconds, and days where there are any. A part of a second counts as one, so that zero is the end.
+/// Hours, minutes and seconds, and days if there are any. A part of a second counts as one, so that zero
+/// means the end.
 fn left(until: Timestamp, now: Timestamp, words: Words) -> String {
     let seconds = until.since(now).as_millis().div_ceil(1000);
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);

@@ -1,4 +1,4 @@
-//! A page's facts as JSON: for the page's own script, and for merchants who draw a page themselves.
+//! The facts of a page as JSON: for the page's own script, and for merchants who draw a page themselves.
 
 use quipu_kernel::{Amount, Currency, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Accent, Method, ReturnUrls};
@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::{language::Language, money, payment_page::View, story};
 
-/// Everything a page knows of its payment, and nothing that is the merchant's alone: no fee, no customer, no account of a
-/// recipient.
+/// Everything that a page shows of its payment. It contains nothing that only the merchant may see: no fee,
+/// no customer, no account of a recipient.
 #[derive(Debug, Serialize)]
 pub struct PageDetails<'a> {
     transaction_id: &'a PaymentId,
@@ -55,7 +55,7 @@ impl<'a> PageDetails<'a> {
         self.status_version
     }
 
-    /// The facts of the page of this view.
+    /// The facts of the page that this view describes.
     pub fn new(view: View<'a>) -> Self {
         let (terms, state) = (view.payment.terms(), view.payment.state());
         let story = story::tell(view.payment, &view.brand.name, view.words);

@@ -1,4 +1,4 @@
-//! What has to be copied or checked, one line each.
+//! The facts that a payer copies or checks, one a line.
 
 use quipu_kernel::Currency;
 use quipu_merchants::Method;
@@ -6,25 +6,25 @@ use quipu_payments::{BankDetails, CryptoDetails, Destination, PayIdDetails, Paym
 
 use crate::{money, words::Words};
 
-/// One line of a list.
+/// One line of a list of facts.
 pub(crate) struct Fact {
-    /// What it is.
+    /// The label of the line.
     pub(crate) label: String,
-    /// The value in groups that are read one at a time. Nothing but space stands between them on the page, and no space
-    /// gets into what is copied.
+    /// The value in groups that are read one at a time. On the page only a visual space stands between them,
+    /// so that copied text contains no space.
     pub(crate) groups: Vec<String>,
-    /// What the copy button copies, where there is one.
+    /// The text that the copy button copies, if the line has one.
     pub(crate) copy: Option<String>,
 }
 
-/// Lines with labels in one language.
+/// Builds lines with labels in one language.
 pub(crate) struct Facts {
     words: Words,
     lines: Vec<Fact>,
 }
 
 impl Facts {
-    /// What a payer needs to pay; nothing for methods that lead elsewhere.
+    /// The lines that a payer needs to pay; empty for methods that lead to another site.
     pub(crate) fn of_deposit(payment: &Payment, words: Words) -> Vec<Fact> {
         let mut facts = Self { words, lines: Vec::new() };
         let (terms, shown) = (payment.terms(), &payment.state().instructions);
@@ -43,8 +43,8 @@ impl Facts {
         facts.lines
     }
 
-    /// Where a payout goes, no more of it than its recipient needs to recognise it: the page is open to whoever has its
-    /// address.
+    /// The destination of a payout, only as far as its recipient needs it to recognise it: anybody who has
+    /// the address of the page can open it.
     pub(crate) fn of_payout(payout: &Payout, payment: &Payment, words: Words) -> Vec<Fact> {
         let mut facts = Self { words, lines: Vec::new() };
         if let Some(name) = &payout.recipient_name {
@@ -124,7 +124,7 @@ impl Facts {
     }
 }
 
-/// The message that names an account number of this method and currency.
+/// The key of the message that names an account number of this method and currency.
 pub(crate) const fn account_label(method: Method, currency: Currency) -> &'static str {
     match (method, currency) {
         (Method::Spei, _) => "field-clabe",
@@ -133,7 +133,7 @@ pub(crate) const fn account_label(method: Method, currency: Currency) -> &'stati
     }
 }
 
-/// A long number in fours.
+/// Splits a long number into groups of four.
 fn groups(number: &str) -> Vec<String> {
     let is_long_number = number.len() > 6 && number.bytes().all(|byte| byte.is_ascii_digit());
     if !is_long_number {
@@ -150,7 +150,7 @@ fn grouped_bsb(bsb: &str) -> String {
     }
 }
 
-/// The last four characters, or the last of a short text.
+/// The last four characters behind a mask, or fewer of a short text.
 fn masked(text: &str) -> String {
     let length = text.chars().count();
     let kept = if length > 8 { 4 } else { length.min(8) / 4 };

@@ -1,4 +1,4 @@
-//! The form in which a recipient says where the money goes.
+//! The form in which a recipient names the account for the money.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use quipu_merchants::Method;
 
 use crate::{facts::account_label, words::Words};
 
-/// A form as it was sent, and what is wrong with it: the messages of the domain, each beginning with its member.
+/// A form as it was sent, and its problems: the messages of the domain, each beginning with its member.
 #[derive(Debug, Clone, Default)]
 pub struct Filled {
-    /// What was entered, by member of `payout`.
+    /// The entered values, by member of `payout`.
     pub values: BTreeMap<String, String>,
-    /// What is wrong: `payout.bsb must be 6 digits`.
+    /// The problems, such as `payout.bsb must be 6 digits`.
     pub problems: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Form {
     pub(crate) has_problems: bool,
 }
 
-/// One of its fields.
+/// A field of a form.
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) label: String,
@@ -30,11 +30,11 @@ pub(crate) struct Field {
     pub(crate) value: String,
     pub(crate) required: bool,
     pub(crate) problem: Option<String>,
-    /// The identifiers of hint and problem, for screen readers.
+    /// The element identifiers of hint and problem, for screen readers.
     pub(crate) described: Option<String>,
     pub(crate) complete: &'static str,
     pub(crate) keyboard: &'static str,
-    /// Values and their words, for a choice.
+    /// The values of a choice with their labels.
     pub(crate) options: Vec<(&'static str, String)>,
 }
 
@@ -100,7 +100,7 @@ fn label_and_hint(member: &str, method: Method, currency: Currency) -> (&'static
     }
 }
 
-/// The domain's rule in the words of the page.
+/// The key of the message that says the domain's rule in the words of the page.
 fn problem_key(member: &str, rule: &str, method: Method) -> &'static str {
     match member {
         _ if rule == " is required" => "problem-required",

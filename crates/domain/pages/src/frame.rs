@@ -1,8 +1,8 @@
-//! What stands around every page of a merchant: the brand, the languages, the files.
+//! The frame around every page of a merchant: the brand, the languages, the files.
 
 use crate::{assets, brand::Brand, language::Language, words::Words};
 
-/// Another language of the same page.
+/// A link to the same page in another language.
 pub(crate) struct Choice {
     pub(crate) code: &'static str,
     pub(crate) name: &'static str,
@@ -25,7 +25,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A page about `what`, found in another language where `href` says.
+    /// A page with the title `what`. `href` gives the address of the page in another language.
     pub(crate) fn new(
         brand: &Brand,
         words: Words,
@@ -59,7 +59,7 @@ impl Frame {
         }
     }
 
-    /// The same, marked as one of the test environment.
+    /// The same frame, marked as one of the test environment.
     pub(crate) fn of_test(mut self, is_test: bool) -> Self {
         self.test = is_test.then(|| self.words.say("test-mark"));
         self

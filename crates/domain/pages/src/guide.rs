@@ -1,4 +1,5 @@
-//! The guides of `docs/` as pages, so that a merchant reads on the gateway itself what is true of its release.
+//! The guides of `docs/` as pages, so that a merchant can read on the gateway itself the guides of its
+//! release.
 
 use askama::Template;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
@@ -10,7 +11,7 @@ use crate::{accent::OWN_ACCENT, assets};
 pub struct Guide {
     /// The last part of its address, and the name of its file in `docs/` in small letters.
     pub name: &'static str,
-    /// What a link to it says.
+    /// The words of a link to it.
     pub title: &'static str,
     text: &'static str,
 }
@@ -21,7 +22,7 @@ macro_rules! guides {
     };
 }
 
-/// What merchants read, in the order in which they need it.
+/// The guides for merchants, in the order in which a merchant needs them.
 pub static GUIDES: &[Guide] = guides! {
     "getting-started", "Getting started", "GETTING-STARTED.md";
     "api", "Guide for merchants", "API.md";
@@ -76,7 +77,7 @@ impl Guide {
     }
 }
 
-/// Gives each heading the name that links inside the guides use.
+/// Gives each heading the anchor that links inside the guides use.
 fn name_headings(events: &mut [Event<'_>]) {
     for at in 0..events.len() {
         let end = |event: &Event<'_>| matches!(event, Event::End(TagEnd::Heading(_)));
@@ -92,13 +93,14 @@ fn name_headings(events: &mut [Event<'_>]) {
     }
 }
 
-/// `Sending a creation again` is `sending-a-creation-again`.
+/// The anchor of a heading: `Sending a creation again` is `sending-a-creation-again`.
 fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
     kept.map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() }).collect()
 }
 
-/// Links lead to what the gateway serves. A link to anything else of the project is left out, and its words stay.
+/// Turns links into links to pages that the gateway serves. A link to anything else of the project is
+/// removed, and its words stay.
 fn linked<'a>(events: Vec<Event<'a>>, root: &str) -> Vec<Event<'a>> {
     let mut is_kept = true;
     let keep = |event| match event {

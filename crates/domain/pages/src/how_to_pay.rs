@@ -1,4 +1,4 @@
-//! What a payer does, step by step.
+//! The instructions for a payer, step by step.
 
 use quipu_merchants::Method;
 use quipu_payments::{CryptoDetails, Payment, VoucherDetails};
@@ -29,7 +29,7 @@ pub(crate) struct Button {
 }
 
 impl HowToPay {
-    /// How to pay this deposit; none while its rail has not said how.
+    /// How to pay this deposit; `None` while its rail has given no instructions.
     pub(crate) fn of(payment: &Payment, words: Words) -> Option<Self> {
         let (method, shown) = (payment.terms().method, &payment.state().instructions);
         let steps = |keys: &[&str]| keys.iter().map(|key| words.say(key)).collect();
@@ -93,7 +93,7 @@ fn barcode(details: &VoucherDetails, words: Words) -> Option<Code> {
     })
 }
 
-/// Whether a link may lead there. A rail's answer is not trusted to hold nothing that runs.
+/// Whether a link may lead to this address. A rail's answer is not trusted to contain no scripts.
 pub(crate) fn is_web(url: &str) -> bool {
     let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme));
     begins("https://") || begins("http://")

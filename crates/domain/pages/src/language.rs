@@ -1,11 +1,11 @@
-//! The languages of the pages, and which one a payer gets.
+//! The languages of the pages, and the choice of one for a payer.
 
 use std::str::FromStr;
 
 use quipu_kernel::Unrecognised;
 use serde::{Serialize, Serializer};
 
-/// A language that the pages speak.
+/// A language in which there are pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     /// English.
@@ -23,7 +23,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Every language; the first is for payers who ask for none of them.
+    /// All languages; the first is for payers who ask for none of them.
     pub const ALL: [Self; 6] =
         [Self::English, Self::Spanish, Self::Turkish, Self::Sinhala, Self::Georgian, Self::Portuguese];
 
@@ -39,7 +39,7 @@ impl Language {
         }
     }
 
-    /// Its own name for itself.
+    /// The name of the language in itself.
     pub const fn own_name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -51,14 +51,14 @@ impl Language {
         }
     }
 
-    /// The language to answer in: `wanted`, where it is one of ours, else the best of what an `Accept-Language` header
-    /// (RFC 9110, section 12.5.4) accepts, else English.
+    /// The language to answer in: `wanted` if it is one of ours, else the best that an `Accept-Language`
+    /// header (RFC 9110, section 12.5.4) accepts, else English.
     pub fn choose(wanted: Option<&str>, accepted: Option<&str>) -> Self {
         let wanted = wanted.and_then(Self::of_tag);
         wanted.or_else(|| accepted.and_then(Self::best_of)).unwrap_or(Self::English)
     }
 
-    /// The language of a tag such as `es-MX`, whatever the region.
+    /// The language of a tag such as `es-MX`; the region does not count.
     fn of_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_']).next()?;
         Self::ALL.into_iter().find(|language| language.code().eq_ignore_ascii_case(primary))

@@ -1,4 +1,4 @@
-//! A merchant's logo: read, and drawn again, so that nothing but its picture reaches a payer.
+//! A merchant's logo: it is decoded and encoded anew, so that nothing but the picture reaches a payer.
 
 use std::io::Cursor;
 
@@ -7,28 +7,28 @@ use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 /// The most bytes a logo may have.
 pub const MAX_LOGO_BYTES: usize = 64 * 1024;
 
-/// The longest side of a picture that is read at all: a small file can hold a very large picture.
+/// The longest side of a picture that is decoded: a small file can hold a very large picture.
 const MAX_SIDE: u32 = 2048;
-/// The size it is kept in, three times that in which pages show it.
+/// The size in which it is stored, three times that in which pages show it.
 const KEPT_WIDTH: u32 = 432;
 const KEPT_HEIGHT: u32 = 108;
 
-/// Why a file is no logo.
+/// Why a file is not accepted as a logo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LogoProblem {
-    /// It is too long.
+    /// The file has too many bytes.
     #[error("must be at most 65536 bytes")]
     TooLong,
-    /// It is neither of the two formats, or broken.
+    /// The file is neither PNG nor WebP, or broken.
     #[error("must be a PNG or WebP picture")]
     NoPicture,
-    /// It is too large a picture.
+    /// The picture has too many pixels.
     #[error("must be at most 2048 pixels wide and high")]
     TooLarge,
 }
 
-/// The picture of a PNG or WebP file as a new PNG file, made smaller if it is larger than pages need. Whatever else the file
-/// held is gone.
+/// The picture of a PNG or WebP file as a new PNG file, scaled down if it is larger than pages need. All
+/// other data of the file is dropped.
 pub fn redraw(file: &[u8]) -> Result<Vec<u8>, LogoProblem> {
     if file.len() > MAX_LOGO_BYTES {
         return Err(LogoProblem::TooLong);

@@ -2,7 +2,7 @@
 
 use quipu_kernel::Currency;
 
-/// An amount for a reader, and the same for a machine's field.
+/// An amount in the forms that a page needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// With the currency's sign and separators: `$ 1.000,00`.

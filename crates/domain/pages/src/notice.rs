@@ -1,19 +1,19 @@
-//! Pages that say one thing, and the front page.
+//! Pages with a single message, and the front page.
 
 use askama::Template;
 
 use crate::{accent::OWN_ACCENT, assets, words::Words};
 
-/// What a page says instead of showing a payment.
+/// The message of a page that shows no payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// No payment has this address.
     NoPage,
-    /// Too many requests came from the payer's address.
+    /// Too many requests came from the client's address.
     TooMany,
     /// The gateway cannot answer now.
     Unavailable,
-    /// The recipient is known already.
+    /// The recipient has been named already.
     AlreadyGiven,
 }
 
@@ -52,9 +52,9 @@ impl Notice {
 /// A link of the front page.
 #[derive(Debug, Clone)]
 pub struct FrontLink {
-    /// What is there.
+    /// The name of the page it leads to.
     pub what: &'static str,
-    /// Where.
+    /// The address it leads to.
     pub href: String,
     /// The link's words.
     pub text: String,

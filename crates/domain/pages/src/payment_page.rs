@@ -19,28 +19,28 @@ use crate::{
     words::Words,
 };
 
-/// What a page is made of.
+/// Everything that a payment's page is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     /// The payment.
     pub payment: &'a Payment,
-    /// Whose it is.
+    /// The brand of its merchant.
     pub brand: &'a Brand,
-    /// In which language.
+    /// The words in the language of the page.
     pub words: Words,
-    /// The present instant.
+    /// The current time (UTC).
     pub now: Timestamp,
     /// The path of the public address, without a slash at its end.
     pub root: &'a str,
-    /// The token of the page.
+    /// The token in the page's address.
     pub token: &'a str,
     /// The members of `payout` that the payment's route needs, for a payment that waits for its recipient.
     pub members: &'a [String],
-    /// What was entered before, if it has to be corrected.
+    /// The values entered before, if they have to be corrected.
     pub filled: Option<&'a Filled>,
 }
 
-/// Where to go next.
+/// The link to the next place.
 struct Next {
     class: &'static str,
     href: String,
@@ -74,7 +74,7 @@ pub struct PaymentPage {
 }
 
 impl PaymentPage {
-    /// The page of this view.
+    /// The page that this view describes.
     pub fn new(view: View<'_>) -> Self {
         let View { payment, brand, words, root, .. } = view;
         let (terms, state) = (payment.terms(), payment.state());
@@ -131,7 +131,7 @@ impl PaymentPage {
 }
 
 impl View<'_> {
-    /// The countdown, while it means something.
+    /// The countdown, if the payment waits for something.
     fn clock(&self) -> Option<Clock> {
         let terms = self.payment.terms();
         let is_form = self.payment.waits_for_recipient();
@@ -142,7 +142,8 @@ impl View<'_> {
         Some(clock(until, self.now, self.words))
     }
 
-    /// Where to go next: on to the merchant when it went well, back to it when it did not, out while it is open.
+    /// The next place to go: on to the merchant after success, back to it after failure, and a way out while
+    /// the payment is open.
     fn next(&self) -> Option<Next> {
         let story = story::tell(self.payment, &self.brand.name, self.words);
         let urls = &self.payment.terms().return_urls;

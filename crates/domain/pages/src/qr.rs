@@ -1,11 +1,12 @@
-//! QR codes (ISO/IEC 18004) as one outline, several times smaller than a rectangle for each square.
+//! QR codes (ISO/IEC 18004) as one outline, which is several times smaller than one rectangle for each
+//! square.
 
 use std::fmt::Write;
 
 use fast_qr::{ECL, QRBuilder};
 
-/// The outline of the dark squares in units of one square, and how many squares a side has, without the quiet zone; `None`
-/// for a text that is too long for a telephone to read from a screen.
+/// The outline of the dark squares in units of one square, and the number of squares on a side, without the
+/// quiet zone. `None` for a text that is too long for a telephone to read from a screen.
 pub(crate) fn qr(text: &str) -> Option<(String, usize)> {
     const LONGEST: usize = 500;
     if text.is_empty() || text.len() > LONGEST {

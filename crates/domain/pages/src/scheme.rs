@@ -1,4 +1,4 @@
-//! The page that stands in for a payment scheme's own in the test environment.
+//! The page that plays the part of a payment scheme in the test environment.
 
 use askama::Template;
 use quipu_payments::{Payment, RedirectScheme};
@@ -12,14 +12,14 @@ use crate::{
     words::Words,
 };
 
-/// What the payer chose there.
+/// The payer's choice on that page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemeAnswer {
-    /// The payment succeeds.
+    /// The payment is to succeed.
     Approve,
-    /// It fails.
+    /// The payment is to fail.
     Decline,
-    /// It stays open.
+    /// The payment is to stay open.
     Leave,
 }
 
@@ -35,22 +35,22 @@ impl SchemeAnswer {
     }
 }
 
-/// What the page is made of.
+/// Everything that the page is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct SchemeView<'a> {
     /// The payment.
     pub payment: &'a Payment,
-    /// Whose it is.
+    /// The brand of its merchant.
     pub brand: &'a Brand,
-    /// In which language.
+    /// The words in the language of the page.
     pub words: Words,
     /// The path of the public address, without a slash at its end.
     pub root: &'a str,
     /// The page's own path, below the root.
     pub path: &'a str,
-    /// Where the payer goes afterwards, if there is somewhere.
+    /// The address to which the payer returns, if there is one.
     pub back: Option<&'a str>,
-    /// What was just chosen.
+    /// The choice that the payer has just made.
     pub answer: Option<SchemeAnswer>,
 }
 

@@ -1,4 +1,4 @@
-//! What happened to a payment and what its payer should do, in plain words.
+//! The state of a payment and what its payer should do, in plain words.
 
 use quipu_kernel::Minor;
 use quipu_merchants::{Direction, Method};
@@ -6,19 +6,19 @@ use quipu_payments::{Instructions, Payment, Status};
 
 use crate::{money, words::Words};
 
-/// How a payment stands, told to a person.
+/// The state of a payment, told to a person.
 pub(crate) struct Story {
-    /// `wait`, `good`, `bad` or `back`: how it looks.
+    /// How it looks: `wait`, `good`, `bad` or `back`.
     pub(crate) tone: &'static str,
-    /// What happened.
+    /// A headline that says what happened.
     pub(crate) headline: String,
-    /// What to do now.
+    /// The text that says what to do now.
     pub(crate) text: String,
-    /// What is unusual about it.
+    /// A further sentence, if something is unusual.
     pub(crate) more: Option<String>,
 }
 
-/// Whether a payment's page still waits for something, so that it listens for changes.
+/// Whether a payment in this status can still change, so that its page listens for changes.
 pub const fn is_live(status: Status) -> bool {
     matches!(status, Status::Pending | Status::Processing)
 }

@@ -1,4 +1,4 @@
-//! The words of the pages, one message file a language.
+//! The texts of the pages, from one message file for each language.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -23,7 +23,8 @@ const fn source(language: Language) -> &'static str {
     }
 }
 
-/// A file with a mistake gives the messages before and after it; the tests let no such file through.
+/// Reads the message file of a language. If a message has a mistake, the others are read all the same; the
+/// tests refuse such a file.
 fn bundle(language: Language) -> Bundle {
     let tag: LanguageIdentifier = language.code().parse().unwrap_or_default();
     let mut bundle = Bundle::new_concurrent(vec![tag]);
@@ -34,17 +35,17 @@ fn bundle(language: Language) -> Bundle {
     bundle
 }
 
-/// The words of one language.
+/// The texts of one language.
 #[derive(Debug, Clone, Copy)]
 pub struct Words(Language);
 
 impl Words {
-    /// The words of this language.
+    /// The texts of this language.
     pub const fn of(language: Language) -> Self {
         Self(language)
     }
 
-    /// Which language.
+    /// The language of the texts.
     pub const fn language(self) -> Language {
         self.0
     }
@@ -82,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// Every message of a file with the variables it names.
+    /// All messages of a file with the variables that each names.
     fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
         let mut found = BTreeMap::new();
         let mut key = String::new();

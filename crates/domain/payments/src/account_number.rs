@@ -1,6 +1,6 @@
 //! Check digits of account numbers, for routes whose `account_check` is `enforce`.
 
-/// The digits of a text that has no other characters, and exactly `N` of them.
+/// The digits of a text that consists of exactly `N` digits; otherwise `None`.
 fn digits<const N: usize>(text: &str) -> Option<[u32; N]> {
     let mut digits = [0; N];
     if text.len() != N {
@@ -12,8 +12,8 @@ fn digits<const N: usize>(text: &str) -> Option<[u32; N]> {
     Some(digits)
 }
 
-/// Whether the last of `block` is what the rest demands: ten minus the weighted sum's last digit, where `weight` is
-/// applied by position.
+/// Whether the last digit of `block` is the right check digit: ten minus the last digit of the weighted sum
+/// of the others, where `weight` gives the weight of each position.
 fn ends_in_check_digit(block: &[u32], weight: impl Fn(usize) -> u32, reduce: impl Fn(u32) -> u32) -> bool {
     let Some((check, rest)) = block.split_last() else { return false };
     check_digit(rest, weight, reduce) == *check
@@ -24,8 +24,8 @@ fn check_digit(digits: &[u32], weight: impl Fn(usize) -> u32, reduce: impl Fn(u3
     (10 - sum % 10) % 10
 }
 
-/// The last digit of Mexico's CLABE, which follows from the 17 before it: weights 3, 7, 1, each product modulo 10. Nothing
-/// where those are not 17 digits.
+/// The last digit of Mexico's CLABE, which follows from the 17 before it: weights 3, 7, 1, each product
+/// modulo 10. `None` if those are not 17 digits.
 pub fn clabe_check_digit(first: &str) -> Option<u32> {
     let weights = [3, 7, 1];
     digits::<17>(first).map(|all| check_digit(&all, |at| weights[at % 3], |product| product % 10))
@@ -37,7 +37,8 @@ pub(crate) fn is_clabe(text: &str) -> bool {
     parts.is_some_and(|(first, last)| clabe_check_digit(first).is_some_and(|check| last == check.to_string()))
 }
 
-/// Argentina's CBU, and the CVU of the same form: 22 digits in two blocks, 8 and 14, each with a check digit of its own.
+/// Argentina's CBU, or a CVU, which has the same form: 22 digits in two blocks, 8 and 14, each with a check
+/// digit of its own.
 pub(crate) fn is_cbu(text: &str) -> bool {
     let bank = [7, 1, 3, 9, 7, 1, 3];
     let account = [3, 9, 7, 1];
@@ -84,7 +85,7 @@ pub(crate) fn has_iban_check_digits(iban: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Changing any one digit must break a check digit that deserves the name.
+    /// Checks that no single digit can be changed without breaking the check digit.
     fn is_broken_by_any_changed_digit(text: &str, check: fn(&str) -> bool) -> bool {
         (0..text.len()).filter(|at| text.as_bytes()[*at].is_ascii_digit()).all(|at| {
             let mut changed = text.as_bytes().to_vec();

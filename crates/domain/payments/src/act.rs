@@ -3,26 +3,27 @@
 use quipu_commit::{Changes, Commit, CommitError, Refusal};
 use quipu_merchants::StoreUnavailable;
 
-/// How often something is decided anew. Of many who act on one payment at the same time, one gets through at each try.
+/// How often a decision is made anew. Of several callers that act on one payment at the same time, at least
+/// one succeeds in each round.
 const TRIES: u8 = 64;
 
-/// What follows from a look at a payment.
+/// The result of a decision about a payment.
 pub(crate) enum Decided<T> {
-    /// These changes, and what is to be told once they are committed.
+    /// These changes are to be committed, and then this is to be answered.
     Change(Box<Changes>, T),
-    /// Nothing changes, and this is to be told.
+    /// Nothing changes, and this is to be answered.
     Stay(T),
 }
 
 impl<T> Decided<T> {
-    /// These changes, and what is to be told of them.
+    /// Changes, and the answer once they are committed.
     pub(crate) fn change(changes: Changes, told: T) -> Self {
         Self::Change(Box::new(changes), told)
     }
 }
 
-/// Decides on what was `found`, or else is read, and commits; where something of it has changed before the commit it is
-/// read and decided anew. `decide` tells by its error why nothing may be done.
+/// Decides on the payment in `found`, or on the payment that is read, and commits. If the payment changes
+/// before the commit, it is read and decided anew. An error of `decide` says why nothing may be done.
 pub(crate) async fn act<Found, Told, E, Reading>(
     commit: &dyn Commit,
     found: Option<Found>,
@@ -36,7 +37,7 @@ where
     act_unless_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), found, read, decide).await
 }
 
-/// The same, where `is_overtaken` says which refusals mean that it is to be decided anew.
+/// The same, where `is_overtaken` tells which refusals require a new decision.
 pub(crate) async fn act_unless_overtaken<Found, Told, E, Reading>(
     commit: &dyn Commit,
     is_overtaken: impl Fn(&Refusal) -> bool,

@@ -1,7 +1,7 @@
-//! Addresses of people: checked so far that a slip is noticed, and no further.
+//! Addresses of people. They are checked only so far that a slip is noticed.
 
-/// Whether `text` has the form of an e-mail address: a local part of words with single dots between them (RFC 5322, 3.4.1),
-/// one `@` that counts, a domain with a dot. Whether somebody reads it is not known before it is written to.
+/// Whether `text` has the form of an e-mail address: a local part of words with single dots between them (RFC
+/// 5322, 3.4.1), an `@`, and a domain with a dot. Whether the address exists is not checked.
 pub(crate) fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '@';

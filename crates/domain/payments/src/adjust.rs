@@ -1,4 +1,4 @@
-//! Pre-funding and correcting balances.
+//! Funding and correcting balances.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl AdjustBalance {
         self.run_recorded(tenant, currency, amount, audit, None).await
     }
 
-    /// The same, with the answer that a repeat under the operator's key is to get.
+    /// The same, with the answer that is kept for a repeat under the operator's key.
     pub async fn run_recorded(
         &self,
         tenant: Tenant,

@@ -8,24 +8,24 @@ use quipu_merchants::StoreUnavailable;
 
 use crate::{ports::PaymentReads, status::Status};
 
-/// A request that somebody looks at a payment.
+/// A call for a person to look at a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// Which.
+    /// The payment.
     pub payment_id: PaymentId,
-    /// Since when.
+    /// When it was raised (UTC).
     pub at: Timestamp,
 }
 
 impl Record for Alert {}
 
-/// The work of checking at `at` whether a payment is still unresolved.
+/// The work to check at `at` whether a payment is still unresolved.
 pub(crate) fn alert_at(id: &PaymentId, at: Timestamp) -> WorkChange {
     let subject = id.as_str().to_owned();
     WorkChange::Put(Work { queue: Queue::REDIRECTPAY_ALERT, subject, due: at, action: "" })
 }
 
-/// Raises alerts.
+/// The use case that raises alerts.
 pub struct RaiseAlert {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
@@ -38,8 +38,8 @@ impl RaiseAlert {
         Self { commit, reads, clock }
     }
 
-    /// Looks at a payment whose look is due: where it is still unresolved an alert is written, and answered so that whoever
-    /// asked can tell of it.
+    /// Checks a payment whose check is due. If it is still unresolved an alert is written, and answered so
+    /// that the caller can report it.
     pub async fn attend(&self, claimed: &Claimed) -> Result<Option<Alert>, StoreUnavailable> {
         let at = self.clock.now();
         let mut changes = Changes::new(claimed.tenant, at);

@@ -1,4 +1,4 @@
-//! What a move of the transition table changes.
+//! The changes that a move of the transition table makes.
 
 use quipu_commit::Changes;
 use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
@@ -14,22 +14,22 @@ use crate::{
 
 /// The circumstances of a move.
 pub struct Happening<'a> {
-    /// When.
+    /// When it happened (UTC).
     pub at: Timestamp,
-    /// Where the identifiers of its events come from.
+    /// The source of its events' identifiers.
     pub entropy: &'a dyn Entropy,
-    /// Why, for a move that ends badly. `EXPIRED` and `PAYOUT_RETURNED` come by themselves.
+    /// The reason of a move that ends badly. `EXPIRED` and `PAYOUT_RETURNED` are set without it.
     pub failure: Option<Failure>,
-    /// What is due afterwards.
+    /// The next thing to do with the payment.
     pub due: Option<Due>,
-    /// How much went back, for a refund.
+    /// The refunded amount, in minor units.
     pub refund: Option<Amount>,
-    /// What arrived instead of the amount, and the fee on it, where a person accepts that.
+    /// The amount that arrived instead of the agreed one, and the fee on it, if a person accepts that.
     pub received: Option<(Amount, Minor)>,
 }
 
 impl<'a> Happening<'a> {
-    /// Something that happened at `at`, with nothing more to say of it.
+    /// A move at `at`, without further circumstances.
     pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
         Self { at, entropy, failure: None, due: None, refund: None, received: None }
     }
@@ -41,15 +41,15 @@ pub enum NotMoved {
     /// The table has no such move.
     #[error("a payment that is {} cannot be {}", .status.as_str(), .trigger.participle())]
     NoSuchMove {
-        /// Where the payment stands.
+        /// The status of the payment.
         status: Status,
-        /// What happened.
+        /// The trigger that was refused.
         trigger: Trigger,
     },
-    /// A withdrawal without a recipient can go nowhere.
+    /// A withdrawal without a recipient cannot move on.
     #[error("the withdrawal cannot be submitted before its recipient has said on its page where it goes")]
     NoRecipient,
-    /// The refund is not what the trigger says: a part, or all that is left.
+    /// The refunded amount does not fit the trigger: it must be a part of what is left, or all of it.
     #[error("the refund does not fit what is left of the payment")]
     RefundMismatch,
     /// A sum would leave the range of amounts.
@@ -58,7 +58,7 @@ pub enum NotMoved {
 }
 
 impl Payment {
-    /// What `trigger` changes: the payment one version on, its postings and its events.
+    /// The changes that `trigger` makes: the payment with its next version, its postings and its events.
     pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changes, NotMoved> {
         let from = self.status();
         let before = Standing::of(&self);
@@ -99,7 +99,7 @@ impl Payment {
 }
 
 impl State {
-    /// Counts what goes back.
+    /// Adds a refund to the refunded amount.
     fn refund_by(&mut self, terms: &Terms, trigger: Trigger, refund: Option<Amount>) -> Result<(), NotMoved> {
         let whole = self.received_amount.unwrap_or(terms.amount).minor();
         match trigger {
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// The money that a move of the table moves.
+/// The transactions of a move.
 fn postings(
     terms: &Terms,
     state: &State,
@@ -147,7 +147,7 @@ fn postings(
     Ok(Some(transaction))
 }
 
-/// Why the payment did not succeed, where it did not. Money that arrives late takes an earlier failure back.
+/// The reason why the payment has failed, if it has. Money that arrives late takes an earlier failure back.
 fn failure_after(direction: Direction, trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
     let named = |code: &str, message: &str| Failure { code: code.to_owned(), message: message.to_owned() };
     match trigger {

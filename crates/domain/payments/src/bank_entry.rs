@@ -1,4 +1,4 @@
-//! What a movement on a bank's statement tells of a payment of the `manual` rail.
+//! Movements on a bank's statement, read as events of payments on the `manual` rail.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,38 +13,40 @@ use crate::{
     rail_event::{RailEvent, RailEventKind},
 };
 
-/// A booked movement.
+/// A booked movement on an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BankEntry {
-    /// The statement of the file that tells of it.
+    /// The number of the statement in the file.
     pub statement: usize,
-    /// The account.
+    /// The number of the account.
     pub account: String,
-    /// The bank's own reference, the same in every file that tells of it. Other movements may have it too.
+    /// The bank's own reference, the same in every file that contains this movement. Other movements may have
+    /// it too.
     pub reference: String,
     /// Whether money came in.
     pub is_credit: bool,
     /// Whether it undoes an earlier movement.
     pub is_return: bool,
-    /// How much.
+    /// Amount in minor units, never negative.
     pub amount: Amount,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// Everything that may name a payment.
+    /// All texts that may name a payment.
     pub texts: Vec<String>,
-    /// Why it came back.
+    /// Why the money came back, in the bank's words or code.
     pub return_reason: Option<String>,
 }
 
-/// Gives the movements of a file their names, which are the same in every file that tells of them.
+/// Gives the movements of a file their names, which are the same in every file that contains them.
 ///
-/// The bank's reference alone is no name: banks give one to all transfers of a batch, to a transfer and its fee, and to a
-/// transfer and its return. So direction, amount and the payment that is named belong to a movement's name, and movements
-/// of one statement that agree in all of these are numbered in their order.
+/// The bank's reference alone is no name: banks give the same one to all transfers of a batch, to a transfer
+/// and its fee, and to a transfer and its return. So direction, amount and named payment are part of a
+/// movement's name, and movements of one statement that agree in all of these are numbered in their order.
 #[derive(Debug, Default)]
 pub struct MovementNames {
     statement: usize,
-    /// How often each name was given in this statement, by its hash: statements may be long.
+    /// How often each name was given in this statement, by the hash of the name, since statements may be
+    /// long.
     given: HashMap<u64, u32>,
 }
 
@@ -69,12 +71,13 @@ impl MovementNames {
     }
 }
 
-/// Characters of a text that stands for a payment which nobody knows.
+/// The most characters kept of a text that names an unknown payment.
 const MOST_IN_REFERENCE: usize = 255;
 
 impl BankEntry {
-    /// The payment that the texts name, if they name exactly one: its `purpose`, which is its identifier. Banks change cases
-    /// and drop what is no letter or digit, so neither counts; where no text has a whole identifier, one may be broken in two.
+    /// The payment that the texts name, if they name exactly one by its `purpose`, which is its identifier.
+    /// Banks change case and drop punctuation, so neither counts. If no text contains a whole identifier, one
+    /// that is broken in two is accepted.
     pub fn names(&self) -> Option<PaymentId> {
         let mut found: BTreeSet<PaymentId> = self.texts.iter().flat_map(|text| named_in(text)).collect();
         if found.is_empty() {
@@ -86,15 +89,15 @@ impl BankEntry {
         }
     }
 
-    /// The event that this movement is, under the name that [`MovementNames`] gave it, to a payment of this kind; `None`
-    /// stands for no payment.
+    /// This movement as an event of the named payment. `name` is what [`MovementNames`] gave it; without a
+    /// payment, `named` is `None`.
     pub fn event(&self, name: String, named: Option<(&PaymentId, PaymentType)>) -> RailEvent {
         let kind = named.and_then(|(_, kind)| match (kind.direction(), self.is_credit, self.is_return) {
             (Direction::Deposit, true, false) | (Direction::Withdrawal, false, false) => {
                 Some(RailEventKind::Completed)
             }
-            // Money that comes in under the name of a payout came back, whether the bank says so or not. A deposit that is
-            // taken back fits no move; the payment's own rules park it.
+            // Money that comes in under the name of a payout came back, whether the bank says so or not. A
+            // deposit that is taken back fits no move; the payment's own rules park it.
             (Direction::Withdrawal, true, _) | (Direction::Deposit, ..) => Some(RailEventKind::Returned),
             (Direction::Withdrawal, false, true) => None,
         });
@@ -118,7 +121,8 @@ impl BankEntry {
     }
 }
 
-/// The identifiers of payments in a text: `pay`, 13 digits and 12 letters or digits, whatever stands between them.
+/// The identifiers of payments in a text: `pay`, 13 digits and 12 letters or digits, whatever stands between
+/// these characters.
 fn named_in(text: &str) -> Vec<PaymentId> {
     let plain: Vec<u8> =
         text.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();

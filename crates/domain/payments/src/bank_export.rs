@@ -14,19 +14,19 @@ use crate::{
     ports::BankReads,
 };
 
-/// Payments in one file, at most. A second call writes the next.
+/// The most payments in one file. A second call writes the next file.
 const MOST: usize = 5_000;
 
-/// What came of making up a file.
+/// The result of making a file.
 #[derive(Debug, Default)]
 pub struct Exported {
-    /// The file and its withdrawals; none if there was nothing to put into one.
+    /// The file and its withdrawals; `None` if there was nothing to put into one.
     pub file: Option<(BankExport, Vec<Payment>)>,
-    /// Older withdrawals that no file can name. They stay in none, and a person must see to them.
+    /// Older withdrawals that cannot be written in a file. They stay in none, and a person must see to them.
     pub left_out: Vec<Payment>,
 }
 
-/// Makes up files for banks.
+/// The use case that makes files for banks.
 pub struct ExportPayouts {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn BankReads>,
@@ -45,16 +45,17 @@ impl ExportPayouts {
         Self { commit, reads, clock, entropy }
     }
 
-    /// Takes the submitted withdrawals of a route that are in no file yet, and that `fit` into one, into a new one. When this
-    /// answers, no other file will ever have them; the same file can be written again at any time. `audit` is given the
-    /// file and its payments.
+    /// Puts those submitted withdrawals of a route that are in no file yet, and that `fit` into one, into a
+    /// new file. Once this answers, no other file will ever contain them; the same file can be written again
+    /// at any time. `audit` is given the file and its payments and makes the line of the audit log.
     pub async fn run(
         &self,
         route: &ExportRoute,
         fit: &(dyn Fn(&Payment) -> bool + Sync),
         audit: &(dyn Fn(&BankExport, &[Payment]) -> AuditRecord + Sync),
     ) -> Result<Exported, StoreUnavailable> {
-        // At the same time another file may take some of them, or a person may fail one, whose money is then free again.
+        // At the same time another file may take some of them, or a person may fail one, whose money is then
+        // free again.
         let is_overtaken = |refusal: &Refusal| matches!(refusal, Refusal::NameTaken { .. } | Refusal::Stale);
         let read = || self.gather(route, fit);
         let decide = |(payments, left_out): (Vec<Payment>, Vec<Payment>)| {
@@ -84,7 +85,7 @@ impl ExportPayouts {
         act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
     }
 
-    /// The oldest withdrawals that `fit`, as many as go into one file, and the older ones that do not.
+    /// The oldest withdrawals that `fit`, as many as go into one file, and the older ones that do not fit.
     async fn gather(
         &self,
         route: &ExportRoute,

@@ -1,4 +1,4 @@
-//! Files for banks, and what is in them.
+//! Files for banks, and the withdrawals in them.
 
 use quipu_commit::Record;
 use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
@@ -6,25 +6,25 @@ use quipu_merchants::Method;
 
 use crate::payment::Payment;
 
-/// Which withdrawals a file is of: those of one route.
+/// The route whose withdrawals a file contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportRoute {
-    /// Whose.
+    /// The tenant that owns the withdrawals.
     pub tenant: Tenant,
-    /// In which currency.
+    /// The currency of the withdrawals.
     pub currency: Currency,
-    /// By which method.
+    /// The method of the withdrawals.
     pub method: Method,
-    /// Whether they go to partner destinations.
+    /// Whether the withdrawals go to partner destinations.
     pub partner: bool,
 }
 
-/// What was found by looking at a limited number of payments.
+/// The result of searching a limited number of payments.
 #[derive(Debug, Default)]
 pub struct ExportStretch {
     /// The withdrawals among them that may be handed to a bank, oldest first.
     pub payments: Vec<Payment>,
-    /// The last payment that was looked at; none if there is none behind it.
+    /// The last payment that was searched; `None` if the search reached the end.
     pub last: Option<PaymentId>,
 }
 
@@ -33,13 +33,13 @@ pub struct ExportStretch {
 pub struct BankExport {
     /// Its identifier, which the file carries: at most 35 characters.
     pub export_id: String,
-    /// Its payments' currency.
+    /// The currency of its payments.
     pub currency: Currency,
-    /// Their method.
+    /// The method of its payments.
     pub method: Method,
-    /// Whether they go to partner destinations.
+    /// Whether its payments go to partner destinations.
     pub partner: bool,
-    /// When it was made.
+    /// When it was made (UTC).
     pub created_at: Timestamp,
 }
 
@@ -48,9 +48,9 @@ impl Record for BankExport {}
 /// The record that a withdrawal is in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedPayment {
-    /// The withdrawal.
+    /// The identifier of the withdrawal.
     pub payment_id: PaymentId,
-    /// The file.
+    /// The identifier of the file.
     pub export_id: String,
 }
 

@@ -1,6 +1,6 @@
-//! What a callback must prove before it is read.
+//! The proof that a callback must give before it is read.
 
-/// The headers of a callback, by Standard Webhooks.
+/// The headers of a callback, as Standard Webhooks defines them.
 #[derive(Debug, Clone, Copy)]
 pub struct CallbackHeaders<'a> {
     /// `webhook-id`: the provider's name for this message.
@@ -11,16 +11,16 @@ pub struct CallbackHeaders<'a> {
     pub signature: Option<&'a str>,
 }
 
-/// Why a callback is not believed.
+/// Why a callback is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotVerified {
     /// A header is missing.
     #[error("a signature header is missing")]
     Missing,
-    /// No signature is the rail's.
+    /// No signature is valid for the rail's secret.
     #[error("the signature is not valid")]
     Invalid,
-    /// It was signed too long ago, or for a time to come.
+    /// The timestamp is too old, or lies in the future.
     #[error("the timestamp is more than 300 seconds away")]
     OutOfWindow,
     /// This rail sends no callbacks.

@@ -34,10 +34,11 @@ impl CancelPayment {
         Self { commit, reads, clock, entropy }
     }
 
-    /// Cancels a payment of the tenant and answers it as it stands afterwards. The reason (at most 500 characters, judged
-    /// by the caller) becomes the message of its failure, under the code `CANCELLED`.
+    /// Cancels a payment of the tenant and answers it as it is afterwards. The reason (at most 500
+    /// characters, checked by the caller) becomes the message of its failure, under the code `CANCELLED`.
     ///
-    /// Where a worker submits the same payment at the same time, exactly one of the two wins: the other's commit is stale.
+    /// If a worker submits the same payment at the same time, exactly one of the two succeeds: the other's
+    /// commit is stale.
     pub async fn run(
         &self,
         tenant: Tenant,

@@ -1,4 +1,5 @@
-//! How a payment goes into a commit: as a saved aggregate with its reference, its customer and its counters.
+//! How a payment is written in a commit: as a saved aggregate with its reference, its customer and its
+//! counters.
 
 use quipu_commit::{
     Aggregate, Answer, Changes, Expect, Holder, Index, Join, Name, NameChange, Queue, Record, Save, Work,
@@ -14,13 +15,13 @@ use crate::{
     view,
 };
 
-/// How the customer of a new payment is settled inside the commit.
+/// How the commit finds the customer of a new payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CustomerClaim {
     /// The request named a customer, and it exists.
     Known,
-    /// The customer is matched within the tenant by e-mail address, or by telephone number if there is none; if nobody
-    /// matches it is made under this number, or the next that is free.
+    /// The customer is matched within the tenant by e-mail address, or by telephone number if there is none.
+    /// If nobody matches, a new customer gets this number, or the next free one.
     MatchOrCreate(CustomerId),
 }
 
@@ -48,7 +49,7 @@ impl Record for NewCustomer {
     }
 }
 
-/// What a commit must know of a payment as it stood before a change.
+/// What a commit must know about a payment as it was before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     status: Status,
@@ -57,7 +58,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// As it stands.
+    /// The facts of this payment.
     pub const fn of(payment: &Payment) -> Self {
         Self {
             status: payment.status(),
@@ -67,7 +68,7 @@ impl Standing {
     }
 }
 
-/// Puts a new payment into `changes`.
+/// Adds a new payment to `changes`.
 pub fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, due: Option<Due>) {
     changes.names.push(NameChange::Take(reference_of(&payment), holder_of(&payment)));
     if let CustomerClaim::MatchOrCreate(fresh) = claim {
@@ -79,7 +80,8 @@ pub fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, du
     save(changes, None, payment);
 }
 
-/// Puts a payment that stood at `before` into `changes` as it stands now, one revision on.
+/// Adds a changed payment to `changes`, with the next revision. `before` describes the payment before the
+/// change.
 pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
     if before.held_reference && !payment.holds_reference() {
         changes.names.push(NameChange::Release(reference_of(&payment), holder_of(&payment)));
@@ -92,7 +94,7 @@ pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
     save(changes, Some(before.revision), payment);
 }
 
-/// The expectation that a payment has not moved since it was read.
+/// The expectation that a payment has not changed since it was read.
 pub(crate) fn as_it_stands(payment: &Payment) -> Expect {
     Expect {
         aggregate: Aggregate::PAYMENT,
@@ -101,7 +103,8 @@ pub(crate) fn as_it_stands(payment: &Payment) -> Expect {
     }
 }
 
-/// Saves a payment as it stands, one revision on: of two decisions about it at the same time, one is made anew.
+/// Saves an unchanged payment with the next revision: of two simultaneous decisions about it, one is made
+/// anew.
 pub(crate) fn put_claimed(changes: &mut Changes, payment: Payment) {
     let (terms, mut state) = payment.into_parts();
     let from = state.revision;
@@ -109,7 +112,7 @@ pub(crate) fn put_claimed(changes: &mut Changes, payment: Payment) {
     save(changes, Some(from), Payment::restore(terms, state));
 }
 
-/// The only change: what is to be done next with a payment that stays as it is.
+/// A change that only sets the next thing to do with a payment.
 pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> Changes {
     let mut changes = Changes::new(payment.terms().tenant, at);
     changes.expects.push(as_it_stands(payment));
@@ -117,7 +120,7 @@ pub(crate) fn postponed(payment: &Payment, at: Timestamp, due: Option<Due>) -> C
     changes
 }
 
-/// What is to be done next with a payment, or that there is nothing.
+/// The next work on a payment; without `due` its work is removed.
 pub(crate) fn next_work(id: &PaymentId, due: Option<Due>) -> WorkChange {
     match due {
         Some(due) => WorkChange::Put(settlement(id, due)),
@@ -125,7 +128,7 @@ pub(crate) fn next_work(id: &PaymentId, due: Option<Due>) -> WorkChange {
     }
 }
 
-/// The same, where the node that commits it does at once what is next.
+/// The same changes, where the node that commits them does the next work at once.
 pub(crate) fn taken(mut changes: Changes) -> Changes {
     let take = |change| match change {
         WorkChange::Put(work) => WorkChange::Take(work),
@@ -144,7 +147,7 @@ fn settlement(id: &PaymentId, due: Due) -> Work {
     }
 }
 
-/// Saves a payment whose revision was `from` when it was read; `None` stands for a new one.
+/// Saves a payment. `from` is the revision that was read; `None` for a new payment.
 pub(crate) fn save(changes: &mut Changes, from: Option<i64>, payment: Payment) {
     changes.saves.push(Save {
         aggregate: Aggregate::PAYMENT,
@@ -163,7 +166,7 @@ fn holder_of(payment: &Payment) -> Holder {
     Holder::Text(payment.id().as_str().to_owned())
 }
 
-/// A customer is looked for by e-mail address, else by telephone number, else not at all.
+/// Looks for a customer by e-mail address, else by telephone number, else not at all.
 fn join_customer(customer: &Customer, fresh: CustomerId) -> Join {
     let email = customer.email_key().map(|key| Name::new(Index::CUSTOMER_EMAIL, key));
     let phone = customer.phone_key().map(|key| Name::new(Index::CUSTOMER_PHONE, key));

@@ -1,11 +1,12 @@
-//! What a payer chose on the page that plays a scheme, and by which name it is heard.
+//! The payer's choice on the page that plays a scheme, and the name of the event for it.
 
 use quipu_kernel::PaymentId;
 use quipu_merchants::StoreUnavailable;
 
 use crate::{payment::Payment, ports::MoneyReads, rail_event::RailEventKind};
 
-/// Whether a payer decided about this payment on the page. The simulator made up what it tells of such a payment.
+/// Whether the payer of this payment made a choice on that page. For such a payment the simulator made up
+/// what it reports.
 pub(crate) async fn is_chosen(reads: &dyn MoneyReads, payment: &Payment) -> Result<bool, StoreUnavailable> {
     for kind in [RailEventKind::Completed, RailEventKind::Failed] {
         if reads.has_heard(&payment.terms().rail, &choice_id(payment.id(), kind)).await? {
@@ -15,7 +16,7 @@ pub(crate) async fn is_chosen(reads: &dyn MoneyReads, payment: &Payment) -> Resu
     Ok(false)
 }
 
-/// The name of what a payer chose.
+/// The name of the event for a payer's choice.
 pub(crate) fn choice_id(id: &PaymentId, kind: RailEventKind) -> String {
     format!("scheme:{id}:{}", kind.as_str())
 }

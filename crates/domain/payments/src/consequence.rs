@@ -1,7 +1,8 @@
-//! The effect of a rail's event on the payment that it names, in whatever order events arrive and however often.
+//! The effect of a rail's event on the payment that it names, in whatever order events arrive and however
+//! often.
 //!
-//! The table below is total. Every event either moves the payment, or repeats what is known, or contradicts it. A contradiction
-//! is never dropped: it becomes a receipt, which waits for a person.
+//! The table below covers every case. An event moves the payment, or repeats what is known, or contradicts
+//! it. A contradiction is never dropped: it becomes a receipt, which waits for a person.
 
 use quipu_merchants::Direction;
 
@@ -12,19 +13,19 @@ use crate::{
     status::{Status, Trigger},
 };
 
-/// What follows from an event.
+/// The effect of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
-    /// The payment moves by these triggers, one after the other, in one commit.
+    /// The payment makes these moves, one after the other, in one commit.
     Move(&'static [Trigger]),
-    /// It repeats what is known, or tells what no longer matters; nothing changes.
+    /// The event repeats what is known, or no longer matters; nothing changes.
     Known,
-    /// It says something that the payment cannot follow; a person must look at it.
+    /// The event contradicts the state of the payment; a person must look at it.
     Park(ParkReason),
 }
 
 impl Consequence {
-    /// Judges `event` against the payment as it stands.
+    /// The effect of `event` on the payment in its current state.
     pub fn of(payment: &Payment, event: &RailEvent) -> Self {
         let by_table = Self::by_status(payment, event.kind);
         match by_table {
@@ -72,7 +73,7 @@ impl Consequence {
     }
 }
 
-/// Why what is told does not fit what was agreed.
+/// Why amount or currency of the event do not match the terms of the payment.
 fn mismatch(payment: &Payment, event: &RailEvent) -> Option<ParkReason> {
     if event.kind == RailEventKind::Failed {
         return None;

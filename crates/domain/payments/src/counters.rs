@@ -1,4 +1,4 @@
-//! Counters of payments: altogether, and by the day they were made on, both by status, type, method and currency.
+//! Counters of payments, in all and by day of creation, each by status, type, method and currency.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::{payment::Payment, status::Status};
 /// The name of the counters of all payments.
 pub const COUNTER: &str = "payments";
 
-/// The name of the counters of the payments that were made on one day: `payments/2026-01-31`. Names are in the order of
-/// their days, behind [`COUNTER`].
+/// The name of the counters of the payments that were made on one day: `payments/2026-01-31`. These names
+/// sort by day, after [`COUNTER`].
 pub fn counter_of_day(day: Day) -> String {
     format!("{COUNTER}/{day}")
 }
@@ -21,7 +21,7 @@ pub fn day_of_counter(name: &str) -> Option<Day> {
     Day::parse(name.strip_prefix(COUNTER)?.strip_prefix('/')?)
 }
 
-/// Counts a payment, or takes it back, in a status.
+/// Adds `by` to the counters of a payment in this status.
 pub(crate) fn tallies(payment: &Payment, status: Status, by: i64) -> [Tally; 2] {
     let terms = payment.terms();
     let keys = [

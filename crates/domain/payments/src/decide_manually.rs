@@ -1,4 +1,4 @@
-//! Carrying out what a person decided about a payment.
+//! Carries out a person's decision about a payment.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     recorded::Recorded,
 };
 
-/// Decides about payments for the operator.
+/// The use case for the operator's decisions about payments.
 pub struct DecidePayment {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
@@ -34,8 +34,8 @@ impl DecidePayment {
         Self { commit, reads, clock, entropy }
     }
 
-    /// Carries a decision out, on whatever rail, and answers the payment as it stands afterwards. `record` is given the
-    /// payment before and after, and answers the line of the audit log and the answer that is kept.
+    /// Carries a decision out, on whatever rail, and answers the payment as it is afterwards. `record` is
+    /// given the payment before and after, and answers the line of the audit log and the kept answer.
     ///
     /// The reason becomes the message of a failure under the code `OPERATOR`.
     pub async fn run(

@@ -1,4 +1,4 @@
-//! What a person of the operator's staff decides about a payment, on every rail.
+//! Decisions of the operator's staff about a payment, on every rail.
 
 use quipu_kernel::wire_names;
 use quipu_merchants::Direction;
@@ -24,8 +24,9 @@ wire_names! {
 }
 
 impl ManualDecision {
-    /// The triggers that carry it out on this payment, one after the other in one commit. None where the table of moves
-    /// does not know the last of them; whoever repeats a decision is told so.
+    /// The triggers that carry the decision out on this payment, one after the other in one commit. If the
+    /// transition table does not allow the last one, the list is empty; a person who repeats a decision
+    /// learns this.
     pub fn triggers(self, payment: &Payment) -> &'static [Trigger] {
         let pending = payment.status() == Status::Pending;
         let deposit = payment.terms().kind.direction() == Direction::Deposit;

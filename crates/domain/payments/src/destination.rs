@@ -1,4 +1,4 @@
-//! Where a partner payout goes (docs/API.md, "Create").
+//! The destination of a partner payout (docs/API.md, "Create").
 
 use quipu_kernel::{Fields, Problems, Tenant, wire_names};
 use quipu_merchants::{Beneficiary, BeneficiaryKind, RouteBook, StoreUnavailable, judge_iban, judge_swift};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::is_email;
 
 wire_names! {
-    /// How a wallet is named.
+    /// The kind of name by which a wallet is found.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum WalletScheme {
         /// 8 to 15 digits.
@@ -22,7 +22,7 @@ wire_names! {
 }
 
 impl WalletScheme {
-    /// What is wrong with `value` as a name in this scheme.
+    /// The problem of `value` as a name of this kind, if it has one.
     fn problem_with(self, value: &str) -> Option<&'static str> {
         let digits = |least: usize, most: usize| {
             (least..=most).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
@@ -50,12 +50,12 @@ pub struct BankBeneficiary {
     /// Business identifier code: 8 or 11 capitals and digits. A saved SEPA beneficiary may have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swift: Option<String>,
-    /// The account's holder.
+    /// The name of the account's holder.
     pub beneficiary_name: String,
-    /// The bank.
+    /// The name of the bank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beneficiary_bank: Option<String>,
-    /// Postal address.
+    /// Postal address of the beneficiary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// Text that goes with the payout.
@@ -63,20 +63,20 @@ pub struct BankBeneficiary {
     pub reference: Option<String>,
 }
 
-/// Exactly one form of destination, written as it was sent.
+/// A destination in exactly one form, written as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Destination {
     /// A wallet.
     Wallet {
-        /// How it is named.
+        /// The kind of name.
         scheme: WalletScheme,
-        /// Its name.
+        /// The name of the wallet.
         value: String,
     },
     /// A bank account: a saved beneficiary's, or one given in the request.
     Bank {
-        /// The saved beneficiary, as a decimal text.
+        /// The number of the saved beneficiary, as a decimal text.
         #[serde(rename = "ibanAccountId", skip_serializing_if = "Option::is_none")]
         iban_account_id: Option<String>,
         /// The account: given in the request, or looked up when the payment was created.
@@ -85,7 +85,7 @@ pub enum Destination {
     },
     /// A saved SEPA beneficiary.
     Sepa {
-        /// The saved beneficiary, as a decimal text.
+        /// The number of the saved beneficiary, as a decimal text.
         #[serde(rename = "ibanAccountId")]
         iban_account_id: String,
         /// The account, looked up when the payment was created.
@@ -95,7 +95,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// The bank account behind it, if it is one.
+    /// The bank account, if the destination has one.
     pub const fn bank(&self) -> Option<&BankBeneficiary> {
         match self {
             Self::Wallet { .. } => None,
@@ -103,7 +103,7 @@ impl Destination {
         }
     }
 
-    /// The name of the wallet, if it is one.
+    /// The name of the wallet, if the destination is one.
     pub const fn wallet(&self) -> Option<&str> {
         match self {
             Self::Wallet { value, .. } => Some(value.as_str()),
@@ -115,7 +115,7 @@ impl Destination {
 /// The members of all forms together.
 const MEMBERS: [&str; 5] = ["kind", "scheme", "value", "ibanAccountId", "bank"];
 
-/// Notes every member that this form does not have. A member of another form that is `null` is left out.
+/// Notes every member that this form does not have. A `null` member of another form is ignored.
 fn refuse_others(fields: &Fields<'_>, form: &[&str], problems: &mut Problems) {
     let left_out = MEMBERS.into_iter().filter(|name| !fields.has(name));
     let known: Vec<&str> = form.iter().copied().chain(left_out).collect();
@@ -125,7 +125,7 @@ fn refuse_others(fields: &Fields<'_>, form: &[&str], problems: &mut Problems) {
 const BOTH_FORMS: &str = "must not be sent together with ibanAccountId";
 
 impl Destination {
-    /// Reads `partnerDestination`: exactly one form, and nothing beside it.
+    /// Reads `partnerDestination`, which must have exactly one form and nothing else.
     pub(crate) fn read(fields: &Fields<'_>, problems: &mut Problems) -> Option<Self> {
         match fields.required_text("kind", 140, problems)? {
             "wallet" => Self::read_wallet(fields, problems),
@@ -182,7 +182,7 @@ impl Destination {
         Some(Self::Sepa { iban_account_id, bank: None })
     }
 
-    /// The saved beneficiary it names: of which kind, and under which number.
+    /// The kind and number of the saved beneficiary that it names.
     pub(crate) fn saved(&self) -> Option<(BeneficiaryKind, i32)> {
         let (kind, id) = match self {
             Self::Wallet { .. } => return None,
@@ -192,7 +192,7 @@ impl Destination {
         Some((kind, id.parse().ok()?))
     }
 
-    /// The same without what was looked up.
+    /// The same destination without the account that was looked up.
     pub(crate) fn without_account(self) -> Self {
         match self {
             Self::Bank { iban_account_id: Some(id), .. } => {
@@ -203,7 +203,8 @@ impl Destination {
         }
     }
 
-    /// Keeps the account of the saved beneficiary that it names, if it names one, and notes if there is none.
+    /// Looks up the account of the saved beneficiary that it names, and stores it; notes a problem if there
+    /// is none.
     pub(crate) async fn look_up(
         &mut self,
         book: &dyn RouteBook,
@@ -264,7 +265,7 @@ impl BankBeneficiary {
     }
 }
 
-/// A text of at most 200 characters that says something.
+/// A text of at most 200 characters that is not blank.
 fn read_filled<'a>(fields: &Fields<'a>, name: &str, problems: &mut Problems) -> Option<&'a str> {
     let text = fields.required_text(name, 200, problems)?;
     if text.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Why the use cases of this crate refuse.
+//! The refusals of the use cases of this crate.
 
 use quipu_commit::{CommitError, Refusal};
 use quipu_kernel::{Amount, Currency, PaymentId, Problems};
@@ -10,7 +10,7 @@ use crate::status::Status;
 /// Why no payment was created.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CreateError {
-    /// The request breaks rules, each of them named with its field.
+    /// The request breaks rules; each problem names its field.
     #[error("the request is not valid")]
     Invalid(Problems),
     /// The merchant has no route at all in this currency.
@@ -38,7 +38,7 @@ pub enum CreateError {
     /// Another payment of the tenant holds the reference.
     #[error("merchant_reference is already used by another payment")]
     DuplicateReference {
-        /// That payment.
+        /// The payment that holds it.
         holder: PaymentId,
     },
     /// The first request under the same key is still running.
@@ -50,12 +50,12 @@ pub enum CreateError {
     /// The nonce was used before.
     #[error("the nonce has been used")]
     NonceUsed,
-    /// It is not known what became of it: the store could not say whether it was made, or it was made and its rail gave no
-    /// answer that could be understood. A repeat under the same key or reference finds it or makes it, and never makes a
-    /// second one.
+    /// The outcome is not known: the store could not tell whether the payment was made, or it was made and
+    /// its rail gave no answer that could be understood. A repeat under the same key or reference finds the
+    /// payment or makes it, and never makes a second one.
     #[error("the outcome is unknown: repeat the request with the same idempotency key or reference")]
     OutcomeUnknown {
-        /// The identifier.
+        /// The identifier of the payment.
         id: PaymentId,
     },
     /// The store failed, and the payment was not made.
@@ -85,8 +85,8 @@ impl CreateError {
         }
     }
 
-    /// Whether a repeat under the same idempotency key is to get this answer again: it is a decision about the
-    /// merchant's state, and not about the request's form or credentials.
+    /// Whether a repeat under the same idempotency key is to get this answer again: the refusal follows from
+    /// the merchant's state, and not from the form or the credentials of the request.
     pub(crate) const fn is_kept(&self) -> bool {
         matches!(
             self,
@@ -128,7 +128,7 @@ impl From<CommitError> for CancelError {
 /// Why a balance was not adjusted.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AdjustError {
-    /// Less is available than would be taken.
+    /// Less money is available than the adjustment would take.
     #[error("the available balance does not cover the adjustment")]
     InsufficientBalance,
     /// A balance would go beyond 2^53 − 1 minor units.
@@ -145,13 +145,14 @@ pub enum AdjustError {
     Store(#[from] StoreUnavailable),
 }
 
-/// Why a due payment was not taken on. It stays due.
+/// Why the due work on a payment was not done. It stays due.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SettleError {
-    /// The ledger cannot take what became of it. The operator has to make room; it is tried again in an hour.
+    /// The ledger cannot post what happened. The operator has to make room; it is tried again in an hour.
     #[error("the ledger cannot take its outcome, which is tried again in an hour: {0}")]
     Unbookable(PostingError),
-    /// No rail has the name that the payment was made with. It is said once a minute for each name.
+    /// There is no rail with the name that the payment was made with. It is reported once a minute for each
+    /// name.
     #[error("the rail {0} is not configured")]
     UnknownRail(String),
     /// The store failed.
@@ -168,10 +169,10 @@ impl From<CommitError> for SettleError {
     }
 }
 
-/// Why an event of a rail was not heard. The rail tells it again.
+/// Why an event of a rail was not processed. The rail will send it again.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HearError {
-    /// The ledger cannot take it.
+    /// The ledger cannot post it.
     #[error("the ledger cannot take it: {0}")]
     Unbookable(PostingError),
     /// The store failed.
@@ -197,7 +198,7 @@ pub enum DecideError {
     /// There is no such receipt.
     #[error("there is no such receipt")]
     ReceiptNotFound,
-    /// The table of moves does not know the move (`INVALID_STATUS_TRANSITION`).
+    /// The transition table does not allow the move (`INVALID_STATUS_TRANSITION`).
     #[error("{0}")]
     NotAllowed(String),
     /// The refunds would sum to more than was paid.

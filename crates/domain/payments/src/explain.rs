@@ -1,7 +1,7 @@
-//! Everything that is wrong with a create request.
+//! All problems of a create request.
 //!
-//! Its caller is told all of it at once: beside what the request itself shows, what the merchant's customers, routes and
-//! beneficiaries show of those parts that could be read.
+//! The caller is told all of them at once: those that the request itself shows, and those that the merchant's
+//! customers, routes and beneficiaries show for the parts that could be read.
 
 use quipu_kernel::{Environment, Problems, Tenant};
 use quipu_merchants::{RouteKey, StoreUnavailable};
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Decider {
-    /// Everything that is wrong.
+    /// Collects all problems of a request.
     pub(crate) async fn explain(
         &self,
         tenant: Tenant,

@@ -1,10 +1,11 @@
-//! Hearing what a rail tells: stored once, applied once, in any order.
+//! Processing the events of rails: each is stored once and applied once, in any order.
 //!
-//! The actors: the provider that calls back, the worker that asked, the person who imports a bank's statement. All of them
-//! call this use case, so a message is applied once, whichever source reports it.
+//! The sources are the provider that calls back, the worker that asked, and the person who imports a bank's
+//! statement. All of them use this use case, so that an event is applied once, whichever source reports it.
 //!
-//! What a rail tells by itself is stored under its name, because the rail may repeat it. The answer to a question has no name
-//! that anybody could repeat: it is judged by how the payment stands, and is stored only if it waits for a person.
+//! An event that a rail sends by itself is stored under its name, because the rail may repeat it. An answer
+//! to a question has no name that could be repeated: it is judged by the state of the payment, and is stored
+//! only if it waits for a person.
 
 use std::sync::Arc;
 
@@ -26,17 +27,17 @@ use crate::{
     status::Status,
 };
 
-/// The merchant number for events that name no payment; no real merchant has it.
+/// The tenant of events that name no payment; no real merchant has its number.
 pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
 
-/// What came of an event.
+/// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// It moved its payment.
+    /// The event moved its payment.
     Applied,
-    /// It changed nothing: it had been heard before, or told what was known.
+    /// The event changed nothing: it had been processed before, or reported what was known.
     Known,
-    /// It waits for a person.
+    /// The event waits for a person.
     Parked(ParkReason),
 }
 
@@ -54,22 +55,22 @@ impl Heard {
 /// An event as it is stored, once for each rail and identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeardEvent {
-    /// Ours, different for every attempt to store it.
+    /// The identifier of this row, different for every attempt to store the event.
     pub id: String,
     /// The rail, by the name that routes use.
     pub rail: String,
-    /// What it told.
+    /// The event as the rail sent it.
     pub event: RailEvent,
     /// The payment that it names.
     pub payment_id: Option<PaymentId>,
-    /// What came of it.
+    /// The outcome, by its name in the store.
     pub outcome: &'static str,
-    /// When it was heard.
+    /// When it was received (UTC).
     pub at: Timestamp,
 }
 
 impl HeardEvent {
-    /// The unique name of an event: the rail's and its own.
+    /// The unique name of an event: the name of the rail and the identifier of the event.
     pub fn name_of(rail: &str, event_id: &str) -> String {
         format!("{rail} {event_id}")
     }
@@ -77,48 +78,48 @@ impl HeardEvent {
 
 impl Record for HeardEvent {}
 
-/// What an event is.
+/// The kind of message that an event is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
-    /// Word of money.
+    /// A report about money that the rail may repeat.
     Word,
-    /// Money of its own.
+    /// A movement of money: each is a separate amount of money.
     Movement,
     /// The answer to a question.
     Answer,
-    /// What a payer chose, which counts only while the payment waits for it.
+    /// A payer's choice, which counts only while the payment waits for it.
     Choice,
 }
 
-/// An event on its way.
+/// An event while it is processed.
 #[derive(Clone, Copy)]
 struct Telling<'a> {
     rail: &'a str,
     event: &'a RailEvent,
-    /// What is to be done with the payment afterwards.
+    /// The next thing to do with the payment.
     due: Option<Due>,
     sort: Sort,
-    /// Whether what the ledger cannot take waits for a person.
+    /// Whether an event that the ledger cannot post is parked for a person.
     parks_unbookable: bool,
 }
 
 impl<'a> Telling<'a> {
-    /// A rail tells by itself.
+    /// An event that a rail sends by itself.
     fn unasked(rail: &'a str, event: &'a RailEvent) -> Self {
         Self { rail, event, due: None, sort: Sort::Word, parks_unbookable: true }
     }
 }
 
-/// The payment that an event names.
+/// The payment that an event names, and related facts.
 struct Found {
     payment: Option<Payment>,
-    /// Whether its money was told of before.
+    /// Whether the rail has reported this kind of event for the payment before, in a way that counts.
     was_told: bool,
-    /// Whether its payer decided about it on the page that plays a scheme, which no answer of the simulator contradicts.
+    /// Whether the payer chose on the page that plays a scheme, which no answer of the simulator contradicts.
     is_chosen: bool,
 }
 
-/// Why an event was not stored.
+/// Why an event was not processed.
 enum Unheard {
     Refused(CommitError),
     Undecided(HearError),
@@ -136,13 +137,13 @@ impl From<HearError> for Unheard {
     }
 }
 
-/// Whoever calls a person when something is parked.
+/// Receives a call whenever something is parked, so that a person is told.
 pub trait Attention: Send + Sync {
-    /// What a rail told waits for a person now.
+    /// A receipt was parked and waits for a person.
     fn parked(&self, receipt: &Receipt);
 }
 
-/// Hears what rails tell.
+/// The use case that processes the events of rails.
 pub struct HearRail {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
@@ -162,14 +163,14 @@ impl HearRail {
         Self { commit, reads, clock, entropy, attention: None }
     }
 
-    /// The same, telling `attention` of everything that is parked.
+    /// The same use case, which tells `attention` of everything that is parked.
     #[must_use]
     pub fn telling(self, attention: Arc<dyn Attention>) -> Self {
         Self { attention: Some(attention), ..self }
     }
 
-    /// Stores and applies an event of the rail that routes name `rail`. It must have been verified. However often and in
-    /// whatever order events come, each is applied once.
+    /// Stores and applies an event of the rail with this name. The event must have been verified. However
+    /// often and in whatever order events arrive, each is applied once.
     pub async fn run(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
@@ -177,7 +178,7 @@ impl HearRail {
         self.hear(Telling::unasked(rail, event), None).await
     }
 
-    /// The same for a movement of money on an account. Two movements are two amounts of money: one that
+    /// The same for a movement of money on an account. Two movements are two amounts of money, so one that
     /// would only repeat an earlier one is parked.
     pub async fn run_movement(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
         if self.reads.has_heard(rail, &event.id).await? {
@@ -186,8 +187,8 @@ impl HearRail {
         self.hear(Telling { sort: Sort::Movement, ..Telling::unasked(rail, event) }, None).await
     }
 
-    /// The same as [`Self::run`] for whoever asked, and can ask again: what the ledger cannot take is refused and not parked.
-    /// `due` is what is to be done with the payment afterwards.
+    /// The same as [`Self::run`] for a caller that can ask again: an event that the ledger cannot post is
+    /// refused and not parked. `due` is the next thing to do with the payment.
     pub(crate) async fn run_then(
         &self,
         rail: &str,
@@ -199,7 +200,8 @@ impl HearRail {
         self.hear(telling, Some(payment.clone())).await
     }
 
-    /// The same as [`Self::run_then`] for what a payer chooses: where the payment no longer waits it is not heard at all.
+    /// The same as [`Self::run_then`] for a payer's choice: it is ignored if the payment no longer waits for
+    /// it.
     pub(crate) async fn run_choice(
         &self,
         rail: &str,
@@ -211,7 +213,8 @@ impl HearRail {
         self.hear(telling, Some(payment.clone())).await
     }
 
-    /// Applies the answer to a question about `payment`, which may be asked again; what the ledger cannot take is refused.
+    /// Applies the answer to a question about `payment`, which may be asked again; an answer that the ledger
+    /// cannot post is refused.
     pub(crate) async fn run_answer(
         &self,
         rail: &str,
@@ -247,7 +250,7 @@ impl HearRail {
         }
     }
 
-    /// Answers the receipt as well, if one was parked.
+    /// Applies the event; answers its outcome, and the receipt if one was parked.
     async fn apply(
         &self,
         telling: Telling<'_>,
@@ -282,7 +285,7 @@ impl HearRail {
         act(&*self.commit, found, read, decide).await
     }
 
-    /// Looks at what tells of a payment beside itself.
+    /// Reads the facts about a payment that its own row does not have.
     async fn look(&self, telling: Telling<'_>, payment: Option<Payment>) -> Result<Found, HearError> {
         let (mut was_told, mut is_chosen) = (false, false);
         if let Some(payment) = &payment {
@@ -297,7 +300,7 @@ impl HearRail {
         Ok(Found { payment, was_told, is_chosen })
     }
 
-    /// The payment that the event names, if it is one of this rail.
+    /// The payment that the event names, if it is a payment of this rail.
     async fn find(&self, rail: &str, event: &RailEvent) -> Result<Option<Payment>, HearError> {
         let Ok(id) = event.rail_reference.parse::<PaymentId>() else { return Ok(None) };
         let found = self.reads.find_payment(&id).await?;

@@ -1,8 +1,8 @@
-//! Instructions that are asked for after the payment was committed.
+//! Instructions that are requested from the rail after the payment was committed.
 //!
-//! The payment exists before its rail hears of it, so that the rail never acts on a payment that does not exist. A second
-//! commit adds the rail's answer. If there was no answer that could be understood, the caller is told that the outcome is
-//! unknown, and a worker asks again.
+//! The payment exists before its rail learns of it, so that the rail never acts on a payment that does not
+//! exist. A second commit adds the rail's answer. If there was no answer that could be understood, the caller
+//! is told that the outcome is unknown, and a worker asks again.
 
 use quipu_commit::{Changes, CommitError, IdempotencyRecord, KeptAnswer, Refusal};
 use quipu_kernel::{Tenant, Timestamp};
@@ -22,18 +22,18 @@ use crate::{
     view,
 };
 
-/// How often the second commit is decided again because a callback was faster.
+/// How often the second commit is decided again because a callback came first.
 const TRIES: u8 = 4;
 
 impl Payment {
-    /// Whether this is a deposit that nobody was told how to pay yet.
+    /// Whether this is a deposit that has no instructions yet.
     pub fn awaits_instructions(&self) -> bool {
         self.terms().kind.direction() == Direction::Deposit
             && self.status() == Status::Processing
             && self.state().instructions == Instructions::default()
     }
 
-    /// The payment with its instructions, which is no change of its status and tells nobody anything.
+    /// The payment with its instructions. Its status does not change, and there is no event.
     pub(crate) fn with_instructions(
         self,
         instructions: Instructions,
@@ -53,7 +53,7 @@ impl Payment {
     }
 }
 
-/// What there is to do next with a payment that its provider has heard of: ask how it stands, or let it expire.
+/// The next thing to do with a payment that its provider knows: ask for its status, or let it expire.
 fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> {
     let asked = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
     let expires = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
@@ -61,8 +61,8 @@ fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> 
 }
 
 impl CreatePayment {
-    /// Asks the rail of a payment that has just been committed for its instructions, and commits them with the answer that
-    /// is kept under `record`.
+    /// Asks the rail for the instructions of a payment that has just been committed, and commits them with
+    /// the answer that is kept under `record`.
     pub(crate) async fn instruct(
         &self,
         payment: Box<Payment>,
@@ -131,8 +131,8 @@ impl CreatePayment {
         changes.map_err(|error| broken(&error.to_string()))
     }
 
-    /// Has a refusal of what was reported as paid meanwhile parked for a person. The creation is answered whatever comes of it,
-    /// for the payment stands.
+    /// Parks a refusal for a person if the payment was reported as paid meanwhile. The creation is answered
+    /// in any case, since the payment exists.
     async fn report(&self, rail: &dyn Rail, payment: &Payment, failure: &Failure) {
         let Some(hear) = self.hear.as_ref().filter(|_| payment.state().completed_at.is_some()) else {
             return;
@@ -141,7 +141,7 @@ impl CreatePayment {
         let _ = Box::pin(hear.run_answer(rail.name(), &refusal, payment)).await;
     }
 
-    /// A payment whose outcome has become known meanwhile: its answer is what it is now.
+    /// The payment, whose outcome has become known meanwhile, with the answer that follows from it.
     pub(crate) async fn known(
         &self,
         payment: Box<Payment>,

@@ -1,4 +1,4 @@
-//! What the payer needs to pay (docs/API.md, "Create").
+//! The instructions that a payer needs to pay (docs/API.md, "Create").
 
 use quipu_kernel::{Currency, Timestamp, is_web_url};
 use quipu_merchants::is_payment_uri;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 pub struct BankDetails {
     /// The amount in minor units, as text.
     pub amount: String,
-    /// What to write on the transfer; it references the payment.
+    /// The text to write on the transfer; it names the payment.
     pub purpose: String,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// The bank.
+    /// The name of the bank.
     pub bank_name: String,
-    /// Its business identifier code.
+    /// The bank's business identifier code.
     pub swift_code: Option<String>,
-    /// Whose account.
+    /// The name of the account's holder.
     pub account_holder: String,
     /// Account number; for `spei` the CLABE.
     pub account_number: String,
@@ -31,35 +31,35 @@ pub struct BankDetails {
 pub struct PayIdDetails {
     /// The PayID.
     pub payid: String,
-    /// What it is: `email`, `phone` or `abn`.
+    /// The kind of PayID: `email`, `phone` or `abn`.
     pub payid_type: String,
     /// The name that the payer's bank shows.
     pub payid_name: String,
-    /// What to write on the payment.
+    /// The text to write on the payment.
     pub reference: String,
 }
 
 /// A voucher to pay at a counter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoucherDetails {
-    /// The number to tell.
+    /// The number to tell at the counter.
     pub reference: String,
-    /// The number to scan.
+    /// The number behind the barcode.
     pub barcode: String,
-    /// Until when it can be paid.
+    /// The time until which it can be paid.
     pub expires_at: Option<Timestamp>,
 }
 
 /// An address to pay a cryptocurrency to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CryptoDetails {
-    /// Which one.
+    /// The name of the cryptocurrency.
     pub asset: String,
-    /// On which network.
+    /// The name of the network.
     pub network: String,
-    /// The address.
+    /// The address to pay to.
     pub address: String,
-    /// The same for a wallet to open.
+    /// The same address as a URI that a wallet opens.
     pub uri: String,
 }
 
@@ -78,14 +78,14 @@ pub struct Instructions {
     /// For `crypto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crypto_details: Option<CryptoDetails>,
-    /// For `redirectpay` and `card`: where to send the payer.
+    /// For `redirectpay` and `card`: the address to send the payer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_url: Option<String>,
 }
 
 impl Instructions {
-    /// Whether every address leads where one may be sent: a page of the web, a wallet's payment. What a provider answers is
-    /// not trusted to hold nothing that a browser would run.
+    /// Whether every address is safe to show: a web page, or a payment for a wallet. The answer of a provider
+    /// is not trusted to contain no scripts.
     pub fn lead_somewhere_safe(&self) -> bool {
         let page = self.redirect_url.as_deref().is_none_or(is_web_url);
         page && self.crypto_details.as_ref().is_none_or(|details| is_payment_uri(&details.uri))

@@ -1,10 +1,10 @@
-//! A create request that is not valid, as far as it could be read.
+//! A create request that is not valid, and the parts of it that could be read.
 
 use quipu_kernel::{CustomerId, Environment, Problems, is_https};
 
 use crate::{payment::InRequestWebhook, payout::Payout, requested_pairing::RequestedPairing};
 
-/// What is wrong with a request, and what could be read of it.
+/// The problems of a request, and the parts of it that could be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InvalidDraft {
     pub(crate) problems: Problems,
@@ -15,12 +15,12 @@ pub struct InvalidDraft {
 }
 
 impl InvalidDraft {
-    /// What the request itself shows.
+    /// The problems that the request itself shows.
     pub fn into_problems(self) -> Problems {
         self.problems
     }
 
-    /// The same with other problems before it.
+    /// The same problems, after `first`.
     #[must_use]
     pub fn behind(self, mut first: Problems) -> Self {
         first.append(self.problems);
@@ -34,7 +34,7 @@ impl From<Problems> for InvalidDraft {
     }
 }
 
-/// In `live`, a payment's events travel only by https.
+/// Notes a problem if a webhook target in `live` is not https.
 pub(crate) fn judge_webhook(
     webhook: Option<&InRequestWebhook>,
     environment: Environment,

@@ -1,19 +1,19 @@
-//! What kind of payment a payment is.
+//! The kind of a payment.
 
 use quipu_kernel::wire_names;
 use quipu_merchants::Direction;
 
 wire_names! {
-    /// Which way the money goes, and whether the payer or recipient uses a hosted page.
+    /// Deposit or withdrawal, and whether the payer or recipient uses a hosted page.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum PaymentType {
-        /// Money in.
+        /// A deposit.
         Deposit = "deposit",
-        /// Money out.
+        /// A withdrawal.
         Withdrawal = "withdrawal",
-        /// Money in, by a hosted page.
+        /// A deposit with a hosted page.
         DepositPp = "deposit_pp",
-        /// Money out; the recipient may fill in where to on a hosted page.
+        /// A withdrawal; the recipient may enter the destination on a hosted page.
         WithdrawalPp = "withdrawal_pp",
     }
 }
@@ -24,7 +24,7 @@ impl PaymentType {
         matches!(self, Self::DepositPp | Self::WithdrawalPp)
     }
 
-    /// Which way the money goes.
+    /// Whether money comes in or goes out.
     pub const fn direction(self) -> Direction {
         match self {
             Self::Deposit | Self::DepositPp => Direction::Deposit,
@@ -34,12 +34,12 @@ impl PaymentType {
 }
 
 wire_names! {
-    /// The merchant's own sorting of its traffic.
+    /// The merchant's own classification of its traffic.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum TrafficType {
         /// First-time or ordinary traffic.
         Primary = "primary",
-        /// Returning traffic.
+        /// Traffic of returning customers.
         Secondary = "secondary",
         /// Traffic of the merchant's most valued customers.
         Vip = "vip",

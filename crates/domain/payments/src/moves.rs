@@ -11,28 +11,29 @@ use crate::{
 
 /// The circumstances of moves that happen together.
 pub(crate) struct Moves<'a> {
-    /// When.
+    /// When they happen (UTC).
     pub(crate) at: Timestamp,
-    /// Where the identifiers of their events come from.
+    /// The source of their events' identifiers.
     pub(crate) entropy: &'a dyn Entropy,
-    /// Why, for a move that ends badly.
+    /// The reason of a move that ends badly.
     pub(crate) failure: Option<Failure>,
-    /// What is due after the last.
+    /// The next thing to do with the payment after the last move.
     pub(crate) due: Option<Due>,
-    /// What arrived instead of the amount, and the fee on it.
+    /// The amount that arrived instead of the agreed one, and the fee on it.
     pub(crate) received: Option<(Amount, Minor)>,
-    /// How much went back.
+    /// The refunded amount, in minor units.
     pub(crate) refund: Option<Amount>,
 }
 
 impl<'a> Moves<'a> {
-    /// Moves at `at`, with nothing more to say of them.
+    /// Moves at `at`, without further circumstances.
     pub(crate) fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
         Self { at, entropy, failure: None, due: None, received: None, refund: None }
     }
 }
 
-/// What `triggers` change, one after the other: a version, postings and events for each, and one saved payment.
+/// The changes that `triggers` make, one after the other: a version, postings and events for each, and one
+/// saved payment.
 pub(crate) fn chain(payment: Payment, triggers: &[Trigger], how: &Moves<'_>) -> Result<Changes, NotMoved> {
     let mut all = Changes::new(payment.terms().tenant, how.at);
     let mut payment = payment;

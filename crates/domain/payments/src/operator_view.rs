@@ -1,5 +1,5 @@
-//! Payments, refunds and receipts as the operator's staff see them, and the lines of the audit log about them. The operator's
-//! interface and the shell show the same.
+//! Payments, refunds and receipts as the operator's staff see them, and the lines of the audit log about
+//! them. The operator's interface and the shell show the same.
 
 use quipu_kernel::{Entropy, MerchantId, Timestamp};
 use quipu_merchants::{Actor, AuditRecord};
@@ -10,7 +10,7 @@ use crate::{
     view::PaymentRecord,
 };
 
-/// A payment: the merchant's record, and whose it is and on which rail.
+/// A payment: the merchant's record, its tenant and its rail.
 pub fn operator_record(payment: &Payment) -> Value {
     let mut record = serde_json::to_value(PaymentRecord::of(payment)).unwrap_or_default();
     record["merchant_id"] = json!(payment.terms().tenant.merchant());
@@ -18,7 +18,7 @@ pub fn operator_record(payment: &Payment) -> Value {
     record
 }
 
-/// A receipt, and whose it is.
+/// A receipt and its tenant.
 pub fn operator_receipt(receipt: &Receipt) -> Value {
     let mut shown = serde_json::to_value(receipt).unwrap_or_default();
     shown["merchant_id"] = json!(receipt.tenant.map(quipu_kernel::Tenant::merchant));
@@ -27,14 +27,14 @@ pub fn operator_receipt(receipt: &Receipt) -> Value {
     shown
 }
 
-/// Who did something, when, and where the identifier of the line comes from.
+/// The circumstances of an action of staff, for the audit log.
 #[derive(Clone)]
 pub struct Doing<'a> {
-    /// Randomness.
+    /// The source of the line's identifier.
     pub entropy: &'a dyn Entropy,
-    /// When.
+    /// When it was done (UTC).
     pub at: Timestamp,
-    /// Who.
+    /// The person or shell that did it.
     pub actor: Actor,
 }
 
@@ -43,7 +43,7 @@ impl Doing<'_> {
         AuditRecord::new(self.entropy, self.at, self.actor.clone(), action, merchant)
     }
 
-    /// The line about a decision of a person.
+    /// The line about a person's decision on a payment.
     pub fn decided(
         &self,
         decision: ManualDecision,
@@ -69,7 +69,7 @@ impl Doing<'_> {
             .changing(standing(before), now)
     }
 
-    /// The line about a receipt: about its payment, if it names one.
+    /// The line about a resolved receipt; its subject is the payment if the receipt names one.
     pub fn resolved(&self, before: &Receipt, after: &Receipt) -> AuditRecord {
         let merchant = before.tenant.unwrap_or(UNKNOWN_TENANT).merchant();
         let subject = match &before.payment_id {

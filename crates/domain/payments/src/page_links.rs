@@ -9,29 +9,29 @@ use crate::{kind::PaymentType, payment::Payment};
 /// How many characters a token has.
 const TOKEN_CHARACTERS: usize = 27;
 
-/// Makes the addresses of hosted pages. A token follows from the page key and the payment, so that an address can be
-/// shown at any time and only its hash has to be kept.
+/// Makes the addresses of hosted pages. A token is computed from the page key and the payment, so that an
+/// address can be shown at any time and only its hash has to be stored.
 #[derive(Debug)]
 pub struct PageLinks {
     key: PageKey,
     public_url: String,
 }
 
-/// How a payment's page is found: kept with the payment, in the same commit.
+/// The record by which a payment's page is found, stored with the payment in the same commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageAddress {
-    /// Whose.
+    /// The tenant that owns the payment.
     pub tenant: Tenant,
-    /// Which payment.
+    /// The payment.
     pub payment_id: PaymentId,
-    /// Hex of SHA-256 over what its address holds.
+    /// Hex of SHA-256 over the secret part of the address.
     pub hash: String,
 }
 
 impl Record for PageAddress {}
 
 impl PageLinks {
-    /// Addresses that begin with `public_url`.
+    /// Makes addresses that begin with `public_url`.
     pub fn new(key: PageKey, public_url: &str) -> Self {
         Self { key, public_url: public_url.trim_end_matches('/').to_owned() }
     }
@@ -58,7 +58,8 @@ impl PageLinks {
         self.url(terms.kind, terms.tenant.environment(), &terms.id)
     }
 
-    /// What is kept of a new payment's pages: its own, and the one that plays its scheme in the test environment.
+    /// The records of a new payment's pages: its own page, and the one that plays its scheme in the test
+    /// environment.
     pub fn addresses(&self, payment: &Payment) -> Vec<PageAddress> {
         let terms = payment.terms();
         let tenant = terms.tenant;
@@ -75,19 +76,19 @@ impl PageLinks {
         hashes.into_iter().map(address).collect()
     }
 
-    /// The hash by which a token is looked up; none for a text that no token has the form of.
+    /// The hash by which a token is looked up; `None` for a text that does not have the form of a token.
     pub fn hash_of(token: &str) -> Option<String> {
         let fits = token.len() == TOKEN_CHARACTERS
             && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
         fits.then(|| sha256_hex(token.as_bytes()))
     }
 
-    /// The path of the page that plays a payment's scheme.
+    /// The path of the page that plays the scheme of a payment.
     pub fn scheme_path(id: &PaymentId) -> String {
         format!("/simulated-scheme/{id}")
     }
 
-    /// The hash by which that page is looked up.
+    /// The hash by which the page that plays a scheme is looked up.
     pub fn scheme_hash(id: &PaymentId) -> String {
         sha256_hex(format!("scheme/{id}").as_bytes())
     }

@@ -1,4 +1,4 @@
-//! The events of a payment as bytes, as merchants receive them.
+//! The events of a payment as bytes, in the form in which merchants receive them.
 
 use quipu_kernel::{Currency, Entropy, Environment, EventId, MerchantId, Minor, PaymentId, Timestamp};
 use quipu_merchants::{Direction, Method};
@@ -52,7 +52,8 @@ struct PaymentData<'a> {
     customer_data: CustomerData<'a>,
 }
 
-/// The whitelist (docs/WEBHOOKS.md): these members and no others, those without a value left out.
+/// The customer as events tell of them. Only these members are included (docs/WEBHOOKS.md), and only if they
+/// have a value.
 #[derive(Serialize)]
 struct CustomerData<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +83,7 @@ struct Commission {
     total_minor: Minor,
 }
 
-/// Where a withdrawal goes, as far as a merchant's systems are told.
+/// The recipient of a withdrawal as events tell of it.
 #[derive(Default, PartialEq, Serialize)]
 struct PayoutData<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +97,7 @@ struct PayoutData<'a> {
 }
 
 impl<'a> PayoutData<'a> {
-    /// What was sent, or what stands for it: a bank beneficiary gives IBAN, SWIFT and names.
+    /// The recipient that was sent. For a bank beneficiary, its IBAN, SWIFT and names are included.
     fn of(payout: &'a Payout) -> Option<Self> {
         let bank = payout.partner_destination.as_ref().and_then(|destination| destination.bank());
         let recipient_name = payout.recipient_name.as_deref();
@@ -118,7 +119,7 @@ impl<'a> PayoutData<'a> {
     }
 }
 
-/// A member that has something to say.
+/// The text, if it is there and not empty.
 fn filled(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
@@ -163,13 +164,13 @@ impl<'a> Data<'a> {
     }
 }
 
-/// What an event of a payment as it stands says in `data`, to be compared.
+/// The `data` of an event of this payment, to be compared with a stored one.
 pub(crate) fn data_of(payment: &Payment, previous: Option<Status>) -> serde_json::Value {
     serde_json::to_value(Data::of(payment, previous)).unwrap_or_default()
 }
 
-/// The events that tell of the step that `payment` has just taken: from `previous`, or its creation. Their identifiers sort in
-/// the order in which they are to be told, behind those of earlier steps.
+/// The events of the step that `payment` has just taken from `previous`, or of its creation. Their
+/// identifiers sort in the order in which they are to be told, after those of earlier steps.
 pub fn events(payment: &Payment, previous: Option<Status>, entropy: &dyn Entropy) -> Vec<Event> {
     let names = step_events::of(payment);
     let (tenant, at) = (payment.terms().tenant, payment.state().updated_at);

@@ -17,18 +17,18 @@ use crate::{
 /// A webhook target that a request named for its own payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InRequestWebhook {
-    /// Where to.
+    /// The URL that deliveries are sent to.
     pub url: String,
-    /// Which events.
+    /// The events that are sent to it.
     pub events: Vec<EventName>,
 }
 
-/// Why a payment did not succeed, or did not stay so.
+/// Why a payment failed, or was undone after it had succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// A stable code: `EXPIRED`, `PAYOUT_RETURNED`, or the rail's.
     pub code: String,
-    /// The same for a person.
+    /// The reason in words, for a person.
     pub message: String,
 }
 
@@ -38,24 +38,24 @@ wire_names! {
     pub enum DueAction {
         /// Hand a withdrawal to its rail.
         Submit = "submit",
-        /// Ask the rail how it stands.
+        /// Ask the rail for its status.
         Ask = "ask",
-        /// Let it expire.
+        /// Let it expire, since its time is over.
         Expire = "expire",
     }
 }
 
-/// The next thing to do with a payment, and from when on.
+/// The next thing to do with a payment, and the earliest time for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Not before.
+    /// The earliest time to do it (UTC).
     pub at: Timestamp,
-    /// What.
+    /// The thing to do.
     pub action: DueAction,
 }
 
 impl Due {
-    /// Of two things to do, the one that comes first.
+    /// The earlier of two things to do.
     pub fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),
@@ -64,48 +64,48 @@ impl Due {
     }
 }
 
-/// What was agreed when the payment was made.
+/// The terms that were agreed when the payment was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// Its identifier, shown as `transaction_id`.
     pub id: PaymentId,
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
     /// Deposit or withdrawal, hosted or not.
     pub kind: PaymentType,
-    /// By which method.
+    /// The payment method.
     pub method: Method,
-    /// In which currency.
+    /// Currency of all its amounts.
     pub currency: Currency,
-    /// How much, in minor units.
+    /// Amount in minor units.
     pub amount: Amount,
     /// The merchant's own reference.
     pub merchant_reference: String,
-    /// Who pays or is paid.
+    /// The customer who pays or is paid.
     pub customer: Customer,
     /// The rail of the route it was made on.
     pub rail: String,
-    /// When it was made.
+    /// When it was made (UTC).
     pub created_at: Timestamp,
-    /// When it stops waiting. A hosted withdrawal waits for nobody once its recipient is named.
+    /// When it expires, if it does (UTC). A hosted withdrawal waits for nobody once its recipient is named.
     pub expires_at: Option<Timestamp>,
     /// The merchant's text about the payment.
     pub description: Option<String>,
-    /// Another.
+    /// A further text of the merchant about the payment.
     pub note: Option<String>,
-    /// The merchant's identifier beside the reference.
+    /// A further identifier of the merchant's, beside the reference.
     pub external_id: Option<String>,
-    /// The merchant's sorting.
+    /// The merchant's classification of its traffic.
     pub traffic_type: Option<TrafficType>,
     /// The payment's own webhook target.
     pub webhook: Option<InRequestWebhook>,
-    /// Where a hosted page leads afterwards.
+    /// The addresses to which a hosted page leads afterwards.
     pub return_urls: ReturnUrls,
     /// The scheme that `redirectpay` is restricted to.
     pub redirect_scheme: Option<RedirectScheme>,
 }
 
-/// Where the payment stands.
+/// The state of a payment, which changes through [`Payment::apply`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// Its status.
@@ -114,28 +114,30 @@ pub struct State {
     pub version: i32,
     /// The fee, in minor units.
     pub fee: Minor,
-    /// How much went back, in minor units.
+    /// The sum of all refunds, in minor units.
     pub refunded_amount: Minor,
-    /// What arrived, where it was another amount and the operator accepted it.
+    /// The amount that arrived, in minor units, if it differed from the agreed one and the operator accepted
+    /// it.
     pub received_amount: Option<Amount>,
     /// Whether the money arrived after the payment had ended.
     pub late: bool,
-    /// Why it did not succeed.
+    /// Why it failed, if it did.
     pub failure: Option<Failure>,
-    /// Where a withdrawal goes.
+    /// The recipient of a withdrawal.
     pub payout: Option<Payout>,
-    /// What the payer needs.
+    /// The instructions for the payer.
     pub instructions: Instructions,
-    /// How often anything of it was written, the first time included: what a decision refers to that changes it.
+    /// How often the payment was written, including the first time. A decision that changes the payment
+    /// refers to it.
     pub revision: i64,
-    /// When it completed.
+    /// When it completed (UTC).
     pub completed_at: Option<Timestamp>,
-    /// When anything of it last changed.
+    /// When it last changed (UTC).
     pub updated_at: Timestamp,
 }
 
 impl State {
-    /// How a payment of this kind begins at `at`: without a fee, with nothing to do and nothing told to the payer.
+    /// The state with which a payment of this kind begins at `at`: no fee, nothing due and no instructions.
     pub fn first(kind: PaymentType, at: Timestamp) -> Self {
         Self {
             status: Status::first(kind),
@@ -162,22 +164,22 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// A payment as a store kept it.
+    /// A payment that was read from a store.
     pub const fn restore(terms: Terms, state: State) -> Self {
         Self { terms, state }
     }
 
-    /// What was agreed, and where it stands.
+    /// Its terms and its state.
     pub(crate) fn into_parts(self) -> (Terms, State) {
         (self.terms, self.state)
     }
 
-    /// What was agreed.
+    /// The terms that were agreed.
     pub const fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// Where it stands.
+    /// Its current state.
     pub const fn state(&self) -> &State {
         &self.state
     }
@@ -192,7 +194,7 @@ impl Payment {
         self.state.status
     }
 
-    /// What the transition table needs to know of it.
+    /// The facts that the transition table needs.
     pub const fn situation(&self) -> Situation {
         Situation {
             kind: self.terms.kind,
@@ -201,12 +203,14 @@ impl Payment {
         }
     }
 
-    /// Whether it holds its `merchant_reference` against others. A late completion does not take it back.
+    /// Whether no other payment may have its `merchant_reference`. A late completion does not claim the
+    /// reference again.
     pub const fn holds_reference(&self) -> bool {
         !self.state.status.frees_reference() && !self.state.late
     }
 
-    /// `amount − fee` for a deposit (of what was received, if that differs); what the recipient gets for a withdrawal.
+    /// `amount − fee` for a deposit (of the received amount, if that differs); the amount that the recipient
+    /// gets for a withdrawal.
     pub fn net_amount(&self) -> i64 {
         match self.terms.kind.direction() {
             quipu_merchants::Direction::Deposit => {
@@ -216,7 +220,7 @@ impl Payment {
         }
     }
 
-    /// Names the customer that the commit matched or made.
+    /// Sets the customer that the commit matched or made.
     pub const fn assign_customer(&mut self, id: CustomerId) {
         self.terms.customer.id = id;
     }

@@ -1,4 +1,4 @@
-//! Where a withdrawal goes (docs/API.md, "Create").
+//! The recipient of a withdrawal (docs/API.md, "Create").
 
 use quipu_kernel::{Currency, Fields, Problems, Tenant, wire_names};
 use quipu_merchants::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 wire_names! {
-    /// What a PayID is.
+    /// The kind of a PayID.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum PayIdType {
         /// An e-mail address.
@@ -24,7 +24,8 @@ wire_names! {
     }
 }
 
-/// The recipient of a withdrawal. Members are those of the request; which of them a payment has depends on its route.
+/// The recipient of a withdrawal. The members are those of the request; which of them a payment has depends
+/// on its route.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Payout {
@@ -34,19 +35,19 @@ pub struct Payout {
     /// Account number: CBU, CLABE or the like.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank_account: Option<String>,
-    /// Bank routing code.
+    /// Bank routing code, if the route needs one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank_code: Option<String>,
-    /// Account type.
+    /// Account type, in the words that the route needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account_type: Option<String>,
-    /// Tax id.
+    /// The recipient's tax identifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beneficiary_tax_id: Option<String>,
     /// A PayID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payid: Option<String>,
-    /// What the PayID is.
+    /// The kind of PayID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payid_type: Option<PayIdType>,
     /// Bank-state-branch code, 6 digits.
@@ -57,7 +58,7 @@ pub struct Payout {
     pub partner_destination: Option<Destination>,
 }
 
-/// The longest that any member may be, in characters.
+/// The most characters that any member may have.
 const MAX_LENGTH: usize = 140;
 
 const PARTNER: &str = "partnerDestination";
@@ -68,7 +69,8 @@ const EXCLUDED_BY_PARTNER: [&str; 7] = {
     [account, code, kind, tax_id, payid, payid_type, bsb]
 };
 
-/// Which members a withdrawal by this method in this currency always needs, whatever its route asks for beyond.
+/// The members that a withdrawal by this method in this currency always needs, besides those that its route
+/// asks for.
 pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'static [&'static str] {
     match (method, currency) {
         (Method::Spei, _) => &["bank_account"],
@@ -80,7 +82,8 @@ pub(crate) const fn always_needed(method: Method, currency: Currency) -> &'stati
 }
 
 impl Payout {
-    /// Reads `payout`, which a withdrawal needs, a hosted withdrawal may have and a deposit must not.
+    /// Reads `payout`, which a withdrawal must have, a hosted withdrawal may have and a deposit must not
+    /// have.
     pub(crate) fn of_request(
         body: &Fields<'_>,
         pairing: RequestedPairing,
@@ -107,8 +110,8 @@ impl Payout {
         payout
     }
 
-    /// Reads `payout` of a request that goes this way. A payout without any member is none, which a hosted withdrawal may
-    /// have.
+    /// Reads `payout` of a request with this pairing. A payout without any member counts as absent, which is
+    /// allowed for a hosted withdrawal.
     fn read(fields: &Fields<'_>, pairing: RequestedPairing, problems: &mut Problems) -> Option<Self> {
         let [account, code, kind, tax_id, payid, payid_type, bsb] = EXCLUDED_BY_PARTNER;
         let known = ["recipient_name", account, code, kind, tax_id, payid, payid_type, bsb, PARTNER];
@@ -186,7 +189,7 @@ impl Payout {
         }
     }
 
-    /// Looks up the account of a saved beneficiary, which is kept inside the destination.
+    /// Looks up the account of a saved beneficiary and stores it in the destination.
     pub(crate) async fn look_up(
         &mut self,
         book: &dyn RouteBook,
@@ -199,7 +202,7 @@ impl Payout {
         }
     }
 
-    /// Notes what the route demands of the recipient beyond the request's own rules: further members, check digits.
+    /// Notes the problems of the recipient that come from the route's rules: further members, check digits.
     pub(crate) fn judge_by(&self, route: &Route, problems: &mut Problems) {
         for name in route.required_payout_fields.iter().filter(|name| !self.has(name)) {
             problems.add(&format!("payout.{name}"), "is required");
@@ -258,13 +261,13 @@ impl Payout {
     }
 }
 
-/// Whether a member is a text that says nothing, which counts as absent where nothing forbids the member.
+/// Whether a member is a blank text, which counts as absent if the member is allowed.
 fn is_blank(fields: &Fields<'_>, name: &str) -> bool {
     fields.value(name).and_then(serde_json::Value::as_str).is_some_and(|text| text.trim().is_empty())
 }
 
 impl PayIdType {
-    /// Whether `payid` has the form of this type, and what that form is.
+    /// Whether `payid` has the form of this kind, and the rule for that form in words.
     fn judge(self, payid: &str) -> (bool, &'static str) {
         match self {
             Self::Email => (is_email(payid), "must be an e-mail address"),

@@ -1,4 +1,4 @@
-//! What this crate needs of a store and of rails.
+//! The ports that a store implements for this crate.
 
 use async_trait::async_trait;
 use quipu_commit::{Answer, Audience, IdempotencyKey};
@@ -16,42 +16,42 @@ use crate::{
     timeline::Timeline,
 };
 
-/// Which payments a list shows; every given member must match.
+/// A filter of the list of payments; every given member must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PaymentFilter {
-    /// In this status.
+    /// Only payments in this status.
     pub status: Option<Status>,
-    /// Of this type.
+    /// Only payments of this type.
     pub kind: Option<PaymentType>,
-    /// By this method.
+    /// Only payments by this method.
     pub method: Option<Method>,
-    /// In this currency.
+    /// Only payments in this currency.
     pub currency: Option<Currency>,
-    /// With this reference.
+    /// Only payments with this reference.
     pub merchant_reference: Option<String>,
-    /// Of this customer.
+    /// Only payments of this customer.
     pub customer_id: Option<CustomerId>,
-    /// Made at or after.
+    /// Only payments made at or after this instant.
     pub created_from: Option<Timestamp>,
-    /// Made at or before.
+    /// Only payments made at or before this instant.
     pub created_to: Option<Timestamp>,
 }
 
-/// What is kept under an idempotency key.
+/// A kept idempotency key, as it is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRow {
-    /// Hex of SHA-256 over what was asked.
+    /// Hex of SHA-256 over the request.
     pub body_hash: String,
-    /// The payment it stands for.
+    /// The payment that the request created, if it created one.
     pub payment_id: Option<PaymentId>,
-    /// The answer; none while its outcome is not known.
+    /// The answer; `None` while the outcome is not known.
     pub answer: Option<Answer>,
 }
 
 /// Reading payments. Reads see every commit that was acknowledged before they began.
 #[async_trait]
 pub trait PaymentReads: Send + Sync {
-    /// One payment of the tenant.
+    /// The payment of the tenant with this identifier.
     async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable>;
 
     /// A page of the tenant's payments, newest first, and the exact number of all that match.
@@ -62,10 +62,10 @@ pub trait PaymentReads: Send + Sync {
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable>;
 
-    /// One customer of the tenant.
+    /// The customer of the tenant with this number.
     async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable>;
 
-    /// What is kept under a key and has not expired at `now`.
+    /// The kept key, unless it has expired at `now`.
     async fn kept_answer(
         &self,
         tenant: Tenant,
@@ -75,38 +75,38 @@ pub trait PaymentReads: Send + Sync {
     ) -> Result<Option<KeptRow>, StoreUnavailable>;
 }
 
-/// Which payments a search over all merchants shows; every given member must match.
+/// A filter of the search over all merchants; every given member must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchFilter {
-    /// Of this merchant.
+    /// Only payments of this merchant.
     pub merchant: Option<MerchantId>,
-    /// In this environment.
+    /// Only payments in this environment.
     pub environment: Option<Environment>,
-    /// On this rail, by the name that routes use.
+    /// Only payments on this rail, by the name that routes use.
     pub rail: Option<String>,
     /// The filters that merchants have too.
     pub payment: PaymentFilter,
 }
 
-/// Which receipts a list shows; every given member must match.
+/// A filter of the list of receipts; every given member must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReceiptFilter {
-    /// Of this merchant.
+    /// Only receipts of this merchant.
     pub merchant: Option<MerchantId>,
-    /// About this payment.
+    /// Only receipts about this payment.
     pub payment_id: Option<PaymentId>,
-    /// Those that wait for a person, or those that were resolved.
+    /// Only receipts that were resolved (`true`), or that wait for a person (`false`).
     pub resolved: Option<bool>,
-    /// Parked at or after.
+    /// Only receipts parked at or after this instant.
     pub created_from: Option<Timestamp>,
-    /// Parked at or before.
+    /// Only receipts parked at or before this instant.
     pub created_to: Option<Timestamp>,
 }
 
-/// Reading for rails and for the operator: over all merchants, and never for a merchant.
+/// Reads for rails and for the operator. They go over all merchants, so no merchant may ever use them.
 #[async_trait]
 pub trait MoneyReads: Send + Sync {
-    /// A payment of whichever tenant.
+    /// The payment with this identifier, of any tenant.
     async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable>;
 
     /// A page of all payments that match, newest first, and their exact number.
@@ -116,16 +116,16 @@ pub trait MoneyReads: Send + Sync {
         page: Page,
     ) -> Result<(Vec<Payment>, u64), StoreUnavailable>;
 
-    /// What happened to a payment.
+    /// The history of a payment.
     async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable>;
 
-    /// Whether an event of this rail was stored.
+    /// Whether an event of this rail is stored.
     async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable>;
 
     /// The refunds of a payment, oldest first.
     async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable>;
 
-    /// A receipt of whichever tenant.
+    /// The receipt with this identifier, of any tenant.
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable>;
 
     /// A page of receipts, newest first, and the exact number of all that match.
@@ -136,11 +136,11 @@ pub trait MoneyReads: Send + Sync {
     ) -> Result<(Vec<Receipt>, u64), StoreUnavailable>;
 }
 
-/// Reading for bank files.
+/// Reads for bank files.
 #[async_trait]
 pub trait BankReads: Send + Sync {
-    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, oldest first: those of the next
-    /// stretch behind `after`, from the beginning if there is none.
+    /// The withdrawals of a route on the `manual` rail that were submitted and are in no file, oldest first.
+    /// It searches the next stretch of payments after `after`, or the first stretch.
     async fn exportable(
         &self,
         route: &ExportRoute,

@@ -1,7 +1,7 @@
-//! What rails answer when they are asked, and how sure that is.
+//! The answers of rails, and how certain they are.
 //!
-//! If the answer to a call that may have reached the rail is missing or cannot be parsed, the result is `Unknown`. It never
-//! fails a payment, and is asked about again.
+//! If the answer to a call that may have reached the rail is missing or cannot be parsed, the result is
+//! `Unknown`. It never fails a payment, and the rail is asked again.
 
 use async_trait::async_trait;
 use quipu_kernel::{Amount, Currency, Timestamp};
@@ -12,91 +12,92 @@ use crate::{
     rail_event::RailEvent,
 };
 
-/// What came of asking a rail for a deposit's instructions.
+/// The answer to a request for a deposit's instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instructed {
-    /// What the payer needs.
+    /// The instructions for the payer.
     Given(Box<Instructions>),
-    /// The rail will not take this payment.
+    /// The rail refuses this payment.
     Rejected(Failure),
-    /// The rail may have taken it on or not.
+    /// The rail may have accepted the payment or not.
     Unknown,
 }
 
-/// What a rail grants to a payment that is about to be committed, and handed to it then.
+/// Room for a call, granted to a payment that is about to be committed and used once it is.
 pub enum Reservation {
-    /// It takes every call.
+    /// No room is needed, since the rail takes every call.
     Unneeded,
-    /// Room for the one call, kept for it until this is dropped.
+    /// Room for the one call, reserved until this is dropped.
     Kept(Box<dyn Reserved>),
 }
 
-/// Room for a call to a rail.
+/// Room that is reserved for a call to a rail.
 #[async_trait]
 pub trait Reserved: Send {
-    /// Asks for a deposit's instructions, which will surely be sent.
+    /// Asks for a deposit's instructions; the request is certain to be sent.
     async fn instruct(self: Box<Self>, payment: &Payment) -> Instructed;
 
-    /// Hands a withdrawal over, which will surely be sent.
+    /// Hands a withdrawal to the rail; the call is certain to be sent.
     async fn submit(self: Box<Self>, payment: &Payment) -> Submission;
 }
 
 /// Whether a withdrawal that is submitted now will be sent.
 pub enum Promise {
-    /// It will.
+    /// It will be sent.
     Given(Reservation),
-    /// Others are before it; there will be room in a moment.
+    /// Other calls come first; there will be room in a moment.
     NoRoom,
-    /// The rail takes no calls now and is left alone for a while.
+    /// The rail takes no calls now and is not called for a while.
     LeftAlone,
 }
 
-/// What came of handing a withdrawal to its rail.
+/// The answer to handing a withdrawal to its rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Submission {
-    /// The rail has it, and will pay it or tell why not.
+    /// The rail has it, and will pay it or report why not.
     Accepted {
-        /// The rail's own name for it.
+        /// The rail's own identifier of it.
         provider_reference: Option<String>,
     },
     /// The rail will not pay it.
     Rejected(Failure),
     /// The rail may have it or not.
     Unknown,
-    /// The rail takes no calls now; it surely does not have it from this one.
+    /// The call was not made, since the rail takes none now; the rail does not have it from this call.
     NotSent,
 }
 
-/// How a payment stands at its rail.
+/// The status of a payment at its rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RailStatus {
-    /// Nothing is decided yet; ask again.
+    /// Nothing is decided yet; it must be asked again.
     Pending,
-    /// Nothing is decided yet, and the rail will tell by itself.
+    /// Nothing is decided yet, and the rail will report by itself.
     AwaitWord,
-    /// What the rail would tell by callbacks, in the order in which they arrive, and when it has more to tell.
+    /// The events that the rail would report by callbacks, in the order in which they arrive, and when it will
+    /// have more.
     Told(Vec<RailEvent>, Option<Timestamp>),
     /// The money arrived.
     Completed(Arrival),
     /// The money will not arrive.
     Failed(Failure),
-    /// The rail answers that it never heard of the payment.
+    /// The rail answers that it does not know the payment.
     NeverHeardOf,
-    /// The rail did not answer, or not so that it could be understood.
+    /// The rail did not answer, or its answer could not be understood.
     Silent,
-    /// It was not asked: others are before it, and there will be room in a moment.
+    /// The rail was not asked: other calls come first, and there will be room in a moment.
     NoRoom,
-    /// It was not asked: the rail takes no calls now and is left alone for a while.
+    /// The rail was not asked: it takes no calls now and is not called for a while.
     LeftAlone,
 }
 
 /// Money that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
-    /// How much, in minor units.
+    /// Amount in minor units.
     pub amount: Amount,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// The rail's own name for it.
+    /// The rail's own identifier of the payment.
     pub provider_reference: Option<String>,
 }

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use crate::payment::{Failure, Payment};
 
-/// Characters of an event's identifier, and of its reference, at most.
+/// The most characters of an event's identifier, and of its reference.
 const MOST_IN_NAME: usize = 255;
-/// Characters of a code and of a message, at most.
+/// The most characters of a code and of a message.
 const MOST_IN_CODE: usize = 64;
 const MOST_IN_MESSAGE: usize = 500;
 
 wire_names! {
-    /// What happened at the rail.
+    /// The kind of event at the rail.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum RailEventKind {
         /// The money arrived.
@@ -24,29 +24,29 @@ wire_names! {
     }
 }
 
-/// One thing that a rail tells, once, whoever repeats it: `id` is unique within the rail.
+/// An event that a rail reports, perhaps several times: `id` is unique within the rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RailEvent {
     /// The rail's identifier of the event, 1 to 255 characters.
     pub id: String,
-    /// What happened.
+    /// The kind of event.
     pub kind: RailEventKind,
     /// The reference under which the payment was given to the rail: the payment's identifier.
     pub rail_reference: String,
-    /// How much arrived or came back, in minor units; a failure need not say it.
+    /// Amount that arrived or came back, in minor units; a failure may have none.
     pub amount: Option<Amount>,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Option<Currency>,
     /// When it happened, by the rail's clock.
     pub occurred_at: Option<Timestamp>,
-    /// Why, for a failure or a return.
+    /// Code of the reason for a failure or a return.
     pub code: Option<String>,
-    /// The same for a person.
+    /// The reason in words, for a person.
     pub message: Option<String>,
 }
 
 impl RailEvent {
-    /// The rail's refusal of a payment as an event: asking again tells the same event again.
+    /// The rail's refusal of a payment as an event; a repeated question gives the same event.
     pub(crate) fn refusal(payment: &Payment, failure: Failure) -> Self {
         Self {
             id: format!("asked:{}:failed", payment.id()),
@@ -60,8 +60,8 @@ impl RailEvent {
         }
     }
 
-    /// Reads the body of a callback, or says all that is wrong with it. Unknown members are ignored, so that a provider may
-    /// add to its own messages.
+    /// Reads the body of a callback, or answers all its problems. Unknown members are ignored, so that a
+    /// provider may add members to its messages.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();

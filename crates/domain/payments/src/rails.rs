@@ -1,4 +1,4 @@
-//! The rails there are, by name.
+//! The configured rails.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::rail::Rail;
 pub struct Rails(BTreeMap<String, Arc<dyn Rail>>);
 
 impl Rails {
-    /// These rails; of two with one name the later counts.
+    /// A collection of these rails; of two with the same name the later is used.
     pub fn new(rails: Vec<Arc<dyn Rail>>) -> Self {
         Self(rails.into_iter().map(|rail| (rail.name().to_owned(), rail)).collect())
     }
@@ -19,12 +19,12 @@ impl Rails {
         self.0.get(name)
     }
 
-    /// The rail whose callbacks come under this name.
+    /// The rail whose callbacks have this name in their path.
     pub fn by_callback_name(&self, name: &str) -> Option<&Arc<dyn Rail>> {
         self.0.values().find(|rail| rail.callback_name() == Some(name))
     }
 
-    /// Whether any of them is somebody else's, whom a creation may have to ask.
+    /// Whether any of them is a provider's, which a creation may have to ask.
     pub fn have_providers(&self) -> bool {
         self.0.values().any(|rail| rail.callback_name().is_some())
     }

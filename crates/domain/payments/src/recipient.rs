@@ -21,10 +21,10 @@ use crate::{
     status::Status,
 };
 
-/// Members that say where the money goes. A route that asks for none of them still needs one.
+/// The members that give the destination of the money. A route that asks for none of them still needs one.
 const DESTINATIONS: [&str; 2] = ["bank_account", "payid"];
 
-/// Why a recipient was not taken.
+/// Why a recipient was refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum FillError {
     /// There is no such payment.
@@ -33,10 +33,10 @@ pub enum FillError {
     /// The recipient is known already, or the payment has ended.
     #[error("the payment does not wait for a recipient")]
     NotAwaited,
-    /// What was entered is not what the route needs.
+    /// The entered values are not what the route needs.
     #[error("the recipient is not valid")]
     Invalid(Problems),
-    /// The route has gone meanwhile.
+    /// The route was removed or disabled meanwhile.
     #[error("the method is not available at the moment")]
     MethodNotAvailable,
     /// The store failed.
@@ -51,7 +51,7 @@ impl From<CommitError> for FillError {
 }
 
 impl Payment {
-    /// Whether it waits for its recipient to say where the money goes.
+    /// Whether it waits for its recipient to enter the destination.
     pub fn waits_for_recipient(&self) -> bool {
         self.terms().kind == PaymentType::WithdrawalPp
             && self.status() == Status::Pending
@@ -59,7 +59,7 @@ impl Payment {
     }
 }
 
-/// The members that the recipient of this payment has to give; none if its route is gone.
+/// The members that the recipient of this payment has to enter; empty if its route is gone.
 pub fn recipient_members(payment: &Payment, routes: &[Route]) -> Vec<String> {
     choose_route(routes, key_of(payment)).map(members_of).unwrap_or_default()
 }
@@ -85,7 +85,8 @@ fn key_of(payment: &Payment) -> RouteKey {
     }
 }
 
-/// Takes the recipient of a hosted withdrawal, once. The withdrawal then goes the way of every other.
+/// The use case that takes the recipient of a hosted withdrawal, once. Afterwards the withdrawal is like any
+/// other.
 pub struct FillRecipient {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
@@ -106,8 +107,8 @@ impl FillRecipient {
         Self { commit, reads, route_book, rails, clock }
     }
 
-    /// Takes what was entered, by member of `payout`. Of two at the same time one is taken, and the other is told that
-    /// nobody waits any more.
+    /// Takes the entered values, by member of `payout`. Of two simultaneous calls one succeeds, and the other
+    /// is told that no recipient is awaited any more.
     pub async fn run(
         &self,
         tenant: Tenant,
@@ -130,7 +131,7 @@ impl FillRecipient {
         .await
     }
 
-    /// The payment with its recipient. That is no change of status: what tells of it is the payment's next move.
+    /// The payment with its recipient. Its status does not change, so there is no event before its next move.
     fn filled(
         &self,
         payment: Payment,
@@ -155,7 +156,7 @@ impl FillRecipient {
     }
 }
 
-/// What was entered, judged as the `payout` of a request for an ordinary withdrawal is.
+/// Checks the entered values like the `payout` of a request for an ordinary withdrawal.
 fn read(entered: &BTreeMap<String, String>, route: &Route) -> Result<Payout, Problems> {
     let text = |(name, value): (&String, &String)| (name.clone(), Value::String(value.trim().to_owned()));
     let payout: Map<String, Value> = entered.iter().map(text).collect();

@@ -1,7 +1,7 @@
-//! What every decision of staff records.
+//! The records of a decision of staff.
 
 use quipu_commit::IdempotencyRecord;
 use quipu_merchants::AuditRecord;
 
-/// The line of the audit log, and the answer that is kept under the person's key, if there is one.
+/// The line of the audit log, and the answer to be kept under the person's key, if the decision has one.
 pub type Recorded = (AuditRecord, Option<IdempotencyRecord>);

@@ -15,15 +15,15 @@ use crate::{
 pub struct Refund {
     /// Its identifier: `rfd_<13 digits of Unix milliseconds>_<16 base-32 characters>`.
     pub refund_id: String,
-    /// The deposit.
+    /// The identifier of the deposit.
     pub payment_id: PaymentId,
-    /// How much, in minor units.
+    /// Amount in minor units.
     pub amount: Amount,
-    /// Why, at most 500 characters.
+    /// Reason in words, at most 500 characters.
     pub reason: Option<String>,
-    /// The ticket that asked for it.
+    /// The ticket in which it was asked for.
     pub ticket_id: Option<String>,
-    /// When it was made.
+    /// When it was made (UTC).
     pub created_at: Timestamp,
 }
 
@@ -41,19 +41,19 @@ pub enum NotRefundable {
     /// The sum of refunds would exceed what was paid.
     #[error("only {left} minor units of the payment are left to refund")]
     Exceeds {
-        /// What is left, in minor units.
+        /// The amount that can still be refunded, in minor units.
         left: i64,
     },
 }
 
 impl Payment {
-    /// What is left of a deposit to be refunded, in minor units.
+    /// The amount that can still be refunded, in minor units.
     pub fn refundable(&self) -> i64 {
         let paid = self.state().received_amount.unwrap_or(self.terms().amount);
         paid.get() - self.state().refunded_amount.get()
     }
 
-    /// The trigger that a refund of `amount` is: of a part, or of all that is left.
+    /// The trigger of a refund of `amount`: a part, or all that is left.
     pub fn refund_trigger(&self, amount: Amount) -> Result<Trigger, NotRefundable> {
         if self.terms().kind.direction() == Direction::Withdrawal {
             return Err(NotRefundable::Withdrawal);

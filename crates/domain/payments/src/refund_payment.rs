@@ -1,4 +1,4 @@
-//! Paying a deposit back.
+//! The use case that pays a deposit back.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::{
     refund::{NotRefundable, Refund},
 };
 
-/// What a person asks for.
+/// A person's order to refund a payment.
 #[derive(Debug, Clone)]
 pub struct RefundOrder {
-    /// How much.
+    /// Amount in minor units.
     pub amount: Amount,
-    /// Why, at most 500 characters.
+    /// Reason in words, at most 500 characters.
     pub reason: Option<String>,
-    /// The ticket that asked for it.
+    /// The ticket in which it was asked for.
     pub ticket_id: Option<String>,
 }
 
-/// Refunds payments for the operator.
+/// The use case for the operator's refunds.
 pub struct RefundPayment {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
@@ -45,11 +45,12 @@ impl RefundPayment {
         Self { commit, reads, clock, entropy }
     }
 
-    /// Refunds `order.amount` of a payment. `record` is given the payment before, the payment after and the refund, and
-    /// answers the line of the audit log and the answer that is kept; both are in the refund's own commit.
+    /// Refunds `order.amount` of a payment. `record` is given the payment before, the payment after and the
+    /// refund, and answers the line of the audit log and the kept answer; both are in the refund's own
+    /// commit.
     ///
-    /// Whatever runs at once, the sum of refunds never exceeds what was paid: each is decided on the payment as the one
-    /// before left it.
+    /// However many refunds run at the same time, their sum never exceeds what was paid: each is decided on
+    /// the payment as the one before left it.
     pub async fn run(
         &self,
         id: &PaymentId,

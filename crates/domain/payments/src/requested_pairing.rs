@@ -1,22 +1,22 @@
-//! Which method goes with which currency and type, whatever a merchant's routes are.
+//! Which method goes with which currency and type, independently of a merchant's routes.
 
 use quipu_kernel::{Currency, Fields, Problems};
 use quipu_merchants::{Method, Unpaired, unpaired};
 
 use crate::kind::PaymentType;
 
-/// Which way the money is to go, as far as the request could be read: the members whose pairings have rules.
+/// The members of a request whose combinations have rules, as far as they could be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RequestedPairing {
     pub(crate) kind: Option<PaymentType>,
     pub(crate) method: Option<Method>,
     pub(crate) currency: Option<Currency>,
-    /// Whether it has a partner destination.
+    /// Whether the request has a partner destination.
     pub(crate) partner: bool,
 }
 
 impl RequestedPairing {
-    /// Notes pairings of method, currency and type that no merchant has.
+    /// Notes combinations of method, currency and type that are not allowed for any merchant.
     pub(crate) fn judge(self, problems: &mut Problems) {
         let Some(method) = self.method else { return };
         let direction = self.kind.map(PaymentType::direction);
@@ -36,7 +36,7 @@ impl RequestedPairing {
     }
 }
 
-/// Whether the request has a partner destination, be it right or wrong.
+/// Whether the request has a partner destination, valid or not.
 pub(crate) fn names_partner(body: &Fields<'_>) -> bool {
     let destination = body.value("payout").and_then(|payout| payout.get("partnerDestination"));
     destination.is_some_and(|destination| !destination.is_null())

@@ -1,4 +1,4 @@
-//! What becomes of parked receipts.
+//! Resolving parked receipts.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     status::{Status, Trigger},
 };
 
-/// Resolves receipts for the operator.
+/// The use case for the operator's decisions about receipts.
 pub struct ResolveReceipt {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn MoneyReads>,
@@ -39,8 +39,8 @@ impl ResolveReceipt {
         Self { commit, reads, route_book, clock, entropy }
     }
 
-    /// Resolves a receipt and answers it as it stands afterwards. `record` is given the receipt before and after, and answers
-    /// the line of the audit log and the answer that is kept.
+    /// Resolves a receipt and answers it as it is afterwards. `record` is given the receipt before and after,
+    /// and answers the line of the audit log and the kept answer.
     pub async fn run(
         &self,
         id: &str,
@@ -67,7 +67,7 @@ impl ResolveReceipt {
         act(&*self.commit, None, || self.read(id), decide).await
     }
 
-    /// The receipt, and the payment that it names with its route as it is today.
+    /// The receipt, and the payment that it names with its current route.
     async fn read(&self, id: &str) -> Result<(Receipt, Option<Payable>), DecideError> {
         let receipt = self.reads.receipt(id).await?.ok_or(DecideError::ReceiptNotFound)?;
         let payment = match &receipt.payment_id {
@@ -88,7 +88,7 @@ impl ResolveReceipt {
         Ok((receipt, Some(Payable { payment, route })))
     }
 
-    /// The payment of a receipt completed with what arrived.
+    /// Completes the payment of a receipt with the amount that arrived.
     fn complete(
         &self,
         receipt: &Receipt,
@@ -115,8 +115,8 @@ struct Payable {
 }
 
 impl Payable {
-    /// The fee on what arrived, by the payment's route; never more than arrived. Where the route is gone, the fee that was
-    /// agreed.
+    /// The fee on the amount that arrived, by the payment's route, but never more than that amount. If the
+    /// route is gone, it is the fee that was agreed.
     fn fee(&self, received: Amount) -> Minor {
         let of_route = self.route.as_ref().and_then(|route| route.fee(received).ok());
         of_route.unwrap_or(self.payment.state().fee).min(received.minor())

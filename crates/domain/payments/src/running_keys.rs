@@ -1,4 +1,4 @@
-//! Idempotency keys that are being worked on.
+//! Idempotency keys whose first request is still running.
 
 use std::{
     collections::HashMap,
@@ -13,18 +13,20 @@ use crate::error::CreateError;
 
 type Entry = (Tenant, IdempotencyKey);
 
-/// The keys whose first request this node is working on, each with the nonce which that request is about to burn.
+/// The keys whose first request this node is working on, each with the nonce that the request is about to use
+/// up.
 #[derive(Default)]
 pub(crate) struct RunningKeys(Mutex<HashMap<Entry, Option<String>>>);
 
-/// How many there may be at once; far more than the requests that a node works on at once.
+/// The most keys at a time; far more than the requests that a node works on at a time.
 const MOST_RUNNING: usize = 1 << 16;
 
 impl RunningKeys {
-    /// Notes that work on a key has begun; it ends when the answer is dropped, however that comes about.
+    /// Notes that work on a key begins. The work ends when the answer is dropped, however that happens.
     ///
-    /// A copy of the very request that is being worked on is `NonceUsed` already. Were it told that the key is in use, it
-    /// would burn the nonce, perhaps before the first request does, and then neither would be accepted.
+    /// A copy of the running request itself is refused with `NonceUsed` at once. If it were refused because
+    /// the key is in use, it would use up the nonce, perhaps before the first request does, and then neither
+    /// would be accepted.
     pub(crate) fn enter(
         &self,
         tenant: Tenant,
@@ -46,7 +48,7 @@ impl RunningKeys {
     }
 }
 
-/// Work on one key, under way until it is dropped.
+/// Running work on one key; it ends when this is dropped.
 pub(crate) struct Running<'a> {
     keys: &'a RunningKeys,
     entry: Entry,

@@ -1,4 +1,4 @@
-//! What a payer decides on the page that plays a payment scheme in the test environment.
+//! The payer's decision on the page that plays a payment scheme in the test environment.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::{
     status::Status,
 };
 
-/// What the payer decided.
+/// The payer's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemeDecision {
-    /// To pay.
+    /// The payer pays.
     Approve,
-    /// Not to pay.
+    /// The payer does not pay.
     Decline,
-    /// Nothing: the payment stays open until its time is over.
+    /// The payer leaves: the payment stays open until its time is over.
     Leave,
 }
 
-/// Plays a payment scheme. It moves payments of the test environment only, and of those only what still waits.
+/// The use case that plays a payment scheme. It moves only payments of the test environment that still wait.
 pub struct PlayScheme {
     commit: Arc<dyn Commit>,
     reads: Arc<dyn PaymentReads>,
@@ -38,7 +38,7 @@ pub struct PlayScheme {
 }
 
 impl PlayScheme {
-    /// The use case over these ports. What the payer decides is heard as any rail is.
+    /// The use case over these ports. The payer's decision is processed like an event of a rail.
     pub fn new(
         commit: Arc<dyn Commit>,
         reads: Arc<dyn PaymentReads>,
@@ -48,7 +48,7 @@ impl PlayScheme {
         Self { commit, reads, hear, clock }
     }
 
-    /// Does what the payer decided. Where the payment no longer waits nothing changes, which is no error.
+    /// Carries out the payer's decision. If the payment no longer waits, nothing changes, which is no error.
     pub async fn run(
         &self,
         tenant: Tenant,
@@ -87,7 +87,7 @@ impl PlayScheme {
         }
     }
 
-    /// Nothing is due any more but the end of its time.
+    /// Removes all due work of the payment except its expiry.
     async fn leave(&self, tenant: Tenant, id: &PaymentId) -> Result<(), StoreUnavailable> {
         let decide = |payment: Option<Payment>| {
             let Some(payment) = payment else { return Ok(Decided::Stay(())) };

@@ -1,4 +1,4 @@
-//! The statuses of a payment and the one table of moves between them.
+//! The statuses of a payment and the only table of moves between them.
 
 use quipu_kernel::wire_names;
 use quipu_merchants::{Direction, Method};
@@ -6,7 +6,7 @@ use quipu_merchants::{Direction, Method};
 use crate::kind::PaymentType;
 
 wire_names! {
-    /// Where a payment stands (docs/API.md, "Statuses").
+    /// The status of a payment (docs/API.md, "Statuses").
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Status {
         /// A withdrawal that was accepted and not yet submitted.
@@ -15,15 +15,15 @@ wire_names! {
         Processing = "processing",
         /// The money arrived.
         Completed = "completed",
-        /// It will not arrive.
+        /// The money will not arrive.
         Failed = "failed",
-        /// It was given up.
+        /// The payment was given up.
         Cancelled = "cancelled",
-        /// Nobody paid in time.
+        /// The payer did not pay in time.
         Expired = "expired",
-        /// All of it went back.
+        /// All of the money was refunded or returned.
         Refunded = "refunded",
-        /// Some of it went back.
+        /// A part of the money was refunded.
         PartialRefund = "partial_refund",
     }
 }
@@ -37,13 +37,13 @@ impl Status {
         }
     }
 
-    /// Whether a payment that leaves for this status frees its `merchant_reference` for another.
+    /// Whether a payment that moves to this status frees its `merchant_reference` for another one.
     pub const fn frees_reference(self) -> bool {
         matches!(self, Self::Failed | Self::Cancelled | Self::Expired)
     }
 
-    /// The transition table, complete: what `trigger` makes of a payment in this status. `None` means the move
-    /// does not exist, and nothing changes.
+    /// The complete transition table: the status to which `trigger` moves a payment in this status. `None`
+    /// means that the move does not exist, and nothing changes.
     #[expect(
         clippy::match_same_arms,
         reason = "a row of the table stands for itself; merged rows would hide moves"
@@ -78,21 +78,21 @@ impl Status {
     }
 }
 
-/// What the table needs to know of a payment beside its status.
+/// The facts about a payment, besides its status, that the table needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Situation {
-    /// Which kind it is.
+    /// The kind of payment.
     pub kind: PaymentType,
-    /// By which method.
+    /// The payment method.
     pub method: Method,
     /// Whether a withdrawal's recipient is known.
     pub has_recipient: bool,
 }
 
-/// What happened to a payment.
+/// The trigger of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trigger {
-    /// The merchant cancels.
+    /// The merchant cancels the payment.
     Cancel,
     /// A worker or an operator is about to hand a withdrawal to its rail.
     Submit,
@@ -100,7 +100,7 @@ pub enum Trigger {
     Confirm,
     /// The rail or an operator reports that it failed.
     Fail,
-    /// Its time is over.
+    /// The time of the payment is over.
     Expire,
     /// A `redirectpay` deposit stayed unresolved for too long.
     GiveUp,
@@ -108,7 +108,7 @@ pub enum Trigger {
     ArriveLate,
     /// The bank sends a completed withdrawal back.
     Return,
-    /// A refund that leaves something.
+    /// A refund of less than what is left.
     RefundPart,
     /// A refund of all that is left.
     RefundRest,
@@ -129,7 +129,7 @@ impl Trigger {
         Self::RefundRest,
     ];
 
-    /// What it makes of a payment, in a sentence that refuses it: "a payment that is failed cannot be …".
+    /// The participle of the move, for a refusal: "a payment that is failed cannot be …".
     pub(crate) const fn participle(self) -> &'static str {
         match self {
             Self::Cancel => "cancelled",

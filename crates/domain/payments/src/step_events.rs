@@ -1,16 +1,16 @@
-//! Which events tell of a step of a payment.
+//! The events of each step of a payment.
 
 use quipu_merchants::Direction;
 use quipu_webhooks::EventName;
 
 use crate::{payment::Payment, status::Status};
 
-/// The events that tell of the step that a payment has just taken, its creation included.
+/// The events of the step that a payment has just taken, including its creation.
 pub(crate) fn of(payment: &Payment) -> &'static [EventName] {
     of_step(payment.state().version, payment.status(), payment.terms().kind.direction())
 }
 
-/// The events that tell of the step to this version and status.
+/// The events of the step to this version and status.
 pub(crate) const fn of_step(version: i32, status: Status, direction: Direction) -> &'static [EventName] {
     use EventName::{
         PaymentCancelled, PaymentCompleted, PaymentCreated, PaymentFailed, PaymentProcessing,

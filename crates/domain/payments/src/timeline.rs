@@ -1,4 +1,4 @@
-//! What happened to one payment, as the operator's staff see it.
+//! The history of one payment, as the operator's staff see it.
 
 use quipu_kernel::{EventId, Timestamp};
 use quipu_webhooks::{Attempt, DeliveryStatus};
@@ -13,36 +13,37 @@ use crate::{
 /// An event of a payment, as its timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EventLine {
-    /// Its identifier.
+    /// The identifier of the event.
     pub id: String,
-    /// Its name.
+    /// The name of the event.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The status before.
+    /// The status before the step, if the event tells of a step and there was one.
     pub previous_status: Option<String>,
-    /// The status after.
+    /// The status after the step, if the event tells of one.
     pub status: Option<String>,
-    /// The version after.
+    /// The version of the payment after the step, if the event tells of one.
     pub status_version: Option<i32>,
-    /// When.
+    /// When it happened (UTC).
     pub created_at: Timestamp,
 }
 
 /// A status of a payment, as its timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatusLine {
-    /// The status before; none at the beginning.
+    /// The status before; `None` for the first one.
     pub previous_status: Option<String>,
-    /// The status after.
+    /// The status after the change.
     pub status: String,
-    /// The version after.
+    /// The version of the payment after the change.
     pub status_version: i32,
-    /// When.
+    /// When it changed (UTC).
     pub at: Timestamp,
 }
 
 impl StatusLine {
-    /// What the events of a payment say of its status: every change of it has one that is named `payment.*`.
+    /// The statuses that the events of a payment tell of: every change of status has one event that is named
+    /// `payment.*`.
     pub fn told_by(events: &[EventLine]) -> Vec<Self> {
         let of_status = events.iter().filter(|event| event.kind.starts_with("payment."));
         let line = |event: &EventLine| {
@@ -60,94 +61,94 @@ impl StatusLine {
 /// An entry of the ledger, as a payment's timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EntryLine {
-    /// Its transaction.
+    /// The identifier of its transaction.
     pub transaction_id: String,
     /// Why the money moved.
     pub reason: String,
-    /// On which account.
+    /// The account that changed.
     pub account: String,
-    /// By how much, in minor units.
+    /// The amount added to the account, in minor units; negative if it was taken away.
     pub amount: i64,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: String,
-    /// When.
+    /// When it was posted (UTC).
     pub created_at: Timestamp,
 }
 
 /// A line of the audit log, as a payment's timeline shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditLine {
-    /// When.
+    /// When it was done (UTC).
     pub at: Timestamp,
-    /// Who.
+    /// The name of the person or shell that did it.
     pub actor: String,
-    /// What was done.
+    /// The action, as `noun.verb`.
     pub action: String,
-    /// The thing after.
+    /// The changed thing after the action, without secrets.
     pub after: serde_json::Value,
 }
 
 /// An event of a rail, as a payment's timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallbackLine {
-    /// The rail.
+    /// The name of the rail.
     pub rail: String,
     /// The rail's identifier of the event.
     pub event_id: String,
-    /// What happened.
+    /// The kind of event.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What came of it: `applied`, `known`, `parked`.
+    /// The outcome of the event: `applied`, `known` or `parked`.
     pub outcome: String,
-    /// When it was heard.
+    /// When it was received (UTC).
     pub received_at: Timestamp,
 }
 
-/// What one endpoint was told of an event, as a payment's timeline shows it.
+/// A delivery of an event to one endpoint, as a payment's timeline shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeliveryLine {
-    /// The event.
+    /// The identifier of the event.
     pub event_id: EventId,
-    /// The endpoint.
+    /// The identifier of the endpoint.
     pub endpoint_id: String,
-    /// Its address.
+    /// The URL of the endpoint.
     pub url: String,
-    /// How the delivery stands.
+    /// The status of the delivery.
     pub status: DeliveryStatus,
-    /// Why it failed without another attempt.
+    /// Why it failed without another attempt, if it did.
     pub error: Option<String>,
-    /// When the next attempt is due.
+    /// When the next attempt is due (UTC).
     pub next_attempt_at: Option<Timestamp>,
-    /// What was tried, the oldest first.
+    /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
 }
 
-/// Everything that is known of what happened to a payment, each list in the order of time.
+/// The whole history of a payment, each list in the order of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Timeline {
     /// The statuses that it went through.
     pub statuses: Vec<StatusLine>,
-    /// Its events.
+    /// The events that told merchants of it.
     pub events: Vec<EventLine>,
-    /// Which of its endpoints heard of them, and how. An endpoint that was deleted took its deliveries with it.
+    /// The deliveries of these events. A deleted endpoint took its deliveries with it.
     pub deliveries: Vec<DeliveryLine>,
-    /// The money it moved.
+    /// The entries that it posted to the ledger.
     pub entries: Vec<EntryLine>,
-    /// What its rail told by itself, and those of its answers that were parked.
+    /// The events that its rail sent by itself, and those of its answers that were parked.
     pub callbacks: Vec<CallbackLine>,
-    /// What was parked.
+    /// The receipts that were parked for it.
     pub receipts: Vec<Receipt>,
-    /// What was paid back.
+    /// The refunds that were made of it.
     pub refunds: Vec<Refund>,
-    /// Who did what.
+    /// The lines of the audit log about it.
     pub audit: Vec<AuditLine>,
-    /// Since when it waits for so long that somebody should look.
+    /// Since when it waits too long and an alert calls for a person (UTC), if it does.
     pub alerted_at: Option<Timestamp>,
 }
 
 impl Timeline {
-    /// Whether the rail told of this before, and it counts: it moved the payment, or agreed with what was known, or a person
-    /// booked what had arrived.
+    /// Whether the rail has reported this kind of event before in a way that counts: it moved the payment, or
+    /// agreed with its state, or a person completed the payment with the amount that arrived.
     pub(crate) fn tells_of(&self, kind: RailEventKind) -> bool {
         let told = |line: &CallbackLine| line.kind == kind.as_str() && line.outcome != PARKED;
         let booked = |receipt: &Receipt| {

@@ -1,4 +1,4 @@
-//! Whether the events of a payment say what the payment says: the other side of [`crate::payload`].
+//! Checks that the stored events of a payment agree with the payment: the counterpart of [`crate::payload`].
 
 use quipu_kernel::Timestamp;
 use quipu_webhooks::EventName;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 
 use crate::{kind::PaymentType, payload::data_of, payment::Payment, status::Status, step_events};
 
-/// An event of a payment, as it was kept.
+/// An event of a payment, as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldEvent {
-    /// Its identifier.
+    /// The identifier of the event.
     pub id: String,
-    /// Its name.
+    /// The name of the event.
     pub name: String,
-    /// When it happened.
+    /// When it happened (UTC).
     pub at: Timestamp,
     /// The version of the payment that it tells of.
     pub version: i32,
@@ -24,13 +24,13 @@ pub struct ToldEvent {
 
 /// Members that describe the step only.
 const OF_THE_STEP: [&str; 4] = ["status", "previous_status", "status_version", "updated_at"];
-/// Members of an earlier state, which the payment may no longer have.
+/// Members that describe the payment at that time and may have changed since.
 const OF_ITS_TIME: [&str; 2] = ["failure", "refunded_amount"];
-/// What depends on how much arrived.
+/// Members that depend on the amount that arrived.
 const OF_WHAT_ARRIVED: [&str; 2] = ["fee", "net_amount"];
 
-/// What is wrong with the events of a payment, in words: one that is missing or too many, or says what is not so. `events`
-/// are all of them, in the order of their versions.
+/// The problems of the events of a payment, in words: an event that is missing, one too many, or one whose
+/// content is wrong. `events` are all of them, in the order of their versions.
 pub fn contradictions(payment: &Payment, events: &[ToldEvent]) -> Vec<String> {
     let of_version = events.chunk_by(|one, next| one.version == next.version);
     of_version.flat_map(|events| contradictions_of_step(payment, events)).collect()
@@ -57,7 +57,7 @@ fn contradictions_of_step(payment: &Payment, events: &[ToldEvent]) -> Vec<String
     wrong
 }
 
-/// The status that an event tells of, or what it says that is not so.
+/// The status that an event tells of, or the problem of its content.
 fn told(payment: &Payment, event: &ToldEvent) -> Result<Status, String> {
     let not_so = |member: &str| format!("says a {member} that is not so");
     let payload: Value = serde_json::from_str(&event.payload).map_err(|_| "is no JSON".to_owned())?;
@@ -102,7 +102,7 @@ fn told(payment: &Payment, event: &ToldEvent) -> Result<Status, String> {
     status("status").ok_or_else(|| not_so("status"))
 }
 
-/// The first member that the two do not share, other than those of `free`.
+/// The first member in which the two differ, other than those of `free`.
 fn difference(expected: &Map<String, Value>, found: &Map<String, Value>, free: &[&str]) -> Option<String> {
     let names = expected.keys().chain(found.keys());
     let mut bound = names.filter(|name| !free.contains(&name.as_str()));

@@ -17,8 +17,8 @@ use crate::{
     status::Status,
 };
 
-/// A payment in the shape in which create, get and list answer it: one flat object of what a creation
-/// answers and of the further members of the record (docs/API.md, "Create" and "Read").
+/// A payment in the shape in which create, get and list answer it: one flat object with the members of a
+/// creation's answer and the further members of the record (docs/API.md, "Create" and "Read").
 #[derive(Debug, Clone, Copy)]
 pub struct PaymentRecord<'a>(&'a Payment);
 
@@ -29,8 +29,8 @@ impl<'a> PaymentRecord<'a> {
     }
 }
 
-/// The answer to a creation: status 200 and the record beside `success: true`. A page URL is no part of it, because what is
-/// kept must hold no secret; whoever sends the answer adds it.
+/// The answer to a creation: status 200 and the record beside `success: true`. The page URL is not included,
+/// because a kept answer must hold no secret; the HTTP adapter adds it when it sends the answer.
 pub fn creation_answer(payment: &Payment) -> Answer {
     #[derive(Serialize)]
     struct Created<'a> {
@@ -44,8 +44,8 @@ pub fn creation_answer(payment: &Payment) -> Answer {
     Answer { status: 200, body }
 }
 
-/// Members that only some payments have are left out of the others; members that every payment has are `null` where
-/// there is no value.
+/// Members that only some payments have are left out for the others; members that every payment has are
+/// `null` if they have no value.
 #[derive(Serialize)]
 struct Record<'a> {
     transaction_id: &'a PaymentId,
@@ -90,13 +90,13 @@ struct Record<'a> {
     return_urls: &'a ReturnUrls,
 }
 
-/// `payout` of a withdrawal: `null` while its recipient is unknown.
+/// The member `payout` of a withdrawal: `null` while its recipient is unknown.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct PayoutMember<'a>(Option<Cow<'a, Payout>>);
 
 impl<'a> PayoutMember<'a> {
-    /// The payout as it was sent: the account behind a saved beneficiary is not repeated to the merchant.
+    /// The payout as it was sent: the account behind a saved beneficiary is not shown to the merchant.
     fn of(payout: Option<&'a Payout>) -> Self {
         Self(payout.map(|payout| match &payout.partner_destination {
             Some(

@@ -1,4 +1,4 @@
-//! What it costs to recognise a caller: `cargo bench -p quipu-signing`. It reports and asserts nothing.
+//! The cost of authenticating a caller: `cargo bench -p quipu-signing`. It prints times and asserts nothing.
 
 use std::{hint::black_box, time::Instant};
 

@@ -1,6 +1,6 @@
-//! Credentials that carry their own checksum: prefix, 37 random base-62 characters, and six more that hold a CRC-32 of
-//! all before them. A mistyped one is recognised without the database, and a scanner can tell a leaked one from
-//! any other text.
+//! Credentials that contain a checksum: prefix, 37 random base-62 characters, and six characters that hold a
+//! CRC-32 of everything before them. A mistyped credential is recognised without the database, and a scanner
+//! can tell a leaked one from any other text.
 
 use quipu_kernel::{Entropy, base62};
 

@@ -1,4 +1,4 @@
-//! Digests, and the comparison that tells a guesser nothing.
+//! Digests, and a comparison in constant time.
 
 use ring::{digest, hmac};
 
@@ -14,7 +14,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex::encode(digest::digest(&digest::SHA256, bytes))
 }
 
-/// Whether two secrets are equal, in a time that does not depend on where they differ.
+/// Whether two secrets are equal, in a time that does not depend on the place where they differ.
 ///
 /// Their HMACs are compared in place of the texts: `ring` offers a constant-time comparison for those and has
 /// deprecated its general one.

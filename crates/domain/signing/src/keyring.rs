@@ -9,7 +9,7 @@ use crate::token_key::TokenKey;
 /// The length of a master key.
 pub const MASTER_KEY_BYTES: usize = 32;
 
-/// What each derived key is for. A label never changes: data made under it would be lost.
+/// The purpose of each derived key. A label never changes, since data made under it would be lost.
 mod label {
     pub(super) const KEY_ID: &[u8] = b"quipu/v1/key-id";
     pub(super) const HASHING: &[u8] = b"quipu/v1/credential-hashing";
@@ -18,10 +18,10 @@ mod label {
     pub(super) const URLS: &[u8] = b"quipu/v1/signed-urls";
 }
 
-/// Why a text is no master key. Neither message shows any of it.
+/// Why a text is no master key. No message shows any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MasterKeyProblem {
-    /// It holds characters that base64 (RFC 4648, with padding) has not.
+    /// It has characters that are not base64 (RFC 4648, with padding).
     #[error("the master key must be base64; `openssl rand -base64 32` makes one")]
     NotBase64,
     /// It decodes to another number of bytes.
@@ -31,7 +31,7 @@ pub enum MasterKeyProblem {
 
 /// The keys derived from one master key.
 pub(crate) struct Derived {
-    /// 16 hexadecimal characters that tell this master key from others and nothing about it.
+    /// 16 hexadecimal characters that identify this master key and reveal nothing about it.
     pub(crate) id: String,
     pub(crate) sealing: hkdf::Prk,
     hashing: hmac::Key,
@@ -39,8 +39,8 @@ pub(crate) struct Derived {
     pub(crate) urls: hmac::Key,
 }
 
-/// The keys of an installation: those of the present master key, with which everything new is made, and those of
-/// earlier ones, which still open and recognise what was made with them.
+/// The keys of an installation: those of the current master key, with which everything new is made, and those
+/// of retired ones, which still open and verify what was made with them.
 pub struct Keyring {
     current: Derived,
     retired: Vec<Derived>,
@@ -52,13 +52,13 @@ impl Keyring {
         Ok(Self { current: Derived::from_base64(master)?, retired: Vec::new() })
     }
 
-    /// Adds a master key of earlier days, so that what was made with it stays usable.
+    /// Adds a retired master key, so that everything that was made with it stays usable.
     pub fn with_retired(mut self, master: &Secret) -> Result<Self, MasterKeyProblem> {
         self.retired.push(Derived::from_base64(master)?);
         Ok(self)
     }
 
-    /// The identifier of the present master key, as sealed texts name it. It is no secret.
+    /// The identifier of the current master key, as sealed texts name it. It is no secret.
     pub fn key_id(&self) -> &str {
         &self.current.id
     }
@@ -68,7 +68,8 @@ impl Keyring {
         self.current.hash(credential)
     }
 
-    /// All hashes a credential may be stored under: that of the present master key first, then those of earlier ones.
+    /// All hashes under which a credential may be stored: that of the current master key first, then those of
+    /// retired ones.
     pub fn hashes(&self, credential: &Secret) -> Vec<String> {
         self.all().map(|keys| keys.hash(credential)).collect()
     }

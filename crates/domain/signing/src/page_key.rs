@@ -23,7 +23,7 @@ impl PageKey {
         Self::from_bytes(bytes)
     }
 
-    /// The page key a sealed text held.
+    /// Reads the page key from an unsealed text.
     pub fn parse(text: &Secret) -> Result<Self, Unrecognised> {
         let bytes = URL_SAFE_NO_PAD.decode(text.expose()).ok();
         let bytes = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());

@@ -1,9 +1,9 @@
-//! Sealing: how a secret that must be recovered to be used rests in a database.
+//! Sealing: the encryption of secrets in the database that must be recovered to be used.
 //!
-//! A sealed text is `v1.<key id>.<base64url of salt, nonce, ciphertext and tag>`: AES-256-GCM (NIST SP 800-38D) with
-//! the context as associated data, so that a row's secret opens in no other row. Each text has a key of its own,
-//! derived from the sealing key and a random salt: the random nonces of one key shared by all would begin to repeat
-//! within days at full load, and a nonce used twice gives both texts away.
+//! A sealed text is `v1.<key id>.<base64url of salt, nonce, ciphertext and tag>`: AES-256-GCM (NIST SP
+//! 800-38D) with the context as associated data, so that a row's secret opens in no other row. Each text has
+//! a key of its own, derived from the sealing key and a random salt: with one key for all, random nonces
+//! would begin to repeat within days at full load, and a nonce used twice gives both texts away.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use quipu_kernel::{Entropy, Secret};
@@ -15,10 +15,10 @@ const VERSION: &str = "v1";
 const SALT_BYTES: usize = 16;
 const HEAD_BYTES: usize = SALT_BYTES + aead::NONCE_LEN;
 
-/// Why a sealed text stays closed.
+/// Why a sealed text cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenProblem {
-    /// It has not the form of a sealed text.
+    /// It does not have the form of a sealed text.
     #[error("not a sealed text")]
     Malformed,
     /// It was sealed under a master key that the keyring does not hold.
@@ -30,8 +30,8 @@ pub enum OpenProblem {
 }
 
 impl Keyring {
-    /// Seals `plaintext` under the present master key, bound to `context`: the kind and identifier of its row, for
-    /// instance `hmac-credential/7`. The text that comes out is ASCII.
+    /// Seals `plaintext` with the current master key, bound to `context`: the kind and identifier of its row,
+    /// for instance `hmac-credential/7`. The result is ASCII.
     ///
     /// # Panics
     /// If `plaintext` is longer than the 64 GiB AES-GCM takes.
@@ -72,7 +72,7 @@ impl Keyring {
         Ok(Secret::new(text))
     }
 
-    /// Whether a sealed text should be sealed again, because it rests on a retired master key.
+    /// Whether a sealed text should be sealed again, because it was sealed with a retired master key.
     pub fn is_outdated(&self, sealed: &str) -> bool {
         sealed.split('.').nth(1) != Some(self.key_id())
     }

@@ -1,14 +1,14 @@
-//! URLs that carry their own permission: whoever has one may do one thing, until it ends.
+//! URLs that carry a permission: anybody who has the URL may do one thing, until the permission ends.
 
 use quipu_kernel::Timestamp;
 use ring::hmac;
 
 use crate::keyring::Keyring;
 
-/// What a signed URL permits.
+/// The permission of a signed URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedUrl<'a> {
-    /// `GET` or `PUT`.
+    /// The HTTP method, `GET` or `PUT`.
     pub method: &'a str,
     /// The path from its first slash, without the query.
     pub path: &'a str,
@@ -16,13 +16,13 @@ pub struct SignedUrl<'a> {
     pub expires: i64,
 }
 
-/// Why a URL permits nothing.
+/// Why a URL gives no permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlProblem {
-    /// It was not made here, or not for this.
+    /// The signature is not ours, or was made for another URL.
     #[error("the URL's signature does not match")]
     Mismatch,
-    /// Its time is over.
+    /// The permission has ended.
     #[error("the URL has expired")]
     Expired,
 }
@@ -33,8 +33,8 @@ impl SignedUrl<'_> {
         hex::encode(hmac::sign(&keyring.current().urls, self.message().as_bytes()))
     }
 
-    /// Whether `signature` is this URL's, compared in constant time, and its end has not come at `now`. URLs signed before
-    /// the master key was replaced are good until their end.
+    /// Whether `signature` is the signature of this URL, compared in constant time, and the permission has
+    /// not ended at `now`. URLs signed before the master key was replaced are valid until their end.
     pub fn verify(&self, keyring: &Keyring, signature: &str, now: Timestamp) -> Result<(), UrlProblem> {
         let signature = hex::decode(signature).map_err(|_| UrlProblem::Mismatch)?;
         let message = self.message();
@@ -46,7 +46,7 @@ impl SignedUrl<'_> {
         if now.seconds() < self.expires { Ok(()) } else { Err(UrlProblem::Expired) }
     }
 
-    /// No member can hold a line feed but the path, which is the last.
+    /// The signed text. Only the path, which comes last, can contain a line feed, so the text is unambiguous.
     fn message(&self) -> String {
         format!("quipu-url-v1\n{}\n{}\n{}", self.method, self.expires, self.path)
     }

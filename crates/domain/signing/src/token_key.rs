@@ -9,9 +9,9 @@ use crate::digest::sha256;
 const PKCS8_HEAD: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
-/// An Ed25519 key pair in the forms that token libraries and a JWK set want.
+/// An Ed25519 key pair in the forms that token libraries and a JWK set need.
 ///
-/// It is derived from the master key, so every node has the same one, and none is stored.
+/// It is derived from the master key, so that every node has the same one and none is stored.
 pub struct TokenKey {
     pkcs8: Vec<u8>,
     public: Vec<u8>,

@@ -8,8 +8,8 @@ const PREFIX: &str = "whsec_";
 const GENERATED_BYTES: usize = 32;
 const ADMITTED_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// The secret of a webhook endpoint: `whsec_` and base64 (RFC 4648, with padding) of 24 to 64 bytes, 32 for those we make.
-/// The decoded bytes are the key.
+/// The secret of a webhook endpoint: `whsec_` and base64 (RFC 4648, with padding) of 24 to 64 bytes; those
+/// that we make have 32. The decoded bytes are the key.
 #[derive(Clone)]
 pub struct WebhookSecret {
     text: Secret,
@@ -24,7 +24,7 @@ impl WebhookSecret {
         Self::new(format!("{PREFIX}{}", STANDARD.encode(bytes)), &bytes)
     }
 
-    /// Reads a secret that a merchant chose or the database held.
+    /// Reads a secret that a merchant chose or the database stored.
     pub fn parse(text: &str) -> Result<Self, Unrecognised> {
         let bytes = text.strip_prefix(PREFIX).and_then(|base64| STANDARD.decode(base64).ok());
         let bytes = bytes.filter(|bytes| ADMITTED_BYTES.contains(&bytes.len()));
@@ -43,15 +43,16 @@ impl WebhookSecret {
         format!("v1,{}", STANDARD.encode(self.tag(webhook_id, at.seconds(), body)))
     }
 
-    /// The header `webhook-signature` under several secrets, the newest first: during a rotation a receiver accepts the
-    /// delivery by the one it has.
+    /// The header `webhook-signature` with several secrets, the newest first. During a rotation a receiver
+    /// accepts the delivery by the secret that it has.
     pub fn sign_with_all(secrets: &[Self], webhook_id: &str, at: Timestamp, body: &[u8]) -> String {
         let signatures: Vec<_> = secrets.iter().map(|secret| secret.sign(webhook_id, at, body)).collect();
         signatures.join(" ")
     }
 
-    /// Whether one of the signatures in a `webhook-signature` header is this secret's, in constant time. `seconds` is
-    /// the header `webhook-timestamp`; that it is recent is for the receiver to check.
+    /// Whether one of the signatures in a `webhook-signature` header was made with this secret, compared in
+    /// constant time. `seconds` is the header `webhook-timestamp`; the receiver must check itself that it is
+    /// recent.
     pub fn verify(&self, webhook_id: &str, seconds: i64, body: &[u8], header: &str) -> bool {
         let message = message(webhook_id, seconds, body);
         header.split(' ').filter_map(|signature| signature.strip_prefix("v1,")).any(|base64| {

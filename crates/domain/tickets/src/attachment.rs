@@ -1,4 +1,4 @@
-//! Files: on their way as uploads, and attached to comments.
+//! Files of tickets: uploads, and attachments of comments.
 
 use quipu_kernel::{Tenant, Timestamp};
 use serde::Serialize;
@@ -9,32 +9,32 @@ use crate::{
     ids::{AttachmentId, CommentId, TicketId},
 };
 
-/// A file that a merchant has announced, and may have sent, and that no comment has named yet.
+/// A file that a merchant has announced, and perhaps sent, and that no comment has used yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
-    /// For which ticket.
+    /// The ticket that it is for.
     pub ticket: TicketId,
     /// Its identifier, which the attachment keeps.
     pub id: AttachmentId,
     /// The name that the merchant gave. No file is ever stored under it.
     pub filename: String,
-    /// The declared type.
+    /// The declared media type.
     pub content_type: ContentType,
-    /// When the upload URL was made.
+    /// When the upload URL was made (UTC).
     pub issued_at: Timestamp,
-    /// When the upload URL ends.
+    /// When the upload URL ends (UTC).
     pub expires_at: Timestamp,
     /// The stored file, once it has arrived.
     pub arrival: Option<Arrival>,
-    /// Whether a comment has named it, or the clean-up has taken it.
+    /// Whether it can no longer be used: a comment has used it, or the clean-up has taken it.
     pub spent: bool,
-    /// Grows by one with every change; two changes that were decided on one revision do not both happen.
+    /// Grows by one with every change; of two changes decided on the same revision only one happens.
     pub revision: i64,
 }
 
-/// A file that arrived whole, of its declared type and within its bounds.
+/// A file that arrived completely, with its declared type and an allowed size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     /// Its name in the store of files.
@@ -44,7 +44,7 @@ pub struct Arrival {
 }
 
 impl Upload {
-    /// The `key` that the merchant sends back with its comment. It names the place and nothing that a client chose.
+    /// The `key` that the merchant sends back with its comment. It contains nothing that a client chose.
     pub fn key(&self) -> String {
         format!("{}/{}/{}/{}", self.tenant.environment(), self.tenant.merchant(), self.ticket, self.id)
     }
@@ -56,7 +56,7 @@ impl Upload {
         self
     }
 
-    /// The upload when nobody can use it any more.
+    /// The upload marked as used.
     pub(crate) fn used_up(mut self, arrival: Option<Arrival>) -> Self {
         self.arrival = arrival.or(self.arrival);
         self.spent = true;
@@ -64,7 +64,7 @@ impl Upload {
         self
     }
 
-    /// Whether a comment on `ticket` that names an upload so means this one.
+    /// Whether this is the upload that a comment on `ticket` names.
     pub fn answers_to(&self, ticket: &TicketId, named: &NamedUpload) -> bool {
         self.ticket == *ticket
             && self.id == named.id
@@ -73,49 +73,49 @@ impl Upload {
     }
 }
 
-/// The small picture of an attachment, once it is made.
+/// The thumbnail of an attachment, once it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThumbnailMade {
-    /// Whose.
+    /// The attachment.
     pub attachment: AttachmentId,
-    /// The picture.
+    /// The thumbnail.
     pub thumbnail: Thumbnail,
 }
 
 /// A file of a public comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attachment {
-    /// Its identifier.
+    /// The identifier of the attachment.
     pub id: AttachmentId,
     /// Its name, as the comment gave it.
     pub name: String,
-    /// Its type.
+    /// The media type of the file.
     #[serde(rename = "type")]
     pub content_type: ContentType,
     /// Its size in bytes.
     pub size: u64,
 }
 
-/// An attachment with what only the gateway knows of it.
+/// An attachment with the facts that only the gateway knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAttachment {
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
-    /// Of which ticket.
+    /// The ticket that it belongs to.
     pub ticket: TicketId,
-    /// Of which comment.
+    /// The comment that it belongs to.
     pub comment: CommentId,
-    /// Its place among the comment's files, from 0.
+    /// Its position among the comment's files, from 0.
     pub place: i32,
-    /// What merchants see of it.
+    /// The part of it that merchants see.
     pub shown: Attachment,
     /// Its name in the store of files.
     pub object: String,
-    /// Its small picture, once it is made.
+    /// Its thumbnail, once it is made.
     pub thumbnail: Option<Thumbnail>,
 }
 
-/// The small picture of an image.
+/// The thumbnail of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thumbnail {
     /// Its name in the store of files.

@@ -1,9 +1,9 @@
-//! What a ticket is about, and how urgent that makes it.
+//! The category of a ticket, and the priority that follows from it.
 
 use quipu_kernel::wire_names;
 
 wire_names! {
-    /// What a ticket is about (docs/API.md, "Tickets").
+    /// The category of a ticket (docs/API.md, "Tickets").
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Category {
         /// A payment went wrong.
@@ -28,7 +28,7 @@ wire_names! {
 }
 
 impl Category {
-    /// How urgent a ticket of this category is: money that a payer or merchant waits for goes first.
+    /// The priority of a ticket of this category: money that a payer or merchant waits for goes first.
     pub const fn priority(self) -> Priority {
         match self {
             Self::PaymentIssue | Self::RefundRequest => Priority::High,
@@ -38,18 +38,18 @@ impl Category {
 }
 
 wire_names! {
-    /// Which tickets support takes up first. It follows from the category, and only support sees it.
+    /// The order in which support takes up tickets. It follows from the category, and only support sees it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Priority {
-        /// Before all normal ones.
+        /// Before all tickets of normal priority.
         High = "high",
-        /// In its turn.
+        /// After all tickets of high priority.
         Normal = "normal",
     }
 }
 
 impl Priority {
-    /// Its place in support's queue, the least first.
+    /// Its rank in support's queue; the least comes first.
     pub const fn rank(self) -> i16 {
         match self {
             Self::High => 0,

@@ -1,4 +1,4 @@
-//! How tickets, what is said on them and their files go into a commit.
+//! How tickets, comments, notes and files are written in a commit.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -16,13 +16,13 @@ use crate::{
     ticket::Ticket,
 };
 
-/// How long after it was announced an upload that no comment has named is deleted: before a day is over.
+/// How long after its announcement an upload that no comment has used is deleted: less than a day.
 const CLEAN_UP_AFTER: Duration = Duration::from_hours(23);
 
 /// A comment with its ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentOn {
-    /// The ticket.
+    /// The identifier of the ticket.
     pub ticket: TicketId,
     /// The comment.
     pub comment: Comment,
@@ -31,7 +31,7 @@ pub struct CommentOn {
 /// A note with its ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteOn {
-    /// The ticket.
+    /// The identifier of the ticket.
     pub ticket: TicketId,
     /// The note.
     pub note: Note,
@@ -44,7 +44,8 @@ impl Record for StoredAttachment {}
 impl Record for ThumbnailMade {}
 impl Record for Upload {}
 
-/// Everything that one decision about a ticket changes. `close_after` is how long a resolved ticket waits.
+/// The changes of one decision about a ticket. `close_after` is how long a resolved ticket waits before it
+/// closes.
 pub(crate) fn of_ticket(change: TicketChange, at: Timestamp, close_after: Duration) -> Changes {
     let TicketChange { before, ticket, comment, attached, uploads, events } = change;
     let mut changes = Changes::new(ticket.terms().tenant, at);
@@ -87,7 +88,7 @@ pub(crate) fn of_ticket(change: TicketChange, at: Timestamp, close_after: Durati
     changes
 }
 
-/// A new upload, and the work of deleting what becomes of it if nobody uses it.
+/// A new upload, and the work of deleting it if no comment uses it.
 pub(crate) fn of_new_upload(upload: Upload, at: Timestamp) -> Changes {
     let mut changes = Changes::new(upload.tenant, at);
     changes.work.push(put(Queue::UPLOADS, upload.id.as_str(), at.plus(CLEAN_UP_AFTER)));
@@ -101,7 +102,7 @@ pub(crate) fn of_new_upload(upload: Upload, at: Timestamp) -> Changes {
     changes
 }
 
-/// An upload that stands one revision on.
+/// A changed upload, with its next revision.
 pub(crate) fn of_upload(upload: Upload, at: Timestamp) -> Changes {
     let mut changes = Changes::new(upload.tenant, at);
     save_upload(&mut changes, upload);
@@ -125,7 +126,7 @@ fn save_upload(changes: &mut Changes, upload: Upload) {
     });
 }
 
-/// Plans the closing of a resolved ticket, and drops that plan if the ticket is no longer resolved.
+/// Plans the closing of a resolved ticket, and removes that plan if the ticket is no longer resolved.
 fn closing(before: Option<&Ticket>, ticket: &Ticket, close_after: Duration) -> Option<WorkChange> {
     match ticket.closes_at(close_after) {
         Some(due) => Some(put(Queue::TICKET_CLOSING, ticket.id().as_str(), due)),

@@ -1,4 +1,4 @@
-//! What is said on a ticket: comments, which everybody sees, and notes, which only support sees.
+//! Comments, which everybody sees, and notes, which only support sees.
 //!
 //! They are two types in two tables. Nothing that a merchant is shown is made from a [`Note`].
 
@@ -7,12 +7,12 @@ use quipu_merchants::Actor;
 
 use crate::{attachment::Attachment, ids::CommentId};
 
-/// Who wrote a comment.
+/// The author of a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
     /// The merchant.
     Merchant,
-    /// This member of support.
+    /// A member of support.
     Support(Actor),
 }
 
@@ -29,13 +29,13 @@ impl Author {
 /// A public comment. Comments are never changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// Its number.
+    /// The number of the comment.
     pub id: CommentId,
-    /// Who wrote it.
+    /// The author of the comment.
     pub author: Author,
-    /// 1 to 10,000 characters.
+    /// The text, 1 to 10,000 characters.
     pub body: String,
-    /// Its files.
+    /// The attached files.
     pub attachments: Vec<Attachment>,
     /// When it was written.
     pub created_at: Timestamp,
@@ -44,11 +44,11 @@ pub struct Comment {
 /// An internal note of support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Its number.
+    /// The number of the note.
     pub id: CommentId,
-    /// Who wrote it.
+    /// The member of support who wrote it.
     pub author: Actor,
-    /// 1 to 10,000 characters.
+    /// The text, 1 to 10,000 characters.
     pub body: String,
     /// When it was written.
     pub created_at: Timestamp,

@@ -1,4 +1,4 @@
-//! The types of files that may be attached, and how their first bytes look.
+//! The types of files that may be attached, and the bytes with which such files begin.
 
 use quipu_kernel::wire_names;
 
@@ -26,8 +26,8 @@ wire_names! {
     }
 }
 
-/// The brands (ISO/IEC 14496-12, section 4.3) that begin an MP4 file. Pictures (`heic`, `avif`) and `QuickTime` (`qt`) use the
-/// same container and are not among them; phones and cameras write brands of their own.
+/// The brands (ISO/IEC 14496-12, section 4.3) of MP4 files. Pictures (`heic`, `avif`) and `QuickTime` (`qt`)
+/// use the same container, and their brands are not listed; phones and cameras write brands of their own.
 const MP4_BRANDS: [&[u8; 4]; 34] = [
     b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"iso7", b"iso8", b"iso9", b"isml", b"mp21",
     b"mp41", b"mp42", b"mp71", b"avc1", b"hvc1", b"hev1", b"av01", b"dby1", b"M4V ", b"M4VH", b"M4VP",
@@ -44,14 +44,15 @@ impl ContentType {
         matches!(self, Self::Jpeg | Self::Png | Self::Webp | Self::Gif)
     }
 
-    /// Reads a `Content-Type` header: its parameters do not matter, and neither does its case.
+    /// Reads a `Content-Type` header. Its parameters and its case are ignored.
     pub fn of_header(value: &str) -> Option<Self> {
         let name = value.split(';').next().unwrap_or_default().trim();
         Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// Whether a file that begins with `head` (its first [`ContentType::HEAD_BYTES`], or all of it) is of this type. Every
-    /// signature is at a fixed place, so that no text which merely mentions one is taken for it.
+    /// Whether a file that begins with `head` (its first [`ContentType::HEAD_BYTES`], or all of it) is of
+    /// this type. Every signature is at a fixed place, so that a text which merely contains one is not taken
+    /// for such a file.
     pub fn begins(self, head: &[u8]) -> bool {
         match self {
             Self::Jpeg => head.starts_with(b"\xff\xd8\xff"),
@@ -68,7 +69,7 @@ impl ContentType {
     }
 }
 
-/// Whether the head of an EBML file (RFC 8794) names a document type other than `webm`, as Matroska's does.
+/// Whether the head of an EBML file (RFC 8794) names another document type than `webm`, such as Matroska's.
 fn names_other_document(head: &[u8]) -> bool {
     let seen = &head[..head.len().min(ContentType::HEAD_BYTES)];
     let Some(place) = seen.windows(2).position(|id| id == b"\x42\x82") else { return false };
@@ -77,7 +78,8 @@ fn names_other_document(head: &[u8]) -> bool {
     seen.get(begin..begin + length) != Some(b"webm")
 }
 
-/// The length of an EBML element (RFC 8794, section 4), and how many bytes it takes: as many as its first bit that is set says.
+/// The length of an EBML element (RFC 8794, section 4), and the number of bytes that this length takes: the
+/// position of its first set bit says so.
 fn length_at(bytes: &[u8]) -> Option<(usize, usize)> {
     let first = *bytes.first()?;
     let size = usize::try_from(first.leading_zeros()).ok()? + 1;

@@ -1,4 +1,5 @@
-//! What follows from what merchants and support do: each function here decides one thing, and does no input or output.
+//! The decisions of merchants and support: each function here makes one decision, without any input or
+//! output.
 
 use quipu_kernel::{Entropy, IdSource, Tenant, Timestamp};
 use quipu_merchants::Actor;
@@ -15,38 +16,38 @@ use crate::{
     ticket::{NoSuchStep, Ticket},
 };
 
-/// What a decision changes of one ticket, all at once.
+/// The changes of one decision about a ticket, which happen together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketChange {
-    /// The ticket it was decided on; none for a new one.
+    /// The ticket before the decision; `None` for a new one.
     pub before: Option<Ticket>,
     /// The ticket afterwards.
     pub ticket: Ticket,
-    /// What was said.
+    /// The comment that was made.
     pub comment: Option<Comment>,
     /// The files of the comment.
     pub attached: Vec<StoredAttachment>,
-    /// The uploads that they were, used up now.
+    /// The uploads of these files, now used up.
     pub uploads: Vec<Upload>,
-    /// What merchants are told.
+    /// The events for the merchant.
     pub events: Vec<Event>,
 }
 
-/// An upload whose file was found to be whole, and the name that a comment gives it.
+/// An upload whose file was found complete, and the name that a comment gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettledUpload {
-    /// The upload.
+    /// The upload that is used.
     pub upload: Upload,
-    /// Its file.
+    /// Its complete file.
     pub arrival: Arrival,
     /// The name of the attachment.
     pub filename: String,
 }
 
-/// Where decisions are made: at an instant, with randomness and numbers for what is new.
+/// The circumstances of a decision: the time, and the source of identifiers and numbers for new things.
 #[derive(Clone, Copy)]
 pub struct Desk<'a> {
-    /// The present instant.
+    /// The current time (UTC).
     pub at: Timestamp,
     /// Randomness for identifiers.
     pub entropy: &'a dyn Entropy,
@@ -62,7 +63,8 @@ impl Desk<'_> {
         TicketChange { events: vec![event], ..TicketChange::of(None, ticket) }
     }
 
-    /// The merchant comments, with the files of these uploads. Where support waited for it, its work goes on.
+    /// The merchant comments, with the files of these uploads. If support waited for the merchant, the ticket
+    /// is in progress again.
     pub fn comment(
         &self,
         ticket: &Ticket,
@@ -81,19 +83,19 @@ impl Desk<'_> {
         Ok(change)
     }
 
-    /// The merchant closes, and may say why.
+    /// The merchant closes the ticket, and may say why.
     pub fn close(&self, ticket: &Ticket, comment: Option<String>) -> Result<TicketChange, NoSuchStep> {
         let comment = comment.map(|body| self.said(Author::Merchant, body));
         self.step(ticket, Step::Close, comment, None)
     }
 
-    /// The merchant opens again, and may say why.
+    /// The merchant reopens the ticket, and may say why.
     pub fn reopen(&self, ticket: &Ticket, comment: Option<String>) -> Result<TicketChange, NoSuchStep> {
         let comment = comment.map(|body| self.said(Author::Merchant, body));
         self.step(ticket, Step::Reopen, comment, None)
     }
 
-    /// Support comments in public. That is the one comment that merchants are told of by an event.
+    /// Support comments in public. No other comment has an event.
     pub fn reply(&self, ticket: &Ticket, actor: Actor, body: String) -> Result<TicketChange, NoSuchStep> {
         let comment = self.said(Author::Support(actor), body);
         let mut change = self.step(ticket, Step::Reply, Some(comment), None)?;
@@ -103,12 +105,12 @@ impl Desk<'_> {
         Ok(change)
     }
 
-    /// Support moves a ticket, and may say what it found.
+    /// Support sets the status of a ticket, and may add a summary.
     pub fn set_status(&self, ticket: &Ticket, draft: MoveDraft) -> Result<TicketChange, NoSuchStep> {
         self.step(ticket, Step::Support(draft.status), None, draft.resolution_summary)
     }
 
-    /// A resolved ticket on which nothing happened for long enough closes by itself.
+    /// Closes a resolved ticket that had no activity for long enough.
     pub fn close_by_itself(&self, ticket: &Ticket) -> Result<TicketChange, NoSuchStep> {
         self.step(ticket, Step::CloseByItself, None, None)
     }
@@ -118,7 +120,7 @@ impl Desk<'_> {
         TicketChange::of(Some(ticket), ticket.assigned_to(assignee))
     }
 
-    /// Support writes a note. The ticket does not change by it.
+    /// Support writes a note. The ticket does not change.
     pub fn note(&self, actor: Actor, body: String) -> Note {
         Note { id: self.comment_id(), author: actor, body, created_at: self.at }
     }

@@ -1,7 +1,7 @@
-//! What merchants send about tickets, read whole.
+//! The requests of merchants about tickets.
 //!
-//! Each reader judges everything that the request alone can show, and collects all that is wrong. Unknown members are
-//! ignored; `null` is the same as leaving a member out.
+//! Each reader checks everything that the request alone can show, and collects all problems. Unknown members
+//! are ignored; `null` is the same as leaving a member out.
 
 use quipu_kernel::{Fields, PaymentId, Problems};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(crate) const MAX_TEXT: usize = 255;
 /// The most files that one comment may name.
 const MAX_FILES: usize = 20;
 
-/// What is said of a payment that is not the tenant's, or is none.
+/// The problem of a payment that does not exist or belongs to another tenant.
 pub(crate) const NO_SUCH_PAYMENT: &str = "must name one of your payments";
 
 /// A valid request to open a ticket.
@@ -38,7 +38,7 @@ pub struct TicketDraft {
 }
 
 impl TicketDraft {
-    /// Reads a request's body, or says everything that is wrong with it.
+    /// Reads the body of a request, or answers all its problems.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -79,7 +79,7 @@ fn read_payment_id(fields: &Fields<'_>, problems: &mut Problems) -> Option<Payme
     id
 }
 
-/// A value that was read, unless there were problems.
+/// The value, unless there were problems.
 pub(crate) fn whole<T>(value: Option<T>, problems: Problems) -> Result<T, Problems> {
     match value {
         Some(value) if problems.is_empty() => Ok(value),
@@ -90,11 +90,11 @@ pub(crate) fn whole<T>(value: Option<T>, problems: Problems) -> Result<T, Proble
 /// An upload, as a comment names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedUpload {
-    /// `attachment_id` of the upload URL's answer.
+    /// The `attachment_id` in the answer with the upload URL.
     pub id: AttachmentId,
-    /// `key` of that answer.
+    /// The `key` in the same answer.
     pub key: String,
-    /// The name that the attachment will have; the upload may have had another.
+    /// The name of the attachment, which may differ from that of the upload.
     pub filename: String,
     /// The type that the upload was announced with.
     pub content_type: ContentType,
@@ -108,7 +108,7 @@ pub struct CommentDraft {
 }
 
 impl CommentDraft {
-    /// Reads a request's body, or says everything that is wrong with it.
+    /// Reads the body of a request, or answers all its problems.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -137,7 +137,7 @@ fn read_named(fields: &Fields<'_>, problems: &mut Problems) -> Option<NamedUploa
     Some(NamedUpload { id: id?, key: key?.to_owned(), filename: filename?, content_type: content_type? })
 }
 
-/// The name of a file and not of a place: no path, and nothing that only looks like one.
+/// Reads the name of a file, which must contain no path and nothing that looks like one.
 fn read_filename(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let name = fields.required_text("filename", MAX_TEXT, problems)?;
     if name.contains(['/', '\\']) || matches!(name, "." | "..") {
@@ -155,8 +155,8 @@ pub struct UploadDraft {
 }
 
 impl UploadDraft {
-    /// Reads a request's body, or says everything that is wrong with it. `file_size` is judged, and not kept: the bytes
-    /// are counted when they arrive.
+    /// Reads the body of a request, or answers all its problems. `file_size` is checked but not stored: the
+    /// bytes are counted when they arrive.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();

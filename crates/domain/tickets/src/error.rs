@@ -1,4 +1,4 @@
-//! Why the use cases of this crate refuse.
+//! The refusals of the use cases of this crate.
 
 use quipu_commit::{CommitError, Refusal};
 use quipu_kernel::Problems;
@@ -6,28 +6,28 @@ use quipu_merchants::StoreUnavailable;
 
 use crate::{ports::FileRefused, ticket::NoSuchStep};
 
-/// Why nothing was done.
+/// Why a use case did nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TicketError {
-    /// The request breaks rules, each of them named with its field.
+    /// The request breaks rules; each problem names its field.
     #[error("the request is not valid")]
     Invalid(Problems),
     /// The tenant has no such ticket.
     #[error("there is no such ticket")]
     NotFound,
-    /// The ticket does not have this step where it stands.
+    /// The ticket does not have this step in its status.
     #[error(transparent)]
     NoSuchStep(#[from] NoSuchStep),
     /// Another ticket is about the same payment.
     #[error("there is a ticket for this payment already")]
     ExistsForPayment,
-    /// The ticket has as many files as it may have.
+    /// The ticket has the greatest number of files already.
     #[error("a ticket has at most {0} attachments")]
     TooManyFiles(usize),
-    /// Decided again many times, and always overtaken; nothing was done.
+    /// The ticket changed each time before the decision could be committed; nothing was done.
     #[error("the ticket kept changing")]
     Overtaken,
-    /// The place for files failed; the text is for the log.
+    /// The store of files failed; the text is for the log.
     #[error("the store of files failed: {0}")]
     Files(String),
     /// The store failed. After `Failed` the change may have been applied all the same.
@@ -35,13 +35,13 @@ pub enum TicketError {
     Store(#[from] StoreUnavailable),
 }
 
-/// Why the bytes of an upload were not taken.
+/// Why the bytes of an upload were refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum UploadError {
     /// There is no such upload.
     #[error("there is no such upload")]
     NotFound,
-    /// The file has arrived already: the URL was good for once.
+    /// The file has arrived already; the URL can be used once only.
     #[error("the upload URL has been used")]
     Used,
     /// The file breaks a rule.
@@ -52,7 +52,7 @@ pub enum UploadError {
     Store(#[from] StoreUnavailable),
 }
 
-/// A refusal of the store that no rule of tickets foresees.
+/// Turns a refusal that no rule of tickets foresees into a failure of the store.
 pub(crate) fn unforeseen(error: CommitError) -> StoreUnavailable {
     match error {
         CommitError::Refused(refusal) => StoreUnavailable::Failed(refusal.to_string()),
@@ -60,7 +60,7 @@ pub(crate) fn unforeseen(error: CommitError) -> StoreUnavailable {
     }
 }
 
-/// Whether a commit was refused because something had changed meanwhile.
+/// Whether a commit was refused because something has changed meanwhile.
 pub(crate) fn is_stale(error: &CommitError) -> bool {
     matches!(error, CommitError::Refused(Refusal::Stale))
 }

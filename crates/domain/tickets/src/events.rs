@@ -1,4 +1,4 @@
-//! The events of a ticket as bytes, as merchants receive them.
+//! The events of a ticket as bytes, in the form in which merchants receive them.
 
 use quipu_kernel::{Entropy, Environment, EventId, MerchantId, Timestamp};
 use quipu_webhooks::{Event, EventName};
@@ -29,7 +29,8 @@ struct Data<'a> {
     comment: Option<CommentRecord<'a>>,
 }
 
-/// The event of a move to `status`: every resolution and every close has its own, all else is an update.
+/// The event of a move to `status`: resolving and closing have events of their own, any other move is an
+/// update.
 pub(crate) const fn of_move_to(status: Status) -> EventName {
     match status {
         Status::Resolved => EventName::TicketResolved,
@@ -40,7 +41,7 @@ pub(crate) const fn of_move_to(status: Status) -> EventName {
     }
 }
 
-/// The event `name` of a ticket as it stands now, with the comment that it tells of.
+/// The event `name` of a ticket as it is now, with the comment that it tells of.
 pub(crate) fn event(
     ticket: &Ticket,
     name: EventName,

@@ -13,7 +13,8 @@ macro_rules! uuid_id {
         pub struct $name(String);
 
         impl $name {
-            /// A new identifier for something of `at`: a UUID of version 7 (RFC 9562), which sorts by time.
+            /// A new identifier for a thing made at `at`: a UUID of version 7 (RFC 9562), which sorts by
+            /// time.
             pub fn new(at: Timestamp, entropy: &dyn Entropy) -> Self {
                 let mut random = [0; 10];
                 entropy.fill(&mut random);
@@ -21,7 +22,7 @@ macro_rules! uuid_id {
                 Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
             }
 
-            /// The text: 36 characters in lower case.
+            /// The identifier as text: 36 characters in lower case.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -30,7 +31,7 @@ macro_rules! uuid_id {
         impl FromStr for $name {
             type Err = Unrecognised;
 
-            /// Reads the form with hyphens, in either case.
+            /// Reads the form with hyphens, in upper or lower case.
             fn from_str(text: &str) -> Result<Self, Unrecognised> {
                 let uuid = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
                 uuid.map(|uuid| Self(uuid.to_string())).ok_or(Unrecognised { expected: $expected })
@@ -46,15 +47,16 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// A ticket.
+    /// The identifier of a ticket.
     TicketId, "a ticket identifier"
 }
 uuid_id! {
-    /// An attachment, and the upload that it was before.
+    /// The identifier of an attachment, and of the upload that it was before.
     AttachmentId, "an attachment identifier"
 }
 
-/// A comment or an internal note, 1 to 2^53 − 1; they share their numbers and grow with time.
+/// The number of a comment or an internal note, 1 to 2^53 − 1. Both share one sequence, which grows with
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CommentId(pub i64);
 

@@ -1,4 +1,4 @@
-//! Which tickets a list shows, and in which order.
+//! Filters and orders of lists of tickets.
 
 use std::str::FromStr;
 
@@ -14,13 +14,13 @@ use crate::{
 /// A ticket in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketSummary {
-    /// Its identifier.
+    /// The identifier of the ticket.
     pub id: TicketId,
     /// Its title.
     pub title: String,
     /// Its status.
     pub status: Status,
-    /// What it is about.
+    /// The category of the ticket.
     pub category: Category,
     /// The payment it is about.
     pub payment_id: Option<PaymentId>,
@@ -30,37 +30,37 @@ pub struct TicketSummary {
     pub created_at: Timestamp,
     /// When its status last changed.
     pub updated_at: Timestamp,
-    /// When somebody last moved it or commented in public.
+    /// When somebody last set its status or commented in public (UTC).
     pub last_activity_at: Timestamp,
 }
 
 /// A ticket in support's queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueItem {
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
-    /// What its merchant sees.
+    /// The part of it that its merchant sees.
     pub summary: TicketSummary,
-    /// Who works on it.
+    /// The member of support who works on it.
     pub assignee: Option<String>,
 }
 
-/// Which tickets of a tenant are listed; every given member must match. An empty list narrows nothing.
+/// A filter of a tenant's tickets; every given member must match. An empty list narrows nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
-    /// In one of these statuses.
+    /// Only tickets in one of these statuses.
     pub statuses: Vec<Status>,
-    /// In one of these categories.
+    /// Only tickets of one of these categories.
     pub categories: Vec<Category>,
-    /// With this text in title or description.
+    /// Only tickets with this text in title or description.
     pub search: Option<SearchText>,
-    /// About this payment.
+    /// Only tickets about this payment.
     pub payment_id: Option<PaymentId>,
-    /// Opened in this period.
+    /// Only tickets opened in this period.
     pub created: Period,
 }
 
-/// A text that is looked for without regard to case, each of its characters as it stands. 1 to 100 characters.
+/// A text to search for, of 1 to 100 characters. Case is ignored, and no character has a special meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchText(String);
 
@@ -68,7 +68,7 @@ impl SearchText {
     /// The most characters it may have.
     pub const MAX: usize = 100;
 
-    /// The text in the form in which it is compared.
+    /// The text in the form in which it is compared ([`quipu_kernel::fold`]).
     pub fn folded(&self) -> &str {
         &self.0
     }
@@ -84,23 +84,24 @@ impl FromStr for SearchText {
 }
 
 wire_names! {
-    /// By what a list of tickets is sorted. Equals stand in the order in which they were opened.
+    /// The key by which a list of tickets is sorted. Tickets with the same key are in the order in which they
+    /// were opened.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum SortKey {
-        /// When they were opened.
+        /// The time at which the ticket was opened.
         #[default]
         CreatedAt = "created_at",
-        /// When their status last changed.
+        /// The time at which its status last changed.
         UpdatedAt = "updated_at",
-        /// When somebody last moved them or commented in public.
+        /// The time at which somebody last set its status or commented in public.
         LastActivityAt = "last_activity_at",
-        /// Their status, in the order of [`Status::ALL`].
+        /// The status, in the order of [`Status::ALL`].
         Status = "status",
     }
 }
 
 wire_names! {
-    /// In which direction.
+    /// The direction in which a list is sorted.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
     pub enum SortOrder {
         /// The greatest first.
@@ -114,35 +115,35 @@ wire_names! {
 /// The order of a list of tickets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TicketSort {
-    /// By what.
+    /// The key.
     pub key: SortKey,
-    /// In which direction.
+    /// The direction.
     pub order: SortOrder,
 }
 
-/// Which tickets support's queue shows, over all tenants; what is absent narrows nothing. It shows unfinished tickets
-/// before resolved, closed and canceled ones, urgent before normal ones, and then the oldest first.
+/// A filter of support's queue, over all tenants; absent members narrow nothing. The queue shows unfinished
+/// tickets before resolved, closed and canceled ones, urgent before normal ones, and then the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueueFilter {
-    /// Of this merchant.
+    /// Only tickets of this merchant.
     pub merchant: Option<quipu_kernel::MerchantId>,
-    /// In this environment.
+    /// Only tickets in this environment.
     pub environment: Option<quipu_kernel::Environment>,
-    /// In one of these statuses.
+    /// Only tickets in one of these statuses.
     pub statuses: Vec<Status>,
-    /// In one of these categories.
+    /// Only tickets of one of these categories.
     pub categories: Vec<Category>,
-    /// Of this priority.
+    /// Only tickets of this priority.
     pub priority: Option<Priority>,
-    /// In the hands of this member of support.
+    /// Only tickets on which this member of support works.
     pub assignee: Option<String>,
-    /// About this payment.
+    /// Only tickets about this payment.
     pub payment_id: Option<PaymentId>,
-    /// Opened in this period.
+    /// Only tickets opened in this period.
     pub created: Period,
 }
 
-/// The place of a ticket in support's queue, the least first.
+/// The rank of a ticket in support's queue; the least comes first.
 pub const fn queue_rank(status: Status, priority: Priority) -> i16 {
     match status {
         Status::Open | Status::InProgress | Status::WaitingCustomer | Status::OnHold => priority.rank(),

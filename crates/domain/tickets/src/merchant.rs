@@ -18,9 +18,9 @@ use crate::{
 
 /// The most files of one ticket.
 const MAX_FILES: usize = 200;
-/// How often a comment with files is decided anew.
+/// How often a comment with files is decided again because something has changed.
 const TRIES: u8 = 100;
-/// What is wrong with a file that a comment names and may not.
+/// The problem of a file that a comment names and cannot use.
 const UNUSABLE: &str = "must name an upload of this ticket that no comment has used";
 
 impl TicketOffice {
@@ -38,7 +38,8 @@ impl TicketOffice {
         if self.commit_unless_stale(changes).await? { Ok(ticket) } else { Err(TicketError::Overtaken) }
     }
 
-    /// Comments, with files that have arrived. What breaks a rule of files is deleted, and named by its place.
+    /// Adds a comment, with files that have arrived. A file that breaks a rule is deleted, and the problem
+    /// names its position.
     pub async fn comment(
         &self,
         tenant: Tenant,
@@ -82,7 +83,7 @@ impl TicketOffice {
         Err(TicketError::Overtaken)
     }
 
-    /// Closes, and leaves a comment if there is something to say.
+    /// Closes the ticket, and adds a comment if there is one.
     pub async fn close(
         &self,
         tenant: Tenant,
@@ -93,7 +94,7 @@ impl TicketOffice {
         change.await.map(|change| change.ticket)
     }
 
-    /// Opens again, and leaves a comment if there is something to say.
+    /// Reopens the ticket, and adds a comment if there is one.
     pub async fn reopen(
         &self,
         tenant: Tenant,
@@ -104,7 +105,7 @@ impl TicketOffice {
         change.await.map(|change| change.ticket)
     }
 
-    /// The files that a comment names, as they will stay.
+    /// Makes the files that a comment names ready to be attached.
     async fn settle(
         &self,
         tenant: Tenant,
@@ -148,14 +149,14 @@ impl TicketOffice {
         }
     }
 
-    /// Deletes what was sent to the upload's address after a comment had used it. What cannot be deleted now is found by the
-    /// clean-up.
+    /// Deletes a file that was sent to the upload's address after a comment had used the upload. What cannot
+    /// be deleted now is found by the clean-up.
     async fn drop_what_came_late(&self, upload: &Upload) {
         let used = upload.arrival.as_ref().map(|arrival| arrival.object.as_str());
         let _ = self.ports.files.sweep(upload, used).await;
     }
 
-    /// Nobody else has used one of them up meanwhile.
+    /// Refuses if another comment has used one of the uploads meanwhile.
     async fn require_unspent(&self, tenant: Tenant, settled: &[SettledUpload]) -> Result<(), TicketError> {
         for (place, one) in settled.iter().enumerate() {
             let present = self.ports.reads.upload(tenant, &one.upload.id).await?;
@@ -166,8 +167,8 @@ impl TicketOffice {
         Ok(())
     }
 
-    /// Deletes what was made of uploads for a comment that came to nothing. What cannot be deleted now is found by the
-    /// clean-up.
+    /// Deletes the objects that were made from uploads for a comment that was not committed. What cannot be
+    /// deleted now is found by the clean-up.
     async fn forget(&self, settled: &[SettledUpload]) {
         for one in settled {
             let made_now = one.upload.arrival.as_ref() != Some(&one.arrival);

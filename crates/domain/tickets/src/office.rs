@@ -1,5 +1,6 @@
-//! The use cases of tickets, over one set of ports. What merchants do is in `merchant`, what support does in `support`,
-//! what happens to files in `transfer`, and what happens by itself in `tend`.
+//! The use cases of tickets, over one set of ports. `merchant` has the actions of merchants, `support` those
+//! of support, `transfer` the upload and download of files, and `tend` the work that happens without a
+//! request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,25 +17,25 @@ use crate::{
     ticket::{NoSuchStep, Ticket},
 };
 
-/// How often a decision is made again because the ticket changed under it. Of those who change one ticket at once, each
-/// round takes one.
+/// How often a decision is made again because the ticket has changed meanwhile. Of several callers that
+/// change one ticket at the same time, at least one succeeds in each round.
 const TRIES: u8 = 100;
 
-/// What the use cases need.
+/// The ports that the use cases need.
 pub struct TicketPorts {
     /// The write path.
     pub commit: Arc<dyn Commit>,
-    /// What merchants read.
+    /// The reads of merchants.
     pub reads: Arc<dyn TicketReads>,
-    /// What support reads.
+    /// The reads of support.
     pub support: Arc<dyn SupportReads>,
-    /// Where files are.
+    /// The store of files.
     pub files: Arc<dyn FileStore>,
-    /// Makes small pictures.
+    /// The maker of thumbnails.
     pub thumbnails: Arc<dyn Thumbnails>,
-    /// The time.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// The source of randomness.
     pub entropy: Arc<dyn Entropy>,
 }
 
@@ -59,7 +60,7 @@ impl Default for TicketPeriods {
     }
 }
 
-/// Where tickets are worked on.
+/// The use cases of tickets.
 pub struct TicketOffice {
     pub(crate) ports: TicketPorts,
     pub(crate) periods: TicketPeriods,
@@ -67,7 +68,7 @@ pub struct TicketOffice {
 }
 
 impl TicketOffice {
-    /// Over these ports.
+    /// The use cases over these ports.
     pub fn new(ports: TicketPorts, periods: TicketPeriods) -> Self {
         Self { ports, periods, comment_ids: IdSource::default() }
     }
@@ -86,8 +87,8 @@ impl TicketOffice {
         self.ports.reads.ticket(tenant, id).await?.ok_or(TicketError::NotFound)
     }
 
-    /// Decides and commits, again as often as the ticket changed in between. Who changes it for support says what the audit
-    /// log is told.
+    /// Decides and commits, again whenever the ticket has changed in between. `audit` makes the line of the
+    /// audit log for a change by support.
     pub(crate) async fn change(
         &self,
         tenant: Tenant,
@@ -110,7 +111,7 @@ impl TicketOffice {
         Err(TicketError::Overtaken)
     }
 
-    /// Whether it was committed; if not, it was decided on something that has changed since.
+    /// Commits; answers `false` if something that the decision rests on has changed.
     pub(crate) async fn commit_unless_stale(&self, changes: Changes) -> Result<bool, TicketError> {
         match self.ports.commit.commit(changes).await {
             Ok(_) => Ok(true),
@@ -125,7 +126,7 @@ impl TicketOffice {
     }
 }
 
-/// Nothing for the audit log, which is about what the operator's staff do.
+/// No line of the audit log, which records only what the operator's staff do.
 pub(crate) fn unaudited(_: Desk<'_>, _: &TicketChange) -> Option<AuditRecord> {
     None
 }

@@ -1,4 +1,4 @@
-//! What support does with tickets. Each change leaves a line in the audit log.
+//! What support does with tickets. Each change writes a line to the audit log.
 
 use quipu_merchants::{Actor, AuditRecord};
 use serde_json::{Value, json};
@@ -15,12 +15,12 @@ use crate::{
 };
 
 impl TicketOffice {
-    /// One ticket, whosever it is.
+    /// The ticket with this identifier, of any tenant.
     pub async fn any_ticket(&self, id: &TicketId) -> Result<Ticket, TicketError> {
         self.ports.support.any_ticket(id).await?.ok_or(TicketError::NotFound)
     }
 
-    /// Gives a ticket into somebody's hands, or takes it from everybody's.
+    /// Assigns a ticket to a member of support, or to nobody.
     pub async fn assign(
         &self,
         id: &TicketId,
@@ -35,7 +35,7 @@ impl TicketOffice {
         self.change(tenant, id, decide, audit).await.map(|change| change.ticket)
     }
 
-    /// Moves a ticket, and says what was found.
+    /// Sets the status of a ticket, with a summary if there is one.
     pub async fn set_status(
         &self,
         id: &TicketId,
@@ -53,7 +53,7 @@ impl TicketOffice {
         self.change(tenant, id, decide, audit).await.map(|change| change.ticket)
     }
 
-    /// Comments in public, or writes a note. The audit log is told that, and not what was said.
+    /// Adds a public comment or a note. The audit log records that, but not the text.
     pub async fn say(&self, id: &TicketId, draft: ReplyDraft, actor: &Actor) -> Result<Entry, TicketError> {
         let ticket = self.any_ticket(id).await?;
         if draft.internal {

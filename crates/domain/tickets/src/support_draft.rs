@@ -1,4 +1,4 @@
-//! What support sends about tickets, read whole.
+//! The requests of support about tickets.
 
 use quipu_kernel::{Fields, Problems};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::{
     status::Status,
 };
 
-/// Reads who shall work on a ticket; `null` takes it from everybody.
+/// Reads the member of support who shall work on a ticket; `null` means nobody.
 pub fn parse_assignment(body: &Value) -> Result<Option<String>, Problems> {
     let fields = Fields::of_body(body)?;
     let mut problems = Problems::new();
@@ -27,7 +27,8 @@ pub struct MoveDraft {
 }
 
 impl MoveDraft {
-    /// Reads a request's body, or says everything that is wrong with it. What was found is said only of a ticket that ends.
+    /// Reads the body of a request, or answers all its problems. Only a status that ends the ticket may have
+    /// a summary.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -50,7 +51,7 @@ pub struct ReplyDraft {
 }
 
 impl ReplyDraft {
-    /// Reads a request's body, or says everything that is wrong with it.
+    /// Reads the body of a request, or answers all its problems.
     pub fn parse(body: &Value) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();

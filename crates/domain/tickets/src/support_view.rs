@@ -13,7 +13,7 @@ use crate::{
     view::{SummaryRecord, TicketRecord},
 };
 
-/// A whole ticket: what its merchant sees, and what only support sees.
+/// A whole ticket: the part that its merchant sees, and the part that only support sees.
 #[derive(Debug, Serialize)]
 pub struct SupportTicket<'a> {
     merchant_id: MerchantId,
@@ -65,14 +65,14 @@ impl<'a> QueueRecord<'a> {
 /// A comment or a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// What everybody sees.
+    /// A comment, which everybody sees.
     Comment(Comment),
-    /// What only support sees.
+    /// A note, which only support sees.
     Note(Note),
 }
 
 impl Entry {
-    /// Its number, by which they are sorted.
+    /// Its number, by which entries are sorted.
     pub const fn id(&self) -> CommentId {
         match self {
             Self::Comment(comment) => comment.id,

@@ -1,5 +1,5 @@
-//! What happens by itself: resolved tickets close, small pictures are made, what nobody uses is deleted. Every piece may be
-//! repeated; one that has happened is a success that changes nothing.
+//! Work that happens without a request: resolved tickets close, thumbnails are made, unused files are
+//! deleted. Every piece of work may be repeated; a repeat succeeds and changes nothing.
 
 use quipu_commit::{Changes, Claimed, Queue, WorkChange};
 
@@ -76,8 +76,8 @@ impl TicketOffice {
         Ok(Some(Thumbnail { object, content_type }))
     }
 
-    /// Deletes all that is stored for an upload but what a comment uses. An upload that no comment has used is used up
-    /// first, so that none can while its file goes.
+    /// Deletes everything that is stored for an upload, except what a comment uses. An upload that no comment
+    /// has used is marked as used first, so that no comment can use it while its file is deleted.
     async fn clean_up(&self, claimed: &Claimed) -> Result<(), TicketError> {
         let at = self.ports.clock.now();
         let nothing = Changes::new(claimed.tenant, at);
@@ -118,7 +118,7 @@ impl TicketOffice {
         self.commit(changes).await
     }
 
-    /// A stale decision was overtaken by another, which is as good.
+    /// Commits. A stale decision was overtaken by another one, which is as good.
     async fn commit(&self, changes: Changes) -> Result<(), TicketError> {
         match self.ports.commit.commit(changes).await {
             Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! A ticket.
+//! A ticket of a merchant.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use crate::{
     status::{Status, Step},
 };
 
-/// What a ticket was opened with. None of it changes.
+/// The terms of a ticket, which never change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// Its identifier.
+    /// The identifier of the ticket.
     pub id: TicketId,
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
-    /// 1 to 200 characters.
+    /// The title, 1 to 200 characters.
     pub title: String,
-    /// At most 10,000 characters.
+    /// The description, at most 10,000 characters.
     pub description: Option<String>,
-    /// What it is about.
+    /// The category of the ticket.
     pub category: Category,
-    /// The merchant's own finer sorting.
+    /// The merchant's own finer category.
     pub sub_category: Option<String>,
-    /// The payment it is about. No other ticket ever is about the same.
+    /// The payment it is about. There is at most one ticket about a payment.
     pub payment_id: Option<PaymentId>,
-    /// Free text.
+    /// The merchant's free text for a transaction.
     pub transaction_id: Option<String>,
-    /// Free text.
+    /// The merchant's free text for a reference.
     pub reference: Option<String>,
     /// Whether the merchant asks for a refund.
     pub requires_refund: bool,
@@ -39,41 +39,41 @@ pub struct Terms {
     pub created_at: Timestamp,
 }
 
-/// How a ticket stands.
+/// The state of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// Its status.
     pub status: Status,
-    /// Who of support works on it. Merchants are not shown this.
+    /// The member of support who works on it. Merchants are not shown this.
     pub assignee: Option<String>,
-    /// What support found.
+    /// The summary that support wrote.
     pub resolution_summary: Option<String>,
     /// When its status last changed; at first, when it was opened.
     pub updated_at: Timestamp,
-    /// When support resolved it; none if it was opened again since.
+    /// When support resolved it; `None` if it was reopened since.
     pub resolved_at: Option<Timestamp>,
-    /// When somebody last moved it or commented in public.
+    /// When somebody last set its status or commented in public (UTC).
     pub last_activity_at: Timestamp,
-    /// Grows by one with every change; two changes that were decided on one version do not both happen.
+    /// Grows by one with every change; of two changes decided on the same version only one happens.
     pub version: i64,
     /// The files of its public comments, in their order.
     pub attachments: Vec<Attachment>,
 }
 
-/// A ticket: what it was opened with, and how it stands. It changes through `Ticket::after` alone.
+/// A ticket: its terms and its state. It changes only through `Ticket::after`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     terms: Terms,
     state: State,
 }
 
-/// A ticket does not have this step where it stands.
+/// The ticket does not have this step in its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct NoSuchStep {
-    /// Where it stands.
+    /// The status of the ticket.
     pub status: Status,
-    /// What was tried.
+    /// The step that was tried.
     pub step: Step,
 }
 
@@ -118,17 +118,17 @@ impl Ticket {
         Self { terms, state }
     }
 
-    /// A ticket as a store kept it.
+    /// A ticket that was read from a store.
     pub const fn restore(terms: Terms, state: State) -> Self {
         Self { terms, state }
     }
 
-    /// What it was opened with.
+    /// The terms with which it was opened.
     pub const fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// How it stands.
+    /// Its current state.
     pub const fn state(&self) -> &State {
         &self.state
     }
@@ -143,7 +143,7 @@ impl Ticket {
         self.state.status
     }
 
-    /// How urgent it is.
+    /// The priority that follows from its category.
     pub const fn priority(&self) -> Priority {
         self.terms.category.priority()
     }
@@ -153,7 +153,7 @@ impl Ticket {
         (self.state.status == Status::Resolved).then(|| self.state.last_activity_at.plus(after))
     }
 
-    /// The ticket after a step, if it has that step where it stands. A ticket that is opened again is no longer resolved.
+    /// The ticket after a step, if it has that step in its status. A reopened ticket is no longer resolved.
     pub(crate) fn after(&self, step: Step, at: Timestamp) -> Result<Self, NoSuchStep> {
         let status = self.state.status;
         let next = status.after(step).ok_or(NoSuchStep { status, step })?;
@@ -181,13 +181,14 @@ impl Ticket {
         self
     }
 
-    /// The ticket with what support found, if it says so.
+    /// The ticket with the summary that support wrote, if there is one.
     pub(crate) fn with_summary(mut self, summary: Option<String>) -> Self {
         self.state.resolution_summary = summary.or(self.state.resolution_summary);
         self
     }
 
-    /// The ticket in the hands of `assignee`. Merchants see nothing of it, and so none of the times they see changes.
+    /// The ticket assigned to `assignee`. Merchants are not shown this, so the times that they see do not
+    /// change.
     pub(crate) fn assigned_to(&self, assignee: Option<String>) -> Self {
         let mut ticket = self.clone();
         ticket.state.assignee = assignee;

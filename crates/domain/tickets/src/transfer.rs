@@ -1,4 +1,4 @@
-//! How files come and go.
+//! The upload and download of files.
 
 use quipu_kernel::{Tenant, Timestamp};
 
@@ -14,12 +14,12 @@ use crate::{
     ticket::NoSuchStep,
 };
 
-/// An upload that may be sent now, and where to, if not to this gateway.
+/// An upload that may be sent now, and the URL to send it to if that is not this gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedUpload {
-    /// The upload.
+    /// The announced upload.
     pub upload: Upload,
-    /// A URL of the store of files itself.
+    /// A URL of the store of files; `None` if the file is sent to this gateway.
     pub elsewhere: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl TicketOffice {
         Ok(IssuedUpload { upload, elsewhere })
     }
 
-    /// Begins to take the bytes of an upload. Whoever calls has verified the URL.
+    /// Begins to receive the bytes of an upload. The caller must have verified the URL.
     pub async fn receive(
         &self,
         tenant: Tenant,
@@ -61,7 +61,8 @@ impl TicketOffice {
         }
     }
 
-    /// Notes that the file of an upload has arrived. Of two that arrive for the same upload the first counts.
+    /// Notes that the file of an upload has arrived. If two files arrive for the same upload, the first
+    /// counts.
     pub async fn arrived(&self, upload: Upload, arrival: Arrival, at: Timestamp) -> Result<(), UploadError> {
         let object = arrival.object.clone();
         let committed = self.ports.commit.commit(changes::of_upload(upload.arrived(arrival), at)).await;
@@ -90,7 +91,7 @@ impl TicketOffice {
         self.ports.files.open(object).await
     }
 
-    /// Whether files can be written and read now; else why not, in words that anybody may read.
+    /// Whether files can be written and read now; otherwise the reason, in words that anybody may read.
     pub async fn files_ready(&self) -> Result<(), &'static str> {
         self.ports.files.ready().await
     }

@@ -13,7 +13,7 @@ use crate::{
     ticket::Ticket,
 };
 
-/// A whole ticket, as create, get, close and reopen answer it and as its events carry it.
+/// A whole ticket, as create, get, close and reopen answer it and as its events contain it.
 #[derive(Debug, Clone, Copy)]
 pub struct TicketRecord<'a>(&'a Ticket);
 
@@ -110,7 +110,7 @@ impl Serialize for SummaryRecord<'_> {
     }
 }
 
-/// A comment. There is none of a note: a [`Note`](crate::Note) is another type, and nothing here takes it.
+/// A comment. A note cannot be shown by it, since a [`Note`](crate::Note) is another type.
 #[derive(Debug, Clone, Copy)]
 pub struct CommentRecord<'a>(&'a Comment);
 

@@ -12,50 +12,50 @@ use crate::{
 };
 
 wire_names! {
-    /// How a delivery stands.
+    /// The status of a delivery.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum DeliveryStatus {
-        /// It is still owed.
+        /// It has not succeeded, and there will be another attempt.
         Pending = "pending",
-        /// The receiver has it.
+        /// The receiver has accepted it.
         Delivered = "delivered",
-        /// Nobody tries any more, unless somebody asks for it.
+        /// There are no more attempts, unless the merchant asks for a retry.
         Failed = "failed",
     }
 }
 
-/// Why a delivery that was owed has failed without another attempt.
+/// Why a delivery failed before its attempts were used up.
 pub const ENDPOINT_DISABLED: &str = "endpoint disabled";
 
-/// A delivery in the hands of a node that is to attempt it.
+/// A delivery that a node has in hand and is about to attempt.
 #[derive(Debug, Clone)]
 pub struct Owed {
-    /// To whom.
+    /// The endpoint that it goes to.
     pub endpoint: Arc<Endpoint>,
-    /// Which event; the `webhook-id` of every attempt.
+    /// The event; its identifier is the `webhook-id` of every attempt.
     pub event_id: EventId,
-    /// The bytes that are sent.
+    /// The bytes to be sent.
     pub payload: Arc<str>,
-    /// The attempts so far, the oldest first.
+    /// The attempts so far, oldest first.
     pub attempts: Vec<Attempt>,
-    /// How many attempts of this round there were; asking for a retry begins a new round.
+    /// The number of attempts in this round; a retry that is asked for begins a new round.
     pub step: u32,
-    /// Since when it could have been sent.
+    /// The earliest time at which it could have been sent (UTC).
     pub due_at: Timestamp,
 }
 
 impl Owed {
-    /// Whether nobody has attempted it yet.
+    /// Whether there was no attempt yet.
     pub const fn is_fresh(&self) -> bool {
         self.attempts.is_empty()
     }
 
-    /// Whose it is.
+    /// The tenant that owns it.
     pub fn tenant(&self) -> Tenant {
         self.endpoint.tenant
     }
 
-    /// What follows from an attempt. It is the one place where that is decided.
+    /// The outcome of an attempt. Only this function decides what happens to a delivery after an attempt.
     pub fn after(&self, attempted: &Attempted, policy: &RetryPolicy, spread: Spread) -> Outcome {
         let number = self.attempts.last().map_or(1, |last| last.number.saturating_add(1));
         let ended_at = attempted.started_at.plus(attempted.duration);
@@ -90,53 +90,54 @@ impl Owed {
     }
 }
 
-/// How many attempts of one delivery are kept: several full rounds. Only retries asked for by hand make more of them.
+/// The most attempts of one delivery that are stored: several full rounds. Only retries that are asked for
+/// can make more.
 const MOST_ATTEMPTS_KEPT: usize = 100;
 
-/// What is to become of a delivery.
+/// What happens to a delivery next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing more: the receiver has it.
+    /// Nothing: the receiver has accepted it.
     Delivered,
-    /// Another attempt at this time.
+    /// There is another attempt at this time.
     RetryAt(Timestamp),
-    /// Nothing more: the schedule is used up.
+    /// Nothing: the retry schedule is used up.
     Failed,
 }
 
-/// An attempt with all that follows for its delivery, to be recorded.
+/// An attempt and its consequences for the delivery, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whose.
+    /// The tenant that owns the delivery.
     pub tenant: Tenant,
-    /// Of the delivery to this endpoint.
+    /// The endpoint of the delivery.
     pub endpoint: EndpointId,
-    /// Where the attempt went.
+    /// The URL that the attempt went to.
     pub address: TargetUrl,
-    /// And of this event.
+    /// The event of the delivery.
     pub event_id: EventId,
-    /// When the attempt was due. A retry that somebody asks for is due at another time, so that an outcome of the round
-    /// before is told from its own.
+    /// When the attempt was due. A retry that is asked for is due at another time, which tells an outcome of
+    /// the round before from one of its own round.
     pub due_at: Timestamp,
-    /// All attempts that are kept, this one the last.
+    /// All stored attempts, this one last.
     pub attempts: Vec<Attempt>,
-    /// How many attempts of this round there were.
+    /// The number of attempts in this round.
     pub step: u32,
-    /// What is next.
+    /// What happens to the delivery next.
     pub next: Next,
-    /// When the attempt ended.
+    /// When the attempt ended (UTC).
     pub ended_at: Timestamp,
-    /// Whether the receiver wants no deliveries any more. The delivery is owed until its endpoint is disabled, and stays so if
-    /// the endpoint has another address by now.
+    /// Whether the receiver wants no more deliveries. The delivery stays pending until its endpoint is
+    /// disabled; if the endpoint has another URL by now, the delivery is attempted there.
     pub gone: bool,
-    /// Whether another attempt has succeeded since this one began.
+    /// Whether another attempt to the endpoint has succeeded since this one began.
     pub overtaken: bool,
-    /// When the attempt began, if it failed.
+    /// When the attempt began, if it failed (UTC).
     pub failed_at: Option<Timestamp>,
 }
 
 impl Outcome {
-    /// Its status afterwards.
+    /// The status of the delivery after the attempt.
     pub const fn status(&self) -> DeliveryStatus {
         match self.next {
             Next::Delivered => DeliveryStatus::Delivered,
@@ -147,9 +148,9 @@ impl Outcome {
 }
 
 impl Endpoint {
-    /// Notes how an attempt went; answers whether anything of the endpoint changed. A success ends a time of failing; a
-    /// receiver that is gone, or has failed for too long, is disabled. An address that the endpoint no longer has tells nothing
-    /// of it.
+    /// Updates the endpoint after an attempt; answers whether that changed it. A success ends a period of
+    /// failures. An endpoint whose receiver is gone, or has failed for too long, is disabled. An attempt to a
+    /// URL that the endpoint no longer has is ignored.
     pub fn note(&mut self, outcome: &Outcome, policy: &RetryPolicy) -> bool {
         let before = (self.failing_since, self.is_enabled());
         if outcome.address == self.url {
@@ -167,8 +168,8 @@ impl Endpoint {
         before != (self.failing_since, self.is_enabled())
     }
 
-    /// Notes that an attempt failed that began at `at`. One that was under way when the endpoint was changed tells nothing of how
-    /// long it has been failing as it stands now.
+    /// Notes that an attempt failed that began at `at`. An attempt that began before the endpoint was last
+    /// changed does not count towards the period of failures.
     fn note_failure(&mut self, at: Timestamp) {
         let is_earlier = self.failing_since.is_none_or(|since| at < since);
         if is_earlier && at >= self.updated_at {
@@ -176,7 +177,7 @@ impl Endpoint {
         }
     }
 
-    /// Disables it if at `now` it has been without a success for too long; answers whether it was.
+    /// Disables the endpoint if at `now` it has been without a success for too long; answers whether it did.
     pub fn disable_if_failing(&mut self, now: Timestamp, policy: &RetryPolicy) -> bool {
         let Some(since) = self.failing_since else { return false };
         if now < since.plus(policy.disable_after) || self.standing != Standing::Enabled {

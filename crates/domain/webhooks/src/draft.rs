@@ -1,4 +1,4 @@
-//! What a merchant writes about an endpoint.
+//! The requests of merchants about endpoints.
 
 use quipu_kernel::{Environment, Fields, Problems};
 use quipu_signing::WebhookSecret;
@@ -19,8 +19,8 @@ pub struct EndpointDraft {
 }
 
 impl EndpointDraft {
-    /// Reads a request's body, or says everything that is wrong with it. Unknown members are ignored; `null` is the same as
-    /// leaving a member out.
+    /// Reads the body of a request, or answers all its problems. Unknown members are ignored; `null` is the
+    /// same as leaving a member out.
     pub fn parse(body: &Value, environment: Environment) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -48,19 +48,19 @@ fn read_secret(fields: &Fields<'_>, problems: &mut Problems) -> Option<WebhookSe
     WebhookSecret::parse(text).map_err(|error| problems.add("secret", error)).ok()
 }
 
-/// A valid request for a change: what is absent stays as it is.
+/// A valid request to change an endpoint; absent members stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndpointPatch {
-    /// Where deliveries go from now on.
+    /// The new URL for deliveries.
     pub url: Option<TargetUrl>,
-    /// What it is subscribed to from now on.
+    /// The new subscription.
     pub events: Option<Vec<EventName>>,
-    /// New words about it; the empty text takes the old ones away.
+    /// The new description; the empty text removes it.
     pub description: Option<String>,
 }
 
 impl EndpointPatch {
-    /// Reads a request's body, or says everything that is wrong with it.
+    /// Reads the body of a request, or answers all its problems.
     pub fn parse(body: &Value, environment: Environment) -> Result<Self, Problems> {
         let fields = Fields::of_body(body)?;
         let mut problems = Problems::new();
@@ -75,7 +75,7 @@ impl EndpointPatch {
 }
 
 impl EventName {
-    /// Reads a member that lists events; a name given twice counts once.
+    /// Reads a member that lists events; a name that is given twice counts once.
     pub fn read_list(fields: &Fields<'_>, name: &str, problems: &mut Problems) -> Option<Vec<Self>> {
         let texts = fields.texts(name, 100, problems)?;
         let mut events = Vec::with_capacity(Self::ALL.len().min(texts.len()));

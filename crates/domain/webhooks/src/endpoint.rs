@@ -1,4 +1,4 @@
-//! A webhook endpoint: where a merchant is told, of what, and under which secret.
+//! A webhook endpoint: the URL, the subscription and the secret with which a merchant is told of events.
 
 use std::{fmt, str::FromStr};
 
@@ -21,12 +21,12 @@ impl EndpointId {
         Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
     }
 
-    /// An identifier as a store kept it.
+    /// An identifier that was read from a store.
     pub const fn restore(text: String) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,69 +48,71 @@ impl fmt::Display for EndpointId {
 }
 
 wire_names! {
-    /// Who made an endpoint.
+    /// How an endpoint came to be.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Source {
-        /// The merchant or the operator, on purpose. It hears what its subscription names.
+        /// The merchant or the operator made it. It gets the events of its subscription.
         Admin = "admin",
-        /// A payment whose request named its URL. It hears only of payments that named it, and is signed for with the merchant's
-        /// default secret.
+        /// A payment's request named its URL. It gets only events of payments that named it, signed with the
+        /// merchant's default secret.
         InRequest = "in_request",
     }
 }
 
-/// Whether deliveries go out.
+/// Whether an endpoint is enabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// They do.
+    /// Deliveries are sent.
     Enabled,
-    /// They do not, and nothing new is owed. The reason is ours; there is none where the merchant disabled it.
+    /// Deliveries are not sent, and no new ones are made. The text is our reason; `None` if the merchant
+    /// disabled it.
     Disabled(Option<String>),
 }
 
 /// A webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its identifier.
+    /// The identifier of the endpoint.
     pub id: EndpointId,
-    /// Whose.
+    /// The tenant that owns it.
     pub tenant: Tenant,
-    /// Who made it.
+    /// How it came to be.
     pub source: Source,
-    /// Where deliveries go.
+    /// The URL that deliveries are sent to.
     pub url: TargetUrl,
-    /// What it is subscribed to, each event once.
+    /// The events of its subscription, each once.
     pub events: Vec<EventName>,
-    /// The merchant's words about it.
+    /// The merchant's description.
     pub description: Option<String>,
-    /// Its sealed secret; none for an in-request endpoint, whose deliveries the merchant's default secret signs.
+    /// Its sealed secret; `None` for an in-request endpoint, whose deliveries are signed with the merchant's
+    /// default secret.
     pub sealed_secret: Option<String>,
-    /// Whether deliveries go out.
+    /// Whether it is enabled.
     pub standing: Standing,
-    /// When the first attempt failed after the last one that succeeded.
+    /// When the first attempt after the last success failed (UTC); `None` if no attempt has failed since.
     pub failing_since: Option<Timestamp>,
-    /// When it was made.
+    /// When it was made (UTC).
     pub created_at: Timestamp,
-    /// When it was last changed, by a person or by the gateway.
+    /// When a person or the gateway last changed it (UTC).
     pub updated_at: Timestamp,
 }
 
 /// A change of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndpointChange {
-    /// Other members.
+    /// Sets other members.
     Update(EndpointPatch),
-    /// Deliveries go out again.
+    /// Lets deliveries be sent again.
     Enable,
-    /// They stop.
+    /// Stops deliveries.
     Disable,
 }
 
 impl Endpoint {
-    /// How many endpoints a tenant may have, those that payments named not counted.
+    /// The most endpoints of a tenant, not counting those that payments named.
     pub const MOST: u32 = 50;
 
-    /// The endpoint for a URL that a payment has named and no earlier one had.
+    /// The endpoint for a URL that a payment has named for the first time.
     pub const fn named(
         id: EndpointId,
         tenant: Tenant,
@@ -133,18 +135,19 @@ impl Endpoint {
         }
     }
 
-    /// What the sealed secret of an endpoint is bound to, so that a row copied elsewhere opens nothing.
+    /// The context to which the sealed secret of an endpoint is bound, so that a row copied elsewhere opens
+    /// nothing.
     pub fn seal_context(id: &EndpointId) -> String {
         format!("webhook-endpoint/{id}/secret")
     }
 
-    /// Whether deliveries go out.
+    /// Whether deliveries are sent.
     pub const fn is_enabled(&self) -> bool {
         matches!(self.standing, Standing::Enabled)
     }
 
-    /// Whether an event is owed to it. `named` are the events for which the event's payment named this very endpoint, none
-    /// where it did not.
+    /// Whether the endpoint gets an event. `named` are the events for which the event's payment named this
+    /// endpoint; `None` if it did not name it.
     pub fn is_owed(&self, event: EventName, named: Option<&[EventName]>) -> bool {
         let wanted = match self.source {
             Source::Admin => Some(self.events.as_slice()),
@@ -153,7 +156,8 @@ impl Endpoint {
         self.is_enabled() && wanted.is_some_and(|wanted| wanted.contains(&event))
     }
 
-    /// Applies a change that was asked for at `at`. An in-request endpoint is found by its address, which therefore stays.
+    /// Applies a change that was asked for at `at`. The URL of an in-request endpoint cannot change, since
+    /// payments find it by the URL.
     pub fn apply(&mut self, change: EndpointChange, at: Timestamp) -> Result<(), EndpointError> {
         match change {
             EndpointChange::Enable => self.enable(at),
@@ -175,7 +179,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Gives it another address. How the former one failed counts no longer.
+    /// Sets another URL. Failures of the former one no longer count.
     fn move_to(&mut self, url: TargetUrl) -> Result<(), EndpointError> {
         if self.source == Source::InRequest {
             return Err(EndpointError::AddressFixed);
@@ -185,7 +189,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Lets deliveries go out from `at` on. What failed before counts no longer.
+    /// Lets deliveries be sent from `at` on. Earlier failures no longer count.
     pub fn enable(&mut self, at: Timestamp) {
         if !self.is_enabled() {
             self.standing = Standing::Enabled;
@@ -194,8 +198,8 @@ impl Endpoint {
         }
     }
 
-    /// Stops deliveries at `at`; `reason` is `None` if the merchant asked for it. An endpoint that is disabled already
-    /// keeps its reason.
+    /// Stops deliveries at `at`; `reason` is `None` if the merchant asked for it. An endpoint that is already
+    /// disabled keeps its reason.
     pub fn disable(&mut self, reason: Option<String>, at: Timestamp) {
         if self.is_enabled() {
             self.standing = Standing::Disabled(reason);
@@ -221,7 +225,7 @@ pub struct EndpointView<'a> {
 }
 
 impl<'a> EndpointView<'a> {
-    /// Without its secret.
+    /// The endpoint without its secret.
     pub fn of(endpoint: &'a Endpoint) -> Self {
         let disabled_reason = match &endpoint.standing {
             Standing::Enabled => None,
@@ -241,7 +245,7 @@ impl<'a> EndpointView<'a> {
         }
     }
 
-    /// With its secret, for the one answer that shows it.
+    /// The same with its secret, for the one answer that shows it.
     pub const fn with_secret(mut self, secret: &'a str) -> Self {
         self.secret = Some(secret);
         self

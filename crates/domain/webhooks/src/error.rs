@@ -1,20 +1,20 @@
-//! Refusals.
+//! The refusals of use cases about endpoints.
 
 use quipu_merchants::StoreUnavailable;
 
-/// Why nothing was done to an endpoint.
+/// Why a use case did nothing to an endpoint.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EndpointError {
     /// No such endpoint, or not this tenant's.
     #[error("there is no such webhook")]
     NotFound,
-    /// The tenant has as many endpoints as it may have.
+    /// The tenant has the greatest number of endpoints already.
     #[error("a merchant may have at most 50 webhooks in each environment")]
     LimitReached,
-    /// An in-request endpoint is found by its address.
+    /// The URL of an in-request endpoint cannot change.
     #[error("the address of an in-request webhook cannot be changed")]
     AddressFixed,
-    /// It is disabled, and what was asked for needs deliveries to go out.
+    /// The endpoint is disabled, and the request needs it enabled.
     #[error("the webhook is disabled; enable it first")]
     Disabled,
     /// The store failed.

@@ -1,4 +1,4 @@
-//! Making endpoints.
+//! The use case that makes endpoints.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub struct CreateEndpoint {
 /// A new endpoint, with the secret that is shown once.
 #[derive(Debug, Clone)]
 pub struct Created {
-    /// What is kept.
+    /// The endpoint as it is stored.
     pub endpoint: Endpoint,
-    /// What is shown once.
+    /// The secret, to be shown once.
     pub secret: Secret,
 }
 
@@ -42,8 +42,8 @@ impl CreateEndpoint {
         Self { endpoints, keyring, clock, entropy }
     }
 
-    /// Makes an endpoint, with the secret the draft brings or a new one. `actor` is who of the operator's staff made it; it
-    /// is none where the merchant did.
+    /// Makes an endpoint, with the secret of the draft or a new one. `actor` is the member of staff who makes
+    /// it; `None` if the merchant does.
     pub async fn run(
         &self,
         tenant: Tenant,

@@ -3,7 +3,7 @@
 use quipu_kernel::wire_names;
 
 wire_names! {
-    /// What an event tells of (docs/WEBHOOKS.md).
+    /// The name of an event (docs/WEBHOOKS.md).
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum EventName {
         /// A payment is initialized.
@@ -38,7 +38,7 @@ wire_names! {
 }
 
 impl EventName {
-    /// What a new endpoint is subscribed to.
+    /// The subscription of a new endpoint that names no events.
     pub const DEFAULTS: [Self; 4] =
         [Self::PaymentCreated, Self::PaymentCompleted, Self::PaymentFailed, Self::PaymentRefunded];
 }

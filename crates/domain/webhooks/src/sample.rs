@@ -1,4 +1,5 @@
-//! Samples of events, as the test operation sends them: of the form of real ones, about things that do not exist.
+//! Sample events for the test operation: they have the form of real ones, but the things that they name do
+//! not exist.
 
 use quipu_kernel::{EventId, Tenant, Timestamp};
 use serde_json::{Value, json};

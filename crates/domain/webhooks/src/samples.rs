@@ -1,4 +1,4 @@
-//! Values that tests begin with.
+//! Values for tests.
 
 use std::sync::Arc;
 

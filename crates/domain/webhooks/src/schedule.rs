@@ -1,4 +1,4 @@
-//! When a failed delivery is tried again.
+//! The schedule of retries.
 
 use std::time::Duration;
 
@@ -7,9 +7,11 @@ use quipu_kernel::Entropy;
 /// The periods of retrying, as an installation configures them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The gaps between attempts, the first of them after the first attempt. When they are used up, the delivery has failed.
+    /// The gaps between attempts; the first one follows the first attempt. When they are used up, the
+    /// delivery fails.
     pub gaps: Vec<Duration>,
-    /// How long an endpoint may be without a success, from its first failed attempt on, before it is disabled.
+    /// How long an endpoint may be without a success, counted from its first failed attempt, before it is
+    /// disabled.
     pub disable_after: Duration,
 }
 
@@ -22,27 +24,28 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long to wait after the attempt that is number `step` of its round, counted from 0; none when the round is over.
+    /// The wait after attempt number `step` of its round, counted from 0; `None` when the round is over.
     ///
-    /// What the receiver asked for is honoured between the gap and twice the gap; where it asked for nothing, the gap is
-    /// stretched by `spread`.
+    /// The wait that the receiver asks for is honoured between the gap and twice the gap. If it asks for
+    /// none, the gap is stretched by `spread`.
     pub fn wait(&self, step: u32, asked: Option<Duration>, spread: Spread) -> Option<Duration> {
         let gap = *self.gaps.get(usize::try_from(step).ok()?)?;
         Some(asked.map_or_else(|| spread.stretch(gap), |asked| asked.clamp(gap, gap.saturating_mul(2))))
     }
 }
 
-/// By how much a gap is stretched, so that what failed together is not tried again together: 0.8 to 1.2 times.
+/// The factor by which a gap is stretched, 0.8 to 1.2, so that deliveries that failed together are not
+/// retried together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
     thousandths: u32,
 }
 
 impl Spread {
-    /// As it stands in the schedule.
+    /// No stretching.
     pub const NONE: Self = Self { thousandths: 1000 };
 
-    /// A random one.
+    /// A random factor.
     pub fn random(entropy: &dyn Entropy) -> Self {
         let mut random = [0; 4];
         entropy.fill(&mut random);

@@ -1,4 +1,4 @@
-//! Under which secrets a delivery is signed.
+//! The secrets with which a delivery is signed.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Signer {
     clock: Arc<dyn Clock>,
 }
 
-/// A secret could not be found or opened. The text is for the log.
+/// The secret could not be found or opened. The text is for the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoSecret(String);
@@ -26,8 +26,8 @@ impl Signer {
         Self { keyring, merchants, clock }
     }
 
-    /// The secrets that sign for an endpoint, the newest first: its own, or the merchant's default, for a day after a
-    /// rotation together with the former one.
+    /// The secrets that sign for an endpoint, the newest first: its own, or the merchant's default, together
+    /// with the former default for a day after a rotation.
     pub async fn secrets(&self, endpoint: &Endpoint) -> Result<Vec<WebhookSecret>, NoSecret> {
         if let Some(sealed) = &endpoint.sealed_secret {
             return Ok(vec![self.open(&Endpoint::seal_context(&endpoint.id), sealed)?]);

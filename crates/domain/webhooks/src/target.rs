@@ -1,15 +1,14 @@
-//! The address of an endpoint.
+//! The URL of an endpoint.
 
 use quipu_kernel::{Environment, Fields, Problems, is_https, names_a_user};
 
-/// An address that deliveries can go to: an absolute `http` or `https` URL with a host and without a user, at most 2048
-/// characters long.
-/// Whether what it names may be reached is not known before it is dialled.
+/// A URL that deliveries can go to: absolute, `http` or `https`, with a host and without a user, at most 2048
+/// characters long. Whether its address may be reached is checked only when it is dialled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetUrl(String);
 
 impl TargetUrl {
-    /// Reads a member that holds an address; in the live environment it must be an `https` one.
+    /// Reads a member that holds a URL; in the live environment it must be `https`.
     pub fn read(
         fields: &Fields<'_>,
         name: &str,
@@ -29,12 +28,12 @@ impl TargetUrl {
         Some(Self(text.to_owned()))
     }
 
-    /// An address as a store kept it, or as a payment's request named it.
+    /// A URL as a store had it, or as a payment's request named it.
     pub const fn restore(text: String) -> Self {
         Self(text)
     }
 
-    /// The text, exactly as it was given.
+    /// The URL as text, exactly as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }

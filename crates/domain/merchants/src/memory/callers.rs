@@ -1,4 +1,4 @@
-//! Merchants with their keys and credentials, and how a call's caller is found.
+//! Merchants with their keys and credentials, and the look-ups that find the caller of a request.
 
 use std::{cmp::Reverse, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The reference directory: everything in memory, by the same rules as every other store. It is for tests, and forgets
-//! everything when it is dropped.
+//! The reference directory: everything in memory, by the same rules as every other store. It is for tests,
+//! and forgets everything when it is dropped.
 
 mod callers;
 mod staff;
@@ -22,7 +22,7 @@ use crate::{
     route::Route,
 };
 
-/// What a directory in memory holds.
+/// The contents of a directory in memory.
 #[derive(Debug, Default)]
 pub struct DirectoryRows {
     /// Every merchant.
@@ -35,19 +35,19 @@ pub struct DirectoryRows {
     pub routes: Vec<(MerchantId, Route)>,
     /// Every saved beneficiary.
     pub beneficiaries: Vec<Beneficiary>,
-    /// The staff.
+    /// Every member of the operator's staff.
     pub operators: Vec<Operator>,
-    /// The log of changes.
+    /// Every line of the audit log.
     pub audit: Vec<AuditRecord>,
-    /// What every look-up of an API key fails with, for tests of an outage.
+    /// The error with which every look-up of an API key fails, for tests of an outage.
     pub failure: Option<StoreUnavailable>,
 }
 
-/// The directory of merchants and staff in memory. Clones share what it holds.
+/// The directory of merchants and staff in memory. Clones share their contents.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDirectory(Arc<Mutex<DirectoryRows>>);
 
-/// A page of what is in `rows`, the greatest key first and of equal ones the latest, and how many there are.
+/// A page of `rows`, by descending key and among equal keys the latest first, and the number of all rows.
 fn cut<'a, T: Clone + 'a, K: Ord>(
     rows: impl Iterator<Item = &'a T>,
     page: Page,
@@ -118,13 +118,13 @@ impl DirectoryRows {
 }
 
 impl MemoryDirectory {
-    /// What it holds.
+    /// The contents, locked while they are used.
     pub fn rows(&self) -> MutexGuard<'_, DirectoryRows> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Revokes unless that has happened; whether it had not.
+/// Revokes unless that has happened before; answers whether this call did it.
 fn revoke(revoked_at: &mut Option<Timestamp>, at: Timestamp) -> bool {
     let is_first = revoked_at.is_none();
     revoked_at.get_or_insert(at);

@@ -1,4 +1,4 @@
-//! Routes and beneficiaries, staff and the log.
+//! Routes and beneficiaries, the operator's staff and the audit log.
 
 use std::sync::Arc;
 

@@ -80,7 +80,8 @@ fn a_deposit_without_room_for_its_call_is_refused_before_any_commit() {
     assert!(world.store.rows().commits.is_empty());
 }
 
-/// A creation that its rail refuses after the payment took another way: how it was answered, and what waits for a person.
+/// A creation that its rail refuses after the payment took another way: how it was answered, and what waits
+/// for a person.
 fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)>) {
     let moves = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
     let mut rail = remote();

@@ -42,8 +42,8 @@ fn what_staff_ended_by_hand_is_not_asked_about_any_more() {
     assert_eq!((world.store.payment(&id).status(), world.store.due(&id)), (Status::Failed, None));
 }
 
-/// A withdrawal whose first submission had no certain outcome, and whose rail says that it never heard of it, after staff decided
-/// so about it.
+/// A withdrawal whose first submission had no certain outcome, and whose rail says that it never heard of it,
+/// after staff decided so about it.
 fn never_heard_of(submissions: usize, meanwhile: Option<Trigger>) -> (World, PaymentId) {
     let decides = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
     let mut rail = issuing(DueAction::Submit);
