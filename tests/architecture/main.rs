@@ -11,8 +11,8 @@ use std::{
 
 use serde_json::Value;
 
-/// For each domain crate all it may depend on, tests included: other domain crates below it, and libraries that compute but
-/// do no input or output.
+/// For each domain crate all it may depend on, tests included: other domain crates below it, and libraries
+/// that compute but do no input or output.
 const DOMAIN: &[(&str, &[&str])] = &[
     // url judges what merchants give as addresses in the web.
     ("quipu-kernel", &["url"]),

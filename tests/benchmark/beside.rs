@@ -1,5 +1,5 @@
-//! Another build of the gateway beside this one: the same calls to both in turns, so that whatever the machine does meanwhile
-//! happens to both. Only ratios are told.
+//! Another build of the gateway beside this one: the same calls to both in turns, so that whatever the
+//! machine does meanwhile happens to both. Only ratios are told.
 
 use std::{path::Path, time::Instant};
 

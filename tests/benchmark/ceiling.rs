@@ -1,5 +1,5 @@
-//! The store without HTTP: the same changes as the gateway's, committed as fast as the store takes them. It also fills the
-//! merchant with its first million payments.
+//! The store without HTTP: the same changes as the gateway's, committed as fast as the store takes them. It
+//! also fills the merchant with its first million payments.
 
 use std::{
     sync::{

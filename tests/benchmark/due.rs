@@ -1,7 +1,7 @@
 //! How fast what is due together is done: payments that settle, and payments that expire.
 //!
-//! They are made over HTTP, and the gateway is stopped before they are due. When all of them are, it is started again and
-//! timed until none is left.
+//! They are made over HTTP, and the gateway is stopped before they are due. When all of them are, it is
+//! started again and timed until none is left.
 
 use std::time::{Duration, Instant};
 

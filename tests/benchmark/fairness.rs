@@ -1,5 +1,5 @@
-//! How long a healthy endpoint waits beside three bad ones, to each of which thousands of deliveries are owed: one never
-//! answers, one refuses, one sends its answer a byte a second.
+//! How long a healthy endpoint waits beside three bad ones, to each of which thousands of deliveries are
+//! owed: one never answers, one refuses, one sends its answer a byte a second.
 
 use std::{net::Ipv4Addr, time::Duration};
 

@@ -72,8 +72,8 @@ async fn call_so_often(address: SocketAddr, count: usize, request: Request) -> i
     Ok(())
 }
 
-/// Presses on one address until the time is over. Anything but a success ends the benchmark: refusals are fast, and not what is
-/// measured.
+/// Presses on one address until the time is over. Anything but a success ends the benchmark: refusals are
+/// fast, and not what is measured.
 pub(crate) fn press(address: SocketAddr, pressure: Pressure, request: Request) -> io::Result<Outcome> {
     // A thread and a runtime of its own, apart from those of the harness.
     let pressing = std::thread::spawn(move || {

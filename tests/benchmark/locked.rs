@@ -1,5 +1,5 @@
-//! How long other merchants wait on PostgreSQL while somebody holds a lock on one merchant's balance, and that merchant goes on
-//! calling.
+//! How long other merchants wait on PostgreSQL while somebody holds a lock on one merchant's balance, and
+//! that merchant goes on calling.
 
 use std::{
     process::{Child, Command, Stdio},

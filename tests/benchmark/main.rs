@@ -1,9 +1,9 @@
 //! Measures the release binary over HTTP on both databases, and what they can do without it. `make bench` runs it.
 //!
 //! `quipu-bench FILE` writes the report to FILE. `QUIPU_BENCH_SECONDS` (5) is the time for each measurement,
-//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (all of [`PARTS`]) what is measured,
-//! `QUIPU_BENCH_DATABASES` (`sqlite,postgres`) where.
-//! `QUIPU_BENCH_BESIDE` names another build's binary, and then the same calls go to both in turns.
+//! `QUIPU_BENCH_PAYMENTS` (1000000) the history of the merchant, `QUIPU_BENCH_PARTS` (all of [`PARTS`]) what
+//! is measured, `QUIPU_BENCH_DATABASES` (`sqlite,postgres`) where. `QUIPU_BENCH_BESIDE` names another build's
+//! binary, and then the same calls go to both in turns.
 
 mod beside;
 mod ceiling;

@@ -26,8 +26,8 @@ pub(crate) const ASKED: &str = "create deposit, overload: asked";
 pub(crate) const ACCEPTED: &str = "create deposit, overload: accepted";
 
 const TIMES: f64 = 3.0;
-/// Enough to ask for all that one machine can ask for beside the gateway. Over more of them it asks for no more, and each call only
-/// waits for longer.
+/// Enough to ask for all that one machine can ask for beside the gateway. Over more of them it asks for no
+/// more, and each call only waits for longer.
 pub(crate) const CONNECTIONS: usize = 4_000;
 
 /// What is had at 128 connections, and beyond.

@@ -4,9 +4,9 @@ use std::{process::Command, time::Duration};
 
 use quipu_tests::{Database, TestDatabase};
 
-/// Transactions a second with so many clients, for each of the numbers, over so many branches. Every transaction updates
-/// the row of a branch: with one branch all clients meet in one row, as the withdrawals of one merchant do; with as
-/// many branches as clients they seldom meet.
+/// Transactions a second with so many clients, for each of the numbers, over so many branches. Every
+/// transaction updates the row of a branch: with one branch all clients meet in one row, as the withdrawals
+/// of one merchant do; with as many branches as clients they seldom meet.
 pub(crate) async fn tpc_b(branches: usize, clients: &[usize], time: Duration) -> Vec<f64> {
     let database = TestDatabase::create(Database::Postgres).await;
     let url = database.url().expect("PostgreSQL has a URL").to_owned();

@@ -1,5 +1,5 @@
-//! Hosted pages that are watched: what a stream costs in memory, how soon all viewers of a page hear of a change, and what
-//! is left of the rate of creations meanwhile.
+//! Hosted pages that are watched: what a stream costs in memory, how soon all viewers of a page hear of a
+//! change, and what is left of the rate of creations meanwhile.
 
 use std::{
     io,
@@ -32,7 +32,8 @@ const OF_ONE_PAGE: usize = 5_000;
 const SPARE: usize = 1_000;
 /// Streams that are opened at the same time.
 const AT_ONCE: usize = 200;
-/// From how many addresses viewers come: a gateway whose places are nearly taken gives a single address an eighth of them.
+/// From how many addresses viewers come: a gateway whose places are nearly taken gives a single address an
+/// eighth of them.
 const ADDRESSES: u8 = 20;
 
 /// What was found beside the rates.

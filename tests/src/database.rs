@@ -48,8 +48,8 @@ impl TestDatabase {
         }
     }
 
-    /// Makes a database with its tables, or leaves making them to the gateway where the database is a file of its own. On a
-    /// server it is a copy, which is made sooner than tables are.
+    /// Makes a database with its tables, or leaves making them to the gateway where the database is a file of
+    /// its own. On a server it is a copy, which is made sooner than tables are.
     pub async fn migrated(database: Database) -> Self {
         match database {
             Database::Sqlite => Self::Sqlite,

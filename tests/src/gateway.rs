@@ -78,7 +78,8 @@ impl Gateway {
         self.anonymous = anonymous;
     }
 
-    /// The file with the credentials outlives a restart; the address in it does not, and must not be mistaken for the new one.
+    /// The file with the credentials outlives a restart; the address in it does not, and must not be mistaken
+    /// for the new one.
     fn forget_address(&self) {
         let Ok(bytes) = std::fs::read(self.credentials_path()) else { return };
         let mut credentials: Value = serde_json::from_slice(&bytes).expect("dev-credentials.json is JSON");

@@ -33,8 +33,8 @@ pub use setup::Setup;
 pub use table::Table;
 pub use tls::{Authority, Identity, TlsServer};
 
-/// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario left out of the list is
-/// dead code, which the lints refuse.
+/// Runs each of the named `async fn(Database)` scenarios once on SQLite and once on PostgreSQL. A scenario
+/// left out of the list is dead code, which the lints refuse.
 #[macro_export]
 macro_rules! on_both_databases {
     ($($name:ident),+ $(,)?) => {$(

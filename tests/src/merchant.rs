@@ -31,7 +31,8 @@ impl Merchant {
         Self { id: self.id, api: self.api.moved_to(&at), operator: self.operator.moved_to(&at) }
     }
 
-    /// Another key of this merchant; `wishes` overrides `environment` (`test`), `name`, `scopes` (all), `expires_at`, `rate_limits`.
+    /// Another key of this merchant; `wishes` overrides `environment` (`test`), `name`, `scopes` (all),
+    /// `expires_at`, `rate_limits`.
     pub async fn key(&self, wishes: &Value) -> Client {
         self.api.with_api_key(self.issue(wishes).await["key"].as_str().expect("the key is shown once"))
     }

@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::eventually;
 
-/// What came.
+/// A delivery that was received.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     /// The path it was sent to, with its query.
@@ -27,7 +27,7 @@ pub struct Delivery {
     pub headers: BTreeMap<String, String>,
     /// The body, byte for byte.
     pub body: String,
-    /// When.
+    /// When it was received.
     pub at: Instant,
 }
 

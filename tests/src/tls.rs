@@ -97,7 +97,8 @@ impl Identity {
     }
 }
 
-/// A PostgreSQL server that takes connections by TLS only: it stands before the bed's, and passes on what it has decrypted.
+/// A PostgreSQL server that takes connections by TLS only: it stands before the bed's, and passes on what it
+/// has decrypted.
 #[derive(Debug)]
 pub struct TlsServer {
     address: String,

@@ -1,5 +1,6 @@
-//! What the documents say of a body, and what is read, are the same. Bodies are made from the schemas, right ones and ones with
-//! faults. What its schema does not allow is refused as invalid; what it allows is not, but for rules that no schema can say.
+//! What the documents say of a body, and what is read, are the same. Bodies are made from the schemas, right
+//! ones and ones with faults. What its schema does not allow is refused as invalid; what it allows is not,
+//! but for rules that no schema can say.
 
 use quipu_tests::{Client, Database, DocumentedBody, Gateway, Maker, draft, effort, eventually};
 use serde_json::{Value, json};

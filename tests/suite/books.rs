@@ -188,8 +188,8 @@ async fn every_kind_of_tampering_is_named(database: Database) {
     }
 }
 
-/// Payments in most of their states, with an adjustment, a refund, a ticket and a webhook, and the work and events that follow
-/// from them.
+/// Payments in most of their states, with an adjustment, a refund, a ticket and a webhook, and the work and
+/// events that follow from them.
 async fn history(database: Database) -> Gateway {
     let gateway =
         Setup::new(database).set("SIMULATOR__DELAY", "1h").set("CHAIN__SEAL_AFTER", "1s").start().await;

@@ -1,5 +1,6 @@
-//! Nodes of an earlier release beside those of this one on one database, while this one's migrations are applied and merchants
-//! go on as if nothing happened. `make soak` builds the earlier release from the history.
+//! Nodes of an earlier release beside those of this one on one database, while this one's migrations are
+//! applied and merchants go on as if nothing happened. `make soak` builds the earlier release from the
+//! history.
 
 use std::sync::{
     Arc,

@@ -1,11 +1,12 @@
-//! Calling a person: a line in the log, and a count for whoever watches.
+//! Calls a person when something is parked: a warning in the log, and a counter for the monitoring.
 
 use quipu_kernel::PaymentId;
 use quipu_payments::{Attention, Receipt};
 
 use crate::metrics::PARKED;
 
-/// Warns and counts. The line names the receipt, by which staff find the rest: what a rail wrote is a customer's.
+/// Warns and counts. The log line names only the receipt, from which staff find the rest, since the rail's
+/// text may be about a customer.
 pub(crate) struct LoudAttention;
 
 impl Attention for LoudAttention {

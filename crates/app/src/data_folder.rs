@@ -1,4 +1,4 @@
-//! The folder of an installation: the embedded database, its lock, and what `--dev` keeps.
+//! The data folder of an installation: the embedded database, its lock, and the files of `--dev`.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
@@ -13,11 +13,12 @@ use anyhow::{Context, Result, bail};
 #[derive(Debug, Clone)]
 pub(crate) struct DataFolder(PathBuf);
 
-/// Held by a serving process on an embedded database; the system releases it when the process ends, however it ends.
+/// The lock of a serving process on an embedded database; the system releases it when the process ends,
+/// however it ends.
 ///
-/// There are two: one on a file beside the database, which is there even where the database is not, and one on the
-/// database itself, which is the same under whatever name it is reached. It must be held to the end of the process: SQLite's own
-/// locks on the file would go with it.
+/// There are two locks: one on a file beside the database, which exists even if the database does not, and
+/// one on the database itself, which is the same under every name by which it is reached. They must be held
+/// to the end of the process: releasing the second would release SQLite's own locks on the file too.
 pub(crate) struct ServingLock(
     #[expect(dead_code, reason = "the locks live as long as the files are open")] Vec<File>,
 );
@@ -33,7 +34,7 @@ impl DataFolder {
         Ok(Self(path.to_owned()))
     }
 
-    /// A file of it.
+    /// The path of a file in the folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -64,10 +65,11 @@ impl DataFolder {
 }
 
 impl ServingLock {
-    /// Makes sure that one process at most serves from an embedded database, wherever its data folder is.
+    /// Makes sure that at most one process serves from an embedded database, wherever its data folder is.
     ///
-    /// What a node keeps in memory (keys, routes) is told to it by its own commits, so a second server on the same
-    /// embedded database would answer from old memory. Commands that end by themselves run beside a server.
+    /// The cache of a node (keys, routes) is updated by its own commits only, so a second server on the same
+    /// embedded database would answer from an outdated cache. Commands that end by themselves can run beside
+    /// a server.
     pub(crate) fn of_database(database: &Path) -> Result<Self> {
         let mut path = database.as_os_str().to_owned();
         path.push(".lock");
@@ -107,7 +109,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A folder of its own for a test, gone with it.
+    /// A folder for one test, which is removed afterwards.
     pub(crate) struct Scratch(pub(crate) PathBuf);
 
     impl Scratch {

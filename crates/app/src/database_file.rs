@@ -1,4 +1,4 @@
-//! The file of an embedded database, before anybody opens it.
+//! Checks of the file of an embedded database before it is opened.
 
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _};
 
@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::config::Settings;
 
-/// Makes the file, unless it is there, readable by its owner only: it holds what customers would not want read, and its
-/// folder may be older than the gateway. SQLite's files beside it take its mode.
+/// Makes the file, unless it exists, readable by its owner only: it contains data about customers, and its
+/// folder may be older than the gateway. SQLite's files beside it get the same mode.
 pub(crate) fn make_private(settings: &Settings) -> Result<()> {
     let Some(path) = settings.embedded_database() else { return Ok(()) };
     let mut options = OpenOptions::new();
@@ -15,8 +15,8 @@ pub(crate) fn make_private(settings: &Settings) -> Result<()> {
     opened.map(drop).with_context(|| format!("the database {} cannot be opened", path.display()))
 }
 
-/// Refuses where an embedded database does not exist, or the file has nothing of it. Making a new one instead would
-/// hide that the former is gone.
+/// Refuses if an embedded database does not exist, or its file is empty. Making a new one instead would hide
+/// that the former one is gone.
 pub(crate) fn require(settings: &Settings) -> Result<()> {
     let Some(path) = settings.embedded_database() else { return Ok(()) };
     let unopened = || format!("the database {} cannot be opened", path.display());

@@ -1,13 +1,13 @@
-//! Sockets that others connect to.
+//! Listening sockets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// How many connections may wait to be accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// Listens with a queue in which many may wait while all are busy.
+/// Listens, with a queue in which connections wait while all threads are busy.
 pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // A restart need not wait until the last connections of the process before are forgotten.
@@ -17,7 +17,7 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// The address in a form that can be called: everywhere means here.
+/// The address in a form that can be called: the unspecified address becomes the local one.
 pub(crate) fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),

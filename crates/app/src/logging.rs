@@ -1,7 +1,7 @@
-//! Log lines, on standard error; standard output belongs to what commands print.
+//! Log lines on standard error; standard output is for the results of commands.
 //!
-//! Each line is handed to a thread that writes it. The reader of standard error may be slow, or may have stopped; calls are
-//! answered all the same, and lines that cannot be written in time are counted and left out.
+//! A thread of its own writes the lines. If the reader of standard error is slow or has stopped, calls are
+//! answered all the same; lines that cannot be written in time are counted and dropped.
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -24,15 +24,16 @@ use crate::{
     traces::Traces,
 };
 
-/// How many lines may wait to be written.
+/// The most lines that wait to be written.
 const QUEUE: usize = 8_192;
 
-/// How long lines are gathered before they are written together. Otherwise every line would wake the thread.
+/// How long lines are gathered before they are written together. Without that every line would wake the
+/// thread.
 const GATHER: Duration = Duration::from_millis(2);
-/// So many bytes are written at once at most.
+/// The most bytes that are written at once.
 const AT_ONCE: usize = 64 * 1024;
 
-/// Writes what waited together, and then lets more gather.
+/// Writes the gathered lines, and then pauses so that more can gather.
 struct Gathering<W: Write>(BufWriter<W>);
 
 impl<W: Write> Write for Gathering<W> {
@@ -40,7 +41,7 @@ impl<W: Write> Write for Gathering<W> {
         self.0.write(line)
     }
 
-    /// Called when no line waits any more.
+    /// Called when no line is waiting.
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()?;
         std::thread::sleep(GATHER);
@@ -48,24 +49,26 @@ impl<W: Write> Write for Gathering<W> {
     }
 }
 
-/// The thread that writes. Dropped, it writes what waits.
+/// The writing thread. Dropping this writes the waiting lines.
 pub(crate) struct Logging {
     lost: ErrorCounter,
     _thread: WorkerGuard,
 }
 
 impl Logging {
-    /// Counts the lines that were left out.
+    /// The counter of dropped lines.
     pub(crate) fn lost(&self) -> ErrorCounter {
         self.lost.clone()
     }
 }
 
-/// Starts logging. `usual` is the format where none is configured. Lines are written as long as the answer lives.
+/// Starts logging. `usual` is the format if none is configured. Lines are written as long as the result
+/// lives.
 pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Traces>) -> Result<Logging> {
     let level: LevelFilter = settings.log_level.as_str().parse()?;
-    // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the customers'
-    // data. And the web server tells at length what `serve` says in a line, and calls what clients do wrong an error.
+    // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the
+    // customers' data. And the web server tells at length what `serve` says in a line, and calls what clients
+    // do wrong an error.
     let filter = Targets::new()
         .with_default(level.min(LevelFilter::INFO))
         .with_target("actix_server", LevelFilter::WARN)

@@ -25,7 +25,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
-/// Blocks of one size lie side by side here, so that what an open stream keeps for bytes that seldom come costs no memory.
+/// This allocator keeps blocks of one size together, so that the bytes that an open stream rarely uses waste
+/// no memory.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -1,4 +1,4 @@
-//! Where the master key comes from.
+//! Finds the master key.
 
 use anyhow::{Context, Result, bail};
 use quipu_kernel::Secret;
@@ -8,7 +8,7 @@ use crate::{config::Settings, data_folder::DataFolder};
 
 const FILE: &str = "master.key";
 
-/// What is started, which decides what a missing `master_key` means.
+/// The kind of start, which decides what a missing `master_key` means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     /// `quipu serve`: the key must be configured.

@@ -24,10 +24,11 @@ const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5
 const BATCHES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 /// How often samples are put into buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
-/// How long the database may take to tell what waits; a scrape must not wait for it much longer than for the rest.
+/// How long the database may take to report the waiting work; a scrape must not wait for that much longer
+/// than for the rest.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// What counters count.
+/// The counters, with their descriptions.
 const COUNTERS: [(&str, &str); 10] = [
     ("quipu_webhook_attempts_total", "Attempts to deliver an event, by whether it was delivered"),
     ("quipu_requests_total", "Calls by method, route and class of status"),
@@ -40,7 +41,7 @@ const COUNTERS: [(&str, &str); 10] = [
     (ALERTS, "Payments by redirectpay that stayed unresolved for too long"),
     (LOG_LINES_LOST, "Log lines left out because nobody read them in time"),
 ];
-/// What gauges show.
+/// The gauges, with their descriptions.
 const GAUGES: [(&str, &str); 13] = [
     (WEBHOOKS_OWED, "Deliveries of events that are owed"),
     (WEBHOOKS_OLDEST, "Seconds that the longest due of them has waited"),
@@ -62,7 +63,7 @@ const GAUGES: [(&str, &str); 13] = [
         "When that verification was made, in Unix time; zero before the first",
     ),
 ];
-/// What histograms show.
+/// The histograms, with their descriptions.
 const HISTOGRAMS: [(&str, &str); 6] = [
     ("quipu_webhook_delay_seconds", "How long after its event the first attempt to deliver it began"),
     ("quipu_webhook_attempt_seconds", "How long attempts to deliver an event took"),
@@ -71,11 +72,11 @@ const HISTOGRAMS: [(&str, &str); 6] = [
     ("quipu_commit_seconds", "How long a transaction took"),
     ("quipu_due_delay_seconds", "How late due payments were taken on"),
 ];
-/// How many alerts were raised.
+/// The number of alerts that were raised.
 pub(crate) const ALERTS: &str = "quipu_redirectpay_alerts_total";
-/// What was parked for a person.
+/// The number of receipts that were parked for a person.
 pub(crate) const PARKED: &str = "quipu_receipts_parked_total";
-/// How many rows of the books were sealed.
+/// The number of rows of the books that were sealed.
 pub(crate) const SEALED_ROWS: &str = "quipu_sealed_rows_total";
 const LOG_LINES_LOST: &str = "quipu_log_lines_lost_total";
 const WORK_WAITING: &str = "quipu_work_waiting";
@@ -85,13 +86,13 @@ const WEBHOOKS_OLDEST: &str = "quipu_webhooks_oldest_seconds";
 const PAYOUTS_WAITING: &str = "quipu_payouts_waiting";
 const PAYOUTS_OLDEST: &str = "quipu_payouts_oldest_seconds";
 
-/// What was measured so far.
+/// The measurements so far.
 pub(crate) struct Collected {
     measured: PrometheusHandle,
     log_lines_lost: ErrorCounter,
 }
 
-/// Begins to collect. Must be called once, before anything is measured.
+/// Begins to collect measurements. Must be called once, before anything is measured.
 pub(crate) fn collect(logging: &Logging) -> Result<Collected> {
     let measured = install()?;
     for (name, help) in COUNTERS {
@@ -107,7 +108,7 @@ pub(crate) fn collect(logging: &Logging) -> Result<Collected> {
     Ok(Collected { measured, log_lines_lost: logging.lost() })
 }
 
-/// Shows what has not happened yet, so that a first time is seen as a change.
+/// Sets counters to zero at the start, so that their first increase is visible as a change.
 fn begin_at_zero() {
     for name in ["quipu_commit_too_late_total", "quipu_commit_unanswered_total", ALERTS, PARKED, SEALED_ROWS]
     {
@@ -132,7 +133,7 @@ fn begin_at_zero() {
 }
 
 impl Collected {
-    /// In the text form of Prometheus.
+    /// The measurements in the text format of Prometheus.
     fn render(&self) -> String {
         let lost = u64::try_from(self.log_lines_lost.dropped_lines()).unwrap_or(u64::MAX);
         metrics::counter!(LOG_LINES_LOST).absolute(lost);
@@ -151,13 +152,13 @@ fn install() -> Result<PrometheusHandle> {
         .map_err(|error| anyhow!("metrics cannot be collected: {error}"))
 }
 
-/// Where metrics are served, bound before anything is answered.
+/// The server of metrics, bound before any call is answered.
 pub(crate) struct Metrics {
     listener: TcpListener,
     scraped: Arc<Scraped>,
 }
 
-/// What a scrape reads.
+/// The sources that a scrape reads.
 struct Scraped {
     collected: Collected,
     queue: Arc<dyn WorkQueue>,
@@ -206,7 +207,7 @@ impl Metrics {
 }
 
 impl Scraped {
-    /// Gauges that nobody else keeps. If the database does not answer they stay as they were.
+    /// Updates the gauges that nothing else updates. If the database does not answer they keep their values.
     async fn look_at_work(&self) {
         let now = self.clock.now();
         match tokio::time::timeout(GLANCE, self.queue.queues(now)).await {
@@ -235,7 +236,7 @@ impl Measured for Scraped {
     }
 }
 
-/// Shows how much of each kind of work is overdue, a queue without any as well.
+/// Sets the gauges of overdue work for each kind, including queues without any.
 fn show(waiting: &[QueueState], now: Timestamp) {
     let of = |wanted: &dyn Fn(&QueueState) -> bool| {
         let found = waiting.iter().filter(|state| wanted(state));

@@ -1,4 +1,4 @@
-//! What `/readyz` reports.
+//! The readiness check behind `/readyz`.
 
 use std::{
     borrow::Cow,
@@ -22,9 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Parts {
     store: Store,
     tickets: Arc<TicketOffice>,
-    /// Only where limits are shared.
+    /// Only if nodes share their limits.
     shared_limiter: Option<Arc<dyn RateLimiter>>,
-    /// Whether the schema was found complete. It stays so, since the migrations are part of this program.
+    /// Whether the schema was found complete. It stays complete, since the migrations are part of this
+    /// program.
     is_migrated: AtomicBool,
 }
 
@@ -63,7 +64,8 @@ impl Readiness for Parts {
     }
 }
 
-/// What a part says, if it does in time. A server behind a broken network says nothing at all.
+/// The answer of a part, or an error if there is none in time. A server behind a broken network does not
+/// answer at all.
 async fn answers<E: Into<Cow<'static, str>>>(
     probe: impl Future<Output = Result<(), E>>,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! What tells the process to end.
+//! The signals that end the process.
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,7 +15,7 @@ impl Signals {
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
-    /// Completes at the first of them.
+    /// Completes at the first signal.
     pub(crate) async fn first(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

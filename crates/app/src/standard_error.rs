@@ -1,8 +1,9 @@
-//! Standard error, where a command tells people what does not belong to its result.
+//! Standard error, where a command writes messages that are no part of its result.
 
 use std::io::{Write as _, stderr};
 
-/// Writes a line. Where it cannot be written there is nobody else to tell, and what the command did counts all the same.
+/// Writes a line. If that fails there is nowhere else to report it, and the result of the command does not
+/// change.
 pub(crate) fn tell(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,10 +1,10 @@
-//! Standard output, which carries what commands print and nothing else.
+//! Standard output, where commands write their results and nothing else.
 
 use std::io::{self, ErrorKind, Write as _};
 
 use anyhow::{Context, Result};
 
-/// Writes a text to its end. A reader that has seen enough (`quipu merchant list | head -1`) is no error.
+/// Writes a whole text. A reader that stops reading early (`quipu merchant list | head -1`) is no error.
 pub(crate) fn write(text: &str) -> Result<()> {
     match written(text) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -12,7 +12,7 @@ pub(crate) fn write(text: &str) -> Result<()> {
     }
 }
 
-/// Writes a text that nothing can print again: a reader that is gone is an error too.
+/// Writes a text that cannot be printed again, so that a missing reader is an error too.
 pub(crate) fn write_once(text: &str) -> Result<()> {
     written(text).context(UNWRITTEN)
 }

@@ -1,18 +1,18 @@
-//! How the process tells its workers to end.
+//! The signal by which the process tells its workers to end.
 
 use tokio::sync::watch;
 
-/// Told to every worker when the process is to end.
+/// A worker's receiver of the signal.
 #[derive(Clone)]
 pub(crate) struct StopSignal(watch::Receiver<bool>);
 
 impl StopSignal {
-    /// The one that is given by this sender's `true`.
+    /// The receiver of a signal that is given when the sender sends `true`.
     pub(crate) const fn heard_by(told: watch::Receiver<bool>) -> Self {
         Self(told)
     }
 
-    /// Whether it was given.
+    /// Whether the signal was given.
     pub(crate) fn is_given(&self) -> bool {
         *self.0.borrow()
     }

@@ -1,5 +1,6 @@
-//! Traces: one span for each call, for each payment that is attended to and for each attempt to deliver, sent by OTLP to a
-//! collector. A span names the route, the request and the payment; no span carries a body, a query or a credential.
+//! Traces: a span for each call, for each payment that a worker processes and for each attempt of a delivery,
+//! sent to a collector by OTLP. A span names the route, the request and the payment; no span contains a body,
+//! a query or a credential.
 
 use std::time::Duration;
 
@@ -10,14 +11,16 @@ use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
-/// How long one batch may take; spans that cannot be sent in time are dropped, and nothing waits for them.
+/// How long sending a batch may take. Spans that cannot be sent in time are dropped, and nothing waits for
+/// them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends spans on a thread of its own.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// To the collector at this address, such as `http://127.0.0.1:4318`; an address without a path gets `/v1/traces`.
+    /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`; an address without a
+    /// path gets `/v1/traces`.
     pub(crate) fn to(url: &str) -> Result<Self> {
         // Which TLS there is can be said once in a process; whoever came first said the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -35,7 +38,8 @@ impl Traces {
         Ok(Self(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build()))
     }
 
-    /// What makes spans of our own into spans of a trace. Those of libraries, the exporter's own among them, are left out.
+    /// The layer that turns our own spans into spans of a trace. Spans of libraries, including the
+    /// exporter's, are left out.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a>,

@@ -1,4 +1,4 @@
-//! Puts the parts together: one store behind all ports, the rails, the use cases.
+//! Connects the parts: one store behind all ports, the rails, the use cases.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::{
     config::{FilesAt, Provider, Settings, WebhookSettings},
 };
 
-/// What every command needs: the database, the keys, the time of day and randomness.
+/// The parts that every command needs: the database, the keys, the clock and the source of randomness.
 #[derive(Clone)]
 pub(crate) struct Foundation {
     pub(crate) store: Store,
@@ -41,7 +41,7 @@ pub(crate) struct Foundation {
 }
 
 impl Foundation {
-    /// Opens the database; must be called on the runtime that is to carry its work.
+    /// Opens the database. Its work runs on the runtime `store`.
     pub(crate) async fn lay(settings: &Settings, keyring: Keyring, store: Handle) -> Result<Self> {
         Ok(Self {
             store: open_store(settings, store).await?,
@@ -87,7 +87,7 @@ impl Foundation {
         Arc::new(self.store.clone())
     }
 
-    /// The operator's verbs on merchants, keys and staff.
+    /// The operator's use cases for merchants, keys and staff.
     pub(crate) fn onboarding(&self) -> Onboarding {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
         let minter = KeyringMinter::new(Arc::clone(&self.keyring), Arc::clone(&entropy));
@@ -124,7 +124,7 @@ impl Foundation {
         ExportPayouts::new(self.commit(), self.bank(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
     }
 
-    /// Everything about webhooks, delivered from this process as soon as the dispatcher runs.
+    /// The parts for webhooks. Deliveries are sent from this process as soon as the dispatcher runs.
     pub(crate) fn webhooks(&self, settings: &WebhookSettings, dev: bool) -> Result<Delivering> {
         let store = || Arc::new(self.store.clone());
         let (clock, entropy) = (|| Arc::clone(&self.clock), || Arc::clone(&self.entropy));
@@ -151,13 +151,13 @@ impl Foundation {
     }
 }
 
-/// What delivers webhooks, and what the edge calls of it.
+/// The dispatcher of webhooks, and the use cases about them that HTTP calls.
 pub(crate) struct Delivering {
     pub(crate) edge: Webhooks,
     pub(crate) dispatcher: Dispatcher,
 }
 
-/// What to do about a database that is not up to date.
+/// The message about a database that is not up to date.
 pub(crate) const MIGRATE_FIRST: &str = "the database lacks migrations: run `quipu migrate` first";
 
 /// Opens the configured database without migrating it. The store works on `runtime`.
@@ -165,7 +165,7 @@ pub(crate) async fn open_store(settings: &Settings, runtime: Handle) -> Result<S
     Ok(Store::open(store_settings(settings), runtime).await?)
 }
 
-/// The configured database, as the store wants to know of it.
+/// The settings of the store for the configured database.
 pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
     StoreSettings {
         call: settings.call_deadline,
@@ -174,10 +174,11 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
     }
 }
 
-/// Refuses a master key that the secrets of this database were not made with: under it no merchant would be recognised,
-/// and what is sealed meanwhile would be lost under the right one. The first and the last merchant stand for all.
+/// Refuses a master key with which the secrets of this database were not made: with it no merchant would be
+/// recognised, and new secrets would be lost with the right key. The first and the last merchant are tested
+/// for all.
 ///
-/// The key of hosted pages stands for a database without merchants: it is sealed by the first command.
+/// The key of hosted pages is tested in a database without merchants: the first command seals it.
 pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
     let page = |offset| Page::new(1, offset).unwrap_or_default();
     let all = MerchantFilter::default();
@@ -198,7 +199,7 @@ pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {
 const ANOTHER_MASTER_KEY: &str = "master_key is not the key that the secrets in the database were sealed with; after a \
     change of keys the former one belongs into retired_master_keys";
 
-/// The configured rails; links for payers begin with `public_url`.
+/// The configured rails; addresses for payers begin with `public_url`.
 pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &str) -> Result<Rails> {
     let simulator = Simulator::new(settings.simulator_delay, public_url, Arc::clone(&foundation.clock));
     let mut rails: Vec<Arc<dyn Rail>> = vec![Arc::new(simulator), Arc::new(Manual)];
@@ -210,11 +211,11 @@ pub(crate) fn rails(foundation: &Foundation, settings: &Settings, public_url: &s
     Ok(Rails::new(rails))
 }
 
-/// What the sealed page key is bound to.
+/// The context to which the sealed page key is bound.
 const PAGE_KEY: &str = "page-key";
 
-/// Makes the addresses of hosted pages, which begin with `public_url`. The key they follow from is made by the first process
-/// that needs one, and sealed in the database for all.
+/// Makes the addresses of hosted pages, which begin with `public_url`. The first process that needs their key
+/// makes it and seals it in the database for all.
 pub(crate) async fn page_links(foundation: &Foundation, public_url: &str) -> Result<Arc<PageLinks>> {
     Ok(Arc::new(PageLinks::new(page_key(foundation).await?, public_url)))
 }
@@ -243,7 +244,7 @@ pub(crate) struct UseCases {
 }
 
 impl UseCases {
-    /// Over the configured rails; links for payers begin with `public_url`.
+    /// The use cases over the configured rails; addresses for payers begin with `public_url`.
     pub(crate) fn over(
         foundation: &Foundation,
         settings: &Settings,
@@ -294,7 +295,7 @@ impl UseCases {
     }
 }
 
-/// What hosted pages need.
+/// The parts that hosted pages need.
 fn pages(
     foundation: &Foundation,
     rails: Arc<Rails>,
@@ -319,7 +320,7 @@ fn pages(
     }
 }
 
-/// Where attachments are kept, by the configuration.
+/// The configured store of attachments.
 fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileStore>> {
     let entropy = Arc::clone(&foundation.entropy);
     Ok(match &settings.attachments.at {
@@ -335,7 +336,7 @@ fn files(foundation: &Foundation, settings: &Settings) -> Result<Arc<dyn FileSto
     })
 }
 
-/// Where tickets are worked on.
+/// The use cases of tickets.
 pub(crate) fn ticket_office(foundation: &Foundation, settings: &Settings) -> Result<Arc<TicketOffice>> {
     let program = std::env::current_exe().context("the program does not know where it is")?;
     let ports = TicketPorts {
@@ -355,7 +356,7 @@ pub(crate) fn ticket_office(foundation: &Foundation, settings: &Settings) -> Res
     Ok(Arc::new(TicketOffice::new(ports, periods)))
 }
 
-/// Limits in memory, or in Redis where one is configured.
+/// The rate limiter: in memory, or in Redis if one is configured.
 pub(crate) async fn limiter(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Arc<dyn RateLimiter>> {
     match &settings.redis_url {
         None => Ok(Arc::new(LocalLimiter::new(clock))),

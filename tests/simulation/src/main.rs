@@ -1,6 +1,7 @@
 //! Runs worlds, seed after seed, until one breaks a promise.
 //!
-//! `quipu-simulation [FIRST_SEED [RUNS [FAULT]]]`: a failing world is made smaller, told whole, and ends the run with status 1.
+//! `quipu-simulation [FIRST_SEED [RUNS [FAULT]]]`: a failing world is made smaller, told whole, and ends the
+//! run with status 1.
 
 use std::{process::ExitCode, time::Instant};
 

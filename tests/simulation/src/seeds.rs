@@ -7,8 +7,8 @@ use std::ops::Range;
 pub struct Seeds(pub Range<u64>);
 
 impl Seeds {
-    /// So many from the first on, unless the environment says otherwise: `QUIPU_SEED` is another first seed, `QUIPU_SIMULATE`
-    /// another number of them, and `QUIPU_EFFORT` how many times as many there are.
+    /// So many from the first on, unless the environment says otherwise: `QUIPU_SEED` is another first seed,
+    /// `QUIPU_SIMULATE` another number of them, and `QUIPU_EFFORT` how many times as many there are.
     pub fn of(runs: u64) -> Self {
         let number = |name: &str| {
             let text = std::env::var(name).ok()?;

@@ -1,5 +1,5 @@
-//! Bodies made from the documents: right ones, and ones with a fault, so that a test can hold what reads them against what
-//! describes them.
+//! Bodies made from the documents: right ones, and ones with a fault, so that a test can hold what reads them
+//! against what describes them.
 
 use proptest::{
     prelude::Strategy,

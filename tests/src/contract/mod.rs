@@ -1,8 +1,8 @@
 //! Holds every exchange of the suite against the committed descriptions of the interface.
 //!
-//! An answer has a status that the document names for its operation, a media type and required headers of that answer, and
-//! a body within its schema, without members that the schema does not know. A request that was accepted conforms to what the
-//! document says of query and body.
+//! An answer has a status that the document names for its operation, a media type and required headers of
+//! that answer, and a body within its schema, without members that the schema does not know. A request that
+//! was accepted conforms to what the document says of query and body.
 
 mod bodies;
 mod document;

@@ -1,7 +1,7 @@
 //! Schemas of OpenAPI 3.0, judged by a validator of JSON Schema.
 //!
-//! The validator knows no `nullable`, so each schema is written again in its words. Of answers a stricter form is made as well:
-//! an object there has no member that its schema does not name.
+//! The validator knows no `nullable`, so each schema is written again in its words. Of answers a stricter
+//! form is made as well: an object there has no member that its schema does not name.
 
 use std::{
     collections::HashMap,

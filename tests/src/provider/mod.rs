@@ -1,7 +1,8 @@
 //! A payment provider of our own that speaks the rail protocol and can misbehave in every way a real one does.
 //!
-//! It listens on a free port, keeps a book of what it was asked, and counts how often each reference was paid: a reference
-//! that is paid twice, or two references for one payment, are what no gateway may ever cause.
+//! It listens on a free port, keeps a book of what it was asked, and counts how often each reference was
+//! paid: a reference that is paid twice, or two references for one payment, are what no gateway may ever
+//! cause.
 
 mod book;
 mod serve;

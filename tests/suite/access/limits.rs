@@ -273,8 +273,8 @@ async fn a_body_too_long_to_be_verified_is_a_failure(database: Database) {
     signing.signer.get("/api/v2/balance").send(&caller).await.ok();
 }
 
-/// (`X-RateLimit-Limit`, `X-RateLimit-Remaining`) of an answer that must have them, and a reset within a minute and a bit
-/// of the answer, which may have been read long after it was made.
+/// (`X-RateLimit-Limit`, `X-RateLimit-Remaining`) of an answer that must have them, and a reset within a
+/// minute and a bit of the answer, which may have been read long after it was made.
 #[track_caller]
 pub(super) fn announced(answer: &Answer) -> (i64, i64) {
     let reset = number(answer, "X-RateLimit-Reset");

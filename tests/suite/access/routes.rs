@@ -35,9 +35,9 @@ pub(super) struct Route {
 
 use Needs::{Key, Nobody, Operator, Provider, Scope, Signature, Url};
 
-/// A method, a path, and what a caller needs there. An endpoint that is added without a row in these tables fails
-/// `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope, and what names a payment, webhook or ticket
-/// against those of others.
+/// A method, a path, and what a caller needs there. An endpoint that is added without a row in these tables
+/// fails `the_table_names_every_route_the_gateway_has`; what is here is tested against every missing scope,
+/// and what names a payment, webhook or ticket against those of others.
 type Row = (&'static str, &'static str, Needs);
 
 /// What merchants call.

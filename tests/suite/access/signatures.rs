@@ -219,7 +219,8 @@ async fn a_header_that_is_sent_twice_is_not_read(database: Database) {
     }
 }
 
-/// Form before time, time before signature, signature before nonce: the cheapest check that fails is the one that is named.
+/// Form before time, time before signature, signature before nonce: the cheapest check that fails is the one
+/// that is named.
 async fn of_several_faults_one_is_named(database: Database) {
     let gateway = Gateway::start(database).await;
     let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());

@@ -70,8 +70,8 @@ impl Life {
         listed["data"][0]["ticket_id"].as_str().expect("an id").to_owned()
     }
 
-    /// Sends a file and names it in a comment, which is not repeated: it may be lost with its node. Answers where the file
-    /// is, if the comment was acknowledged.
+    /// Sends a file and names it in a comment, which is not repeated: it may be lost with its node. Answers
+    /// where the file is, if the comment was acknowledged.
     async fn upload(&self, ticket: &str) -> Option<String> {
         let ask = Call::of(json!({ "filename": "receipt.pdf", "content_type": "application/pdf" }));
         let path = format!("/api/v1/tickets/{ticket}/upload-url");

@@ -1,5 +1,5 @@
-//! Three nodes on one PostgreSQL, one Redis and one bucket, killed in turns while everything is in use: nothing that was
-//! acknowledged is lost, and nothing happens twice.
+//! Three nodes on one PostgreSQL, one Redis and one bucket, killed in turns while everything is in use:
+//! nothing that was acknowledged is lost, and nothing happens twice.
 
 mod life;
 pub(crate) mod nodes;

@@ -106,7 +106,8 @@ async fn history(database: Database, first_seed: u64) {
     gateway.assert_no_panic();
 }
 
-/// Lets everything come to its end: the provider behaves, settles what it has, and tells of it twice, last things first.
+/// Lets everything come to its end: the provider behaves, settles what it has, and tells of it twice, last
+/// things first.
 async fn finish(gateway: &Gateway, provider: &Provider, merchant: &Merchant, seed: u64) {
     for endpoint in [Endpoint::Instructions, Endpoint::Payouts, Endpoint::Status] {
         provider.forget_plans(endpoint);

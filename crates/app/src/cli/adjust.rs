@@ -1,4 +1,4 @@
-//! `quipu merchant adjust`: once, however often it is run under one key.
+//! `quipu merchant adjust`: happens once, however often it is run with the same key.
 
 use anyhow::Result;
 use clap::Args;
@@ -31,7 +31,7 @@ pub(super) struct Adjustment {
     key: Key,
 }
 
-/// Makes the adjustment and prints what came of it, with the balance behind it.
+/// Makes the adjustment and prints the result with the new balance.
 pub(super) async fn run(foundation: &Foundation, id: MerchantId, adjustment: Adjustment) -> Result<()> {
     session::existing(foundation, id).await?;
     let Adjustment { environment, currency, amount, reason, key } = &adjustment;

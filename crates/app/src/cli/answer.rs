@@ -1,5 +1,5 @@
-//! The answer of a command that has changed something. The change stands even if nobody can read the answer, and whoever typed
-//! the command must not take it for refused.
+//! The answer of a command that has changed something. The change is valid even if its answer cannot be
+//! printed, and the person who typed the command must not take it for refused.
 
 use std::fmt;
 
@@ -11,19 +11,20 @@ use serde_json::{Map, Value};
 use super::session;
 use crate::standard_output;
 
-/// It was done, and its answer could not be written. It says what was made and how it is repeated, and shows no secret.
+/// The error of a command that succeeded and whose answer could not be written. It names what was made and
+/// how to repeat the command, and shows no secret.
 #[derive(Debug)]
 pub(crate) struct Unanswered {
     ids: Vec<String>,
     key: Option<String>,
 }
 
-/// Prints the answer of what was done.
+/// Prints the answer of a successful change.
 pub(super) fn print(answer: &impl Serialize) -> Result<()> {
     print_under(None, answer)
 }
 
-/// Prints the answer of what was done under an idempotency key.
+/// Prints the answer of a successful change that was made under an idempotency key.
 pub(super) fn print_under(key: Option<&IdempotencyKey>, answer: &impl Serialize) -> Result<()> {
     let printed = session::laid_out(answer).and_then(|text| standard_output::write_once(&text));
     printed.map_err(|error| error.context(Unanswered::of(key, answer)))
@@ -39,7 +40,7 @@ impl Unanswered {
     }
 }
 
-/// Identifiers are no secrets; whatever else an answer has may be one.
+/// Collects the identifiers of an answer. They are no secrets; its other members may be.
 fn add_ids(members: &Map<String, Value>, ids: &mut Vec<String>) {
     let is_id = |name: &str| name == "id" || name.ends_with("_id") || name.ends_with("Id");
     for (name, value) in members {
@@ -67,7 +68,7 @@ impl fmt::Display for Unanswered {
     }
 }
 
-/// As a shell reads one word.
+/// The text quoted for a shell, as one word.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

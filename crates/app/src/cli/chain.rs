@@ -1,4 +1,5 @@
-//! `quipu chain`: how far the chains are sealed, to be written down elsewhere, and whether they still pass there.
+//! `quipu chain`: prints the heads of the chains, to be written down elsewhere, and compares such heads with
+//! the database.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -31,7 +32,7 @@ pub(super) enum Command {
     },
 }
 
-/// Heads as they were printed.
+/// Heads in the form in which they were printed.
 #[derive(Deserialize)]
 struct Published {
     heads: Vec<PublishedHead>,
@@ -98,7 +99,7 @@ async fn all_heads(chains: &dyn Chains, merchant: Option<MerchantId>) -> Result<
     }
 }
 
-/// What is wrong with a head that was written down, if anything is.
+/// The problem of a head that was written down, if the chain no longer agrees with it.
 async fn compared(chains: &dyn Chains, head: &PublishedHead) -> Result<Option<Value>> {
     let book: Book = head.book.parse().context("book")?;
     let environment = head.environment.as_deref().map(str::parse::<Environment>).transpose();

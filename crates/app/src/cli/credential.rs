@@ -13,7 +13,8 @@ use crate::config::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Issue a credential and print its secret, once; two may be active in each environment. It works for a merchant on v2 only
+    /// Issue a credential and print its secret, once; two may be active in each environment. It works for a
+    /// merchant on v2 only
     Create {
         /// The merchant's number
         #[arg(value_parser = values::merchant)]

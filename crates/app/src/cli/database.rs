@@ -14,7 +14,7 @@ use crate::{
     database_file, logging, wire,
 };
 
-/// Applies what the database lacks and prints what that was. With `existing` it makes no database.
+/// Applies the missing migrations and prints their names. With `existing` it makes no database.
 pub(super) fn migrate(settings: &Settings, existing: bool) -> Result<ExitCode> {
     let _logging = logging::start(settings, LogFormat::Text, None)?;
     if existing {
@@ -49,7 +49,7 @@ pub(super) fn check(settings: &Settings) -> Result<ExitCode> {
     session::verdict(session::print(&self::report(&report)), report.is_clean())
 }
 
-/// What is printed of a verification.
+/// The printed form of a verification's report.
 pub(super) fn report(report: &CheckReport) -> Value {
     json!({
         "clean": report.is_clean(),

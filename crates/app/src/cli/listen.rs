@@ -1,5 +1,5 @@
-//! `quipu listen`: a receiver of webhooks for development. It answers every delivery with 200, and prints it and whether
-//! its signature is valid.
+//! `quipu listen`: a receiver of webhooks for development. It answers every delivery with 200, and prints it
+//! and whether its signature is valid.
 
 use std::{convert::Infallible, net::Ipv4Addr, process::ExitCode, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{signals::Signals, standard_output};
 
 /// The largest delivery that is read.
 const LARGEST: usize = 1 << 20;
-/// How far a delivery's time may be from ours: what the guide tells receivers to check.
+/// How far a delivery's timestamp may be from our time, as the guide tells receivers to check.
 const TOLERANCE: Duration = Duration::from_mins(5);
 
 /// Where to listen, and for which secret.
@@ -97,7 +97,7 @@ fn plain(status: StatusCode) -> Response<Full<Bytes>> {
     response
 }
 
-/// What is printed of a delivery: its type, its identifier, what its signature is worth, and its body.
+/// The printed form of a delivery: its type, its identifier, whether its signature is valid, and its body.
 fn told(headers: &HeaderMap, body: &[u8], secret: Option<&WebhookSecret>, now: Timestamp) -> String {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (id, signature) = (header("webhook-id"), header("webhook-signature"));

@@ -265,7 +265,7 @@ async fn beneficiaries(
     answer::print(&beneficiary.shown())
 }
 
-/// A JSON file that is right, or all that is wrong with it.
+/// Reads a JSON file; fails with all its problems.
 fn read<T>(file: &Path, parse: impl FnOnce(&Value) -> Result<T, Problems>) -> Result<T> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let body = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))?;

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: all commands and how they are run.
 
 mod adjust;
 mod answer;
@@ -168,7 +168,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// What staff can do over HTTP, and the command that does the same.
+    /// The operations that staff have over HTTP, with the commands that do the same.
     const OF_STAFF: [(&str, &str, &str); 45] = [
         ("GET", "/merchants", "merchant list"),
         ("POST", "/merchants", "merchant create"),

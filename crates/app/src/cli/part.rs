@@ -1,4 +1,4 @@
-//! Which part of a list a command shows.
+//! The options for the part of a list that a command prints.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn end(text: &str) -> Result<Timestamp, String> {
     }
 }
 
-/// Prints a page of a list, and how many there are in all.
+/// Prints a page of a list, and the number of all rows.
 pub(super) fn print(rows: &[impl Serialize], total: u64) -> Result<()> {
     session::print(&json!({ "data": rows, "total": total }))
 }

@@ -1,5 +1,5 @@
-//! `quipu routes`: the interface as a table, for reviews, for what stands in front of the gateway, and for tests that
-//! walk all of it.
+//! `quipu routes`: the table of all HTTP routes, for reviews, for configuring a proxy in front of the
+//! gateway, and for tests that call each of them.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub(super) fn print() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints one of the documents.
+/// Prints one of the OpenAPI documents.
 pub(super) fn openapi(for_operators: bool) -> Result<ExitCode> {
     standard_output::write(&quipu_http::openapi(for_operators))?;
     Ok(ExitCode::SUCCESS)

@@ -1,12 +1,13 @@
-//! Results as people read them on a terminal: a table for a list, a line for each member of a single thing.
+//! The form in which people read results on a terminal: a table for a list, a line for each member of a
+//! single thing.
 //!
-//! Programs read JSON; what is laid out here may change, and leaves out what does not fit in a column.
+//! Programs read JSON. This form may change, and leaves out values that do not fit in a column.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// The columns of lists, in their order. A list shows those of them that its rows have.
+/// The columns of lists, in order. A list shows those that its rows have.
 const COLUMNS: [&str; 66] = [
     "at",
     "actor",
@@ -76,7 +77,7 @@ const COLUMNS: [&str; 66] = [
     "created_at",
 ];
 
-/// A result, laid out.
+/// A result in this form.
 pub(super) fn laid_out(result: &Value) -> String {
     let mut text = String::new();
     match result {
@@ -87,7 +88,7 @@ pub(super) fn laid_out(result: &Value) -> String {
     text
 }
 
-/// The single members first, one a line; then each list under its name.
+/// Writes the plain members first, one a line, and then each list under its name.
 fn lay_out_members(text: &mut String, members: &Map<String, Value>) {
     let mut pairs = Vec::new();
     flatten("", members, &mut pairs);
@@ -111,7 +112,7 @@ fn lay_out_members(text: &mut String, members: &Map<String, Value>) {
     }
 }
 
-/// The lists of things, those of members too: `timeline.statuses`.
+/// Collects the lists of objects, including nested ones such as `timeline.statuses`.
 fn collect_lists<'a>(prefix: &str, members: &'a Map<String, Value>, lists: &mut Vec<(String, &'a [Value])>) {
     for (name, value) in members {
         let name = format!("{prefix}{name}");
@@ -123,7 +124,7 @@ fn collect_lists<'a>(prefix: &str, members: &'a Map<String, Value>, lists: &mut 
     }
 }
 
-/// Members of members get a dot: `return_urls.success_url`.
+/// Names nested members with a dot: `return_urls.success_url`.
 fn flatten(prefix: &str, members: &Map<String, Value>, pairs: &mut Vec<(String, String)>) {
     for (name, value) in members {
         let name = format!("{prefix}{name}");
@@ -153,7 +154,8 @@ fn lay_out_rows(text: &mut String, rows: &[Value]) {
     lines(text, &table);
 }
 
-/// One cell. Nothing that a merchant wrote moves the cursor of whoever looks.
+/// The text of a cell. Control characters are removed, so that a merchant's text cannot move the reader's
+/// cursor.
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::Null => "-".to_owned(),
@@ -166,7 +168,7 @@ fn shown(value: &Value) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Cells in columns that line up, two blanks apart.
+/// Writes cells in aligned columns, two blanks apart.
 fn lines(text: &mut String, table: &[Vec<String>]) {
     let columns = table.iter().map(Vec::len).max().unwrap_or(0);
     let width =

@@ -1,10 +1,10 @@
-//! How the command line writes values.
+//! Parsers of the values on the command line.
 
 use quipu_kernel::{Clock, CustomerId, Fields, MerchantId, Minor, Problems, SystemClock, Timestamp};
 use quipu_merchants::Scopes;
 use serde_json::json;
 
-/// What a member of a request would have to be, read by the same rule.
+/// Checks a text by the rule for a member of a request; the error says what the text must be.
 fn as_a_member(text: &str, read: impl FnOnce(&Fields<'_>, &mut Problems) -> bool) -> Result<&str, String> {
     let (body, mut problems) = (json!({ MEMBER: text }), Problems::new());
     let is_good = Fields::of_body(&body).is_ok_and(|fields| read(&fields, &mut problems));
@@ -30,7 +30,7 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     plain(text, 255)
 }
 
-/// The name that payers read, which is more than blanks.
+/// The name that payers read, which must not be blank.
 pub(super) fn payers_name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { name(text) }
 }
@@ -51,7 +51,7 @@ pub(super) fn merchant(text: &str) -> Result<MerchantId, String> {
     number.map(MerchantId).ok_or_else(|| "must be a merchant's number".to_owned())
 }
 
-/// An address in the web.
+/// A web address.
 pub(super) fn web_url(text: &str) -> Result<String, String> {
     let read = |fields: &Fields<'_>, problems: &mut Problems| fields.web_url(MEMBER, problems).is_some();
     as_a_member(text, read).map(str::to_owned)
@@ -63,7 +63,7 @@ pub(super) fn customer(text: &str) -> Result<CustomerId, String> {
     number.map(CustomerId).ok_or_else(|| "must be a customer's number".to_owned())
 }
 
-/// An instant that is still to come, ISO 8601.
+/// An instant in the future, ISO 8601.
 pub(super) fn future_instant(text: &str) -> Result<Timestamp, String> {
     let at = Timestamp::parse(text).filter(|at| *at > SystemClock.now());
     at.ok_or_else(|| "must be an ISO 8601 instant in the future".to_owned())
@@ -82,7 +82,7 @@ pub(super) fn signed_amount(text: &str) -> Result<Minor, String> {
     amount.ok_or_else(|| "must be a whole number of at most 2^53 - 1, not zero".to_owned())
 }
 
-/// Why something is done: 1 to 500 characters, none of them a control character.
+/// A reason: 1 to 500 characters, none of them a control character.
 pub(super) fn reason(text: &str) -> Result<String, String> {
     plain(text, 500)
 }

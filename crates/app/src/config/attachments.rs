@@ -1,4 +1,4 @@
-//! Where attachments are kept, and for how long links to them live.
+//! Configures where attachments are stored, and how long links to them are valid.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,12 +13,12 @@ use super::{
     values::{self, Expected},
 };
 
-/// A place for files.
+/// A place where files are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FilesAt {
     /// A folder of this machine.
     Folder(PathBuf),
-    /// A bucket, and what its keys begin with.
+    /// A bucket, and the prefix of its keys.
     Bucket { bucket: String, prefix: String },
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Attachments {
     pub(crate) at: FilesAt,
     pub(crate) upload_expires_in: Duration,
     pub(crate) download_expires_in: Duration,
-    /// What all uploads to a folder bring together at most.
+    /// The highest rate of all uploads to a folder together.
     pub(crate) bytes_per_second: u64,
     endpoint: Option<String>,
     region: String,
@@ -60,7 +60,7 @@ impl Attachments {
         }
     }
 
-    /// What is needed to reach a bucket.
+    /// The settings for reaching a bucket.
     pub(crate) fn s3(&self, bucket: &str, prefix: &str) -> S3Settings {
         S3Settings {
             bucket: bucket.to_owned(),
@@ -76,7 +76,8 @@ fn word(text: &str) -> Result<String, Expected> {
     if text.is_empty() { Err("a text that is not empty") } else { Ok(text.to_owned()) }
 }
 
-/// What has arrived and is not used is deleted before a day is over, so that no link to send it may live as long.
+/// The lifetime of a link. Unused files are deleted before a day is over, so no link for sending one may live
+/// as long.
 fn link_lifetime(text: &str) -> Result<Duration, Expected> {
     let day = Duration::from_hours(24);
     let fits = |lifetime: &Duration| *lifetime >= Duration::from_secs(1) && *lifetime < day;

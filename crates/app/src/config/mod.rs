@@ -22,14 +22,14 @@ pub(crate) use self::rails::Provider;
 use self::reader::Reader;
 pub(crate) use self::values::duration;
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Json,
     Text,
 }
 
-/// How webhooks are delivered.
+/// Settings for the delivery of webhooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebhookSettings {
     /// Whether receivers may have addresses that are not public; `None` means with `--dev` only.
@@ -44,41 +44,41 @@ pub(crate) struct WebhookSettings {
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) metrics_listen: SocketAddr,
-    /// Without a trailing slash; `None` means the address taken.
+    /// The public address, without a trailing slash; `None` means the address that is listened on.
     pub(crate) public_url: Option<String>,
     pub(crate) data_dir: PathBuf,
-    /// It may hold a password, so it is never shown.
+    /// The address of the database. It may contain a password, so it is never shown.
     pub(crate) database_url: Secret,
-    /// Where files are sent and fetched, without a trailing slash; `None` means the public address.
+    /// The address for sending and fetching files, without a trailing slash; `None` means the public address.
     pub(crate) upload_url: Option<String>,
     pub(crate) attachments: Attachments,
     pub(crate) tickets_auto_close_after: Duration,
-    /// Where rate limits are shared between nodes; it may hold a password.
+    /// The Redis server with which nodes share rate limits; the address may contain a password.
     pub(crate) redis_url: Option<Secret>,
     pub(crate) master_key: Option<Secret>,
     pub(crate) retired_master_keys: Vec<Secret>,
-    /// `None` means JSON, or text with `--dev`.
+    /// The format of log lines; `None` means JSON, or text with `--dev`.
     pub(crate) log_format: Option<LogFormat>,
     pub(crate) log_level: String,
-    /// Where traces go.
+    /// The address of the collector of traces.
     pub(crate) otlp_url: Option<String>,
     pub(crate) simulator_delay: Duration,
     pub(crate) redirectpay_cancel_after: Duration,
     pub(crate) redirectpay_alert_after: Duration,
-    /// The gaps between questions about an open outcome; the last one repeats.
+    /// The gaps between questions to a rail about an open outcome; the last one repeats.
     pub(crate) rail_questions: Vec<Duration>,
-    /// External providers.
+    /// The external payment providers.
     pub(crate) providers: Vec<Provider>,
     pub(crate) webhooks: WebhookSettings,
     pub(crate) limits: Limits,
-    /// 0 means as many as the descriptors allow.
+    /// The most open connections; 0 means as many as the limit of file descriptors allows.
     pub(crate) connections: usize,
     pub(crate) trusted_proxies: Vec<Network>,
-    /// How long a call may wait for the database in all.
+    /// How long a call may wait for the database in all its steps.
     pub(crate) call_deadline: Duration,
-    /// How long a change may wait for a row that somebody else has locked.
+    /// How long a change may wait for a row that another session has locked.
     pub(crate) lock_deadline: Duration,
-    /// How old entries and lines of the audit log are when they are sealed.
+    /// The age at which entries and lines of the audit log are sealed.
     pub(crate) seal_after: Duration,
 }
 
@@ -88,7 +88,7 @@ impl Settings {
         Self::read(&mut Reader::of_file_and_environment(file)?, data)
     }
 
-    /// The file of an embedded database; `None` where a server is configured.
+    /// The file of an embedded database; `None` if a server is configured.
     pub(crate) fn embedded_database(&self) -> Option<&Path> {
         self.database_url.expose().strip_prefix("sqlite://").map(Path::new)
     }
@@ -341,7 +341,7 @@ mod tests {
         assert!(!text.contains("c2VjcmV0"), "{text}");
     }
 
-    /// `quipu.example.toml` shows every key; keys with a default stand there with it, the others in comments.
+    /// `quipu.example.toml` contains every key: keys with a default appear with it, the others in comments.
     #[test]
     fn the_example_file_has_every_key_and_its_defaults() {
         let example = include_str!("../../../../quipu.example.toml");

@@ -9,15 +9,15 @@ use super::{reader::Reader, values};
 /// An external provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Provider {
-    /// By which routes (as `http:<name>`) and callbacks name it.
+    /// Its name, which routes (as `http:<name>`) and callbacks use.
     pub(crate) name: String,
-    /// Where it is.
+    /// Its address.
     pub(crate) url: String,
-    /// What signs both ways.
+    /// The secret that signs calls in both directions.
     pub(crate) secret: Secret,
 }
 
-/// When an unknown outcome is asked again, unless it is configured.
+/// The default gaps between questions about an unknown outcome.
 const QUESTIONS: [Duration; 4] =
     [Duration::from_mins(1), Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
 
@@ -26,7 +26,7 @@ pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
     from.take("rails.status_schedule", values::schedule).unwrap_or_else(|| QUESTIONS.to_vec())
 }
 
-/// The providers, in the order of their names. One that lacks its address or its secret is a problem.
+/// The providers, in the order of their names. A provider without an address or a secret is a problem.
 pub(super) fn providers(from: &mut Reader) -> Vec<Provider> {
     let mut named: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for (key, text) in from.take_below("rails.http.") {

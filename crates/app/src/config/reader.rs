@@ -1,4 +1,4 @@
-//! Keys and texts from the file and the environment, taken one by one, with everything that is wrong kept until the end.
+//! Reads keys from the file and the environment one by one, and collects all problems.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,10 +10,10 @@ use config::{Config, ConfigError, Environment, File, FileFormat, Source, Value, 
 
 use super::values::Expected;
 
-/// The file looked for in the working folder when none is named.
+/// The file that is read if none is named and the working folder has one.
 const USUAL_FILE: &str = "quipu.toml";
 
-/// What was configured and not yet taken.
+/// The configured keys that have not been taken yet.
 pub(crate) struct Reader {
     texts: BTreeMap<String, String>,
     problems: Vec<String>,
@@ -64,7 +64,7 @@ impl Reader {
         }
     }
 
-    /// The value of `key`, if it is set and right.
+    /// The value of `key`, if it is set and valid.
     pub(crate) fn take<T>(
         &mut self,
         key: &'static str,
@@ -75,19 +75,19 @@ impl Reader {
         parse(&text).inspect_err(|expected| self.problems.push(format!("{key} must be {expected}"))).ok()
     }
 
-    /// What is set below `prefix`, by the rest of its key: for sections whose names are the operator's own.
+    /// All values below `prefix`, by the rest of their keys: for sections whose names the operator chooses.
     pub(crate) fn take_below(&mut self, prefix: &str) -> Vec<(String, String)> {
         let keys: Vec<_> = self.texts.keys().filter(|key| key.starts_with(prefix)).cloned().collect();
         let take = |key: String| Some((key.strip_prefix(prefix)?.to_owned(), self.texts.remove(&key)?));
         keys.into_iter().filter_map(take).collect()
     }
 
-    /// Notes that something is wrong, with the name of its key.
+    /// Notes a problem, which names its key.
     pub(crate) fn problem(&mut self, problem: String) {
         self.problems.push(problem);
     }
 
-    /// All taken: fails if anything was wrong, or is left over.
+    /// Ends the reading: fails if there were problems, or if a key was not taken.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let unknown = self.texts.keys().map(|key| format!("{key} is not a key"));
         self.problems.extend(unknown);
@@ -104,7 +104,7 @@ fn environment() -> Environment {
     Environment::with_prefix("QUIPU").prefix_separator("__").separator("__")
 }
 
-/// The error without the lines it quotes, which may hold a secret: the place and the reason remain.
+/// The error without the lines that it quotes, which may contain a secret: the place and the reason remain.
 fn without_excerpt(error: &ConfigError) -> anyhow::Error {
     let (place, text) = match error {
         ConfigError::FileParse { uri, cause } => {
@@ -132,12 +132,12 @@ impl Reader {
         )
     }
 
-    /// The keys that were configured and not yet taken.
+    /// The configured keys that have not been taken yet.
     pub(super) fn configured(&self) -> BTreeSet<String> {
         self.texts.keys().cloned().collect()
     }
 
-    /// The keys that exist: those that were asked for.
+    /// The keys that exist, which are those that were asked for.
     pub(super) fn known(&self) -> BTreeSet<String> {
         self.keys.iter().copied().map(str::to_owned).collect()
     }

@@ -1,5 +1,5 @@
-//! How the values of keys are written. Each reader answers what would have been right, never what was given, which may
-//! be a secret.
+//! Parsers of the values of keys. An error says what would have been valid and never repeats the value, which
+//! may be a secret.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -68,7 +68,7 @@ pub(crate) fn networks(text: &str) -> Result<Vec<Network>, Expected> {
     networks.map_err(|_| "addresses or networks, such as 10.0.0.7 or 10.0.0.0/8")
 }
 
-/// A number of things above zero.
+/// A number above zero.
 pub(crate) fn count(text: &str) -> Result<usize, Expected> {
     text.parse().ok().filter(|count| *count > 0).ok_or("a whole number above zero")
 }
@@ -110,7 +110,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Expected> {
     parse().ok_or("a duration such as 300ms, 2s, 5m, 6h or 7d")
 }
 
-/// A duration within which something must happen.
+/// A duration for a deadline.
 pub(crate) fn deadline(text: &str) -> Result<Duration, Expected> {
     let expected = "a duration from 100ms to 1h";
     let duration = duration(text).map_err(|_| expected)?;

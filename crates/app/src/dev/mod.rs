@@ -1,5 +1,6 @@
-//! What `--dev` makes: a merchant on each version with test balances, a member of staff, and the file that keeps their
-//! credentials. The database holds only hashes and sealed secrets, so a later start prints what the file says.
+//! The demo of `--dev`: a merchant on each version with test balances, a member of staff, and the file that
+//! keeps their credentials. The database has only hashes and sealed secrets, so a later start prints the
+//! content of the file.
 
 mod lines;
 mod page;
@@ -21,13 +22,13 @@ pub(crate) use self::{
 };
 
 const FILE: &str = "dev-credentials.json";
-/// What each demo merchant begins with in each currency, in minor units.
+/// The amount with which each demo merchant begins in each currency, in minor units.
 const FUNDS: i64 = 100_000_000;
-/// The six currencies of balance queries, and that of partner payouts.
+/// The six currencies of balance queries, and the currency of partner payouts.
 const CURRENCIES: [Currency; 7] =
     [Currency::ARS, Currency::AUD, Currency::GEL, Currency::LKR, Currency::MXN, Currency::TRY, Currency::UYU];
 
-/// Everything a demo can be called with.
+/// All credentials of a demo.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Credentials {
     base_url: String,
@@ -48,8 +49,8 @@ struct V2Credentials {
     hmac_secret: String,
 }
 
-/// The credentials of the demo, which is made unless the data folder knows one that still works; the file then names
-/// `base_url`.
+/// The credentials of the demo. It is made unless the data folder has credentials that still work; then
+/// `base_url` is updated in the file.
 pub(crate) async fn credentials(
     foundation: &Foundation,
     folder: &DataFolder,
@@ -64,7 +65,7 @@ pub(crate) async fn credentials(
     Ok(credentials)
 }
 
-/// What the file says, if this database and this master key still know it.
+/// The credentials in the file, if they are valid for this database and this master key.
 async fn working(foundation: &Foundation, folder: &DataFolder) -> Result<Option<Credentials>> {
     let Some(text) = folder.read(FILE)? else { return Ok(None) };
     let Ok(credentials) = serde_json::from_str::<Credentials>(&text) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The hosted page of the demo: a payment that waits until somebody pays it on the simulated scheme's page.
+//! The hosted page of the demo: its payment waits until somebody pays it on the page of the simulated scheme.
 
 use anyhow::{Context, Result};
 use quipu_http::FrontLink;
@@ -10,7 +10,8 @@ use serde_json::json;
 use super::Credentials;
 use crate::wire::UseCases;
 
-/// Creates the payment, of the merchant whose lists nobody tries first, and answers the address of its page.
+/// Creates the payment for the v2 merchant, so that it does not appear in the lists that people try first,
+/// and answers the address of its page.
 pub(crate) async fn page(use_cases: &UseCases, demo: &Credentials) -> Result<String> {
     let tenant = Tenant::new(MerchantId(demo.v2.merchant_id), Environment::Test);
     let reference = uuid::Uuid::new_v4();
@@ -25,7 +26,7 @@ pub(crate) async fn page(use_cases: &UseCases, demo: &Credentials) -> Result<Str
     Ok(url.expose().to_owned())
 }
 
-/// The page as the front page links to it.
+/// The link to it on the front page.
 pub(crate) fn front_link(url: &str) -> FrontLink {
     FrontLink { what: "A hosted page of the demo", href: url.to_owned(), text: "Pay 2,500.00 LKR".to_owned() }
 }

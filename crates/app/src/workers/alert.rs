@@ -11,18 +11,18 @@ use quipu_payments::RaiseAlert;
 use super::{back_off, rest};
 use crate::{metrics::ALERTS, stop_signal::StopSignal};
 
-/// How long a claimed look belongs to this node.
+/// How long a claimed check belongs to this node.
 const LEASE: Duration = Duration::from_mins(1);
-/// How long one look may take: less than it belongs to this node.
+/// How long a check may take: less than it belongs to this node.
 const PATIENCE: Duration = Duration::from_secs(25);
-/// Looks claimed at once.
+/// The most checks that are claimed at once.
 const AT_ONCE: u32 = 64;
 /// How long to sleep if nothing wakes the worker.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
-/// How long to wait where something is due that somebody else has claimed.
+/// How long to wait if work is due that another node has claimed.
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
-/// The worker that alerts.
+/// The worker that raises alerts.
 pub(crate) struct Alert {
     pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) use_case: Arc<RaiseAlert>,
@@ -66,7 +66,7 @@ impl Alert {
         Ok(Duration::ZERO)
     }
 
-    /// One that fails is due again when its lease ends, and keeps no other waiting.
+    /// Checks one payment. If that fails, it is due again when its lease ends, and delays no other.
     async fn attend(&self, work: &Claimed) {
         let subject = &work.subject;
         match tokio::time::timeout(PATIENCE, self.use_case.attend(work)).await {

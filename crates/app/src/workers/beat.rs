@@ -1,4 +1,4 @@
-//! Says every two seconds that this node lives, and gives the work of nodes that have died to those that live.
+//! Writes this node's heartbeat every two seconds, and releases the work of dead nodes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,10 +6,10 @@ use quipu_commit::WorkQueue;
 
 use crate::stop_signal::StopSignal;
 
-/// Between two beats. A node that is not heard of for several of them is taken for dead.
+/// The time between two heartbeats. A node that misses several of them is taken for dead.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The worker that beats.
+/// The worker that writes heartbeats.
 pub(crate) struct Beat {
     pub(crate) queue: Arc<dyn WorkQueue>,
 }

@@ -1,4 +1,5 @@
-//! Drops deliveries that were finished long ago, and what removed endpoints left behind. What is still owed stays.
+//! Deletes deliveries that were finished long ago, and the deliveries of removed endpoints. Pending ones
+//! stay.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,12 +8,12 @@ use quipu_webhooks::DeliveryQueue;
 
 use crate::stop_signal::StopSignal;
 
-/// Between two rounds: a fraction of the time deliveries are kept, and a minute at most.
+/// The time between two rounds: a fraction of the time for which deliveries are kept, and a minute at most.
 const PAUSE: Duration = Duration::from_mins(1);
-/// Deliveries in one commit, few enough that nobody notices the wait behind it.
+/// The most deliveries deleted in one commit, few enough that the wait behind it goes unnoticed.
 const AT_ONCE: u32 = 1_000;
 
-/// The worker that forgets.
+/// The worker that deletes old deliveries.
 pub(crate) struct Forget {
     pub(crate) queue: Arc<dyn DeliveryQueue>,
     pub(crate) clock: Arc<dyn Clock>,

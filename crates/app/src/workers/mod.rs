@@ -1,5 +1,5 @@
-//! What a serving process does until it is told to end: answering calls, and what runs beside them. A worker survives
-//! every error, and stops between two pieces of work.
+//! The workers of a serving process, which run beside the HTTP server until the process is told to end. A
+//! worker survives every error, and stops between two pieces of work.
 
 mod alert;
 mod beat;
@@ -42,17 +42,17 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// None yet.
+    /// No workers yet.
     pub(crate) fn new() -> Self {
         Self { stop: watch::Sender::new(false), running: JoinSet::new() }
     }
 
-    /// The signal, for parts of the process that end by themselves when it is given.
+    /// A receiver of the stop signal, for parts of the process that end by themselves when it is given.
     pub(crate) fn told_to_stop(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }
 
-    /// Starts one.
+    /// Starts a worker.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         worker: impl FnOnce(StopSignal) -> F,
@@ -68,7 +68,7 @@ impl Workers {
         }
     }
 
-    /// Gives the signal and waits until each has finished what it had begun.
+    /// Gives the signal and waits until each worker has finished its work.
     pub(crate) async fn stop(mut self) {
         self.stop.send_replace(true);
         while let Some(ended) = self.running.join_next().await {
@@ -77,14 +77,14 @@ impl Workers {
     }
 }
 
-/// A task that panicked has told its story already; this says which one it was.
+/// Logs which task panicked; the panic itself has been logged already.
 fn log_panic(what: &str, ended: &Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "{what} ended early");
     }
 }
 
-/// How long to wait after so many failures in a row: twice as long each time, half a minute at most.
+/// The pause after a number of failures in a row: twice as long each time, half a minute at most.
 fn back_off(failures: u32) -> Duration {
     Duration::from_millis(250 << failures.min(7)).min(Duration::from_secs(30))
 }

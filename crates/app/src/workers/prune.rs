@@ -1,4 +1,4 @@
-//! Drops expired nonces, and kept answers after a day.
+//! Deletes expired nonces, and kept answers after a day.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,15 +7,15 @@ use quipu_kernel::Clock;
 
 use crate::stop_signal::StopSignal;
 
-/// Between two rounds.
+/// The time between two rounds.
 const PAUSE: Duration = Duration::from_mins(1);
-/// How far apart the clocks of nodes may be. A nonce is dropped for all of them, also for one whose clock lags behind and
-/// which would still accept the signature.
+/// How much the clocks of nodes may differ. A nonce is deleted for all nodes, even for one whose clock is
+/// slow and which would still accept its signature.
 const CLOCKS_APART: Duration = Duration::from_mins(5);
-/// Rows of each kind in one commit, few enough that nobody notices the wait behind it.
+/// The most rows of each kind deleted in one commit, few enough that the wait behind it goes unnoticed.
 const AT_ONCE: u32 = 2_000;
 
-/// The worker that prunes.
+/// The worker that deletes expired rows.
 pub(crate) struct Prune {
     pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -61,7 +61,7 @@ mod tests {
         }
     }
 
-    /// Notes until when rows must have expired to be dropped, and says when it was asked.
+    /// Notes the time before which rows must have expired, and tells when it was asked.
     struct Asked(Mutex<Option<tokio::sync::oneshot::Sender<Timestamp>>>);
 
     #[async_trait]

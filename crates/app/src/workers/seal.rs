@@ -1,4 +1,5 @@
-//! Adds entries and lines of the audit log to their chains once they are old enough, behind everything else.
+//! Adds entries and lines of the audit log to their chains once they are old enough. All other work of the
+//! database comes first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,9 +9,9 @@ use quipu_ledger::Chains;
 use super::back_off;
 use crate::{metrics::SEALED_ROWS, stop_signal::StopSignal};
 
-/// Between two rounds: a fraction of the time after which things are sealed, and half a minute at most.
+/// The time between two rounds: a fraction of the age at which rows are sealed, and half a minute at most.
 const PAUSE: Duration = Duration::from_secs(30);
-/// Between two turns of one round: whoever waits for the database comes first.
+/// The pause between two turns of one round, so that other work of the database comes first.
 const BREATH: Duration = Duration::from_millis(50);
 
 /// The worker that seals.

@@ -1,4 +1,4 @@
-//! Takes payments on whose time has come: hands withdrawals to their rails, asks rails, lets payments expire.
+//! Does the due work on payments: hands withdrawals to their rails, asks rails, lets payments expire.
 
 mod hands;
 
@@ -21,21 +21,23 @@ const _: () = assert!(
     "a submission must not be made again while the first may still run"
 );
 
-/// Payments claimed in one commit.
+/// The most payments claimed in one commit.
 const BATCH: usize = 512;
-/// Payments shown at once to a node that is alone. They are many, because those in hand are shown again.
+/// The most payments shown at once to a node that is alone. They are many, because those in hand are shown
+/// again.
 const SHOWN: usize = 4_096;
-/// How long to sleep if nothing wakes the worker: what another node committed makes no sound here.
+/// How long to sleep if nothing wakes the worker: a commit of another node may not wake it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
-/// How long to wait where something is due that somebody else has claimed.
+/// How long to wait if work is due that another node has claimed.
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
-/// The worker that settles.
+/// The worker that settles payments.
 ///
-/// Where other nodes may be at work it claims what is due. A node that is alone is shown it without a claim, which spares the
-/// database a write for each payment: should another node come meanwhile, both may decide the same, and the payment's revision
-/// lets one of them. Submissions are claimed in any case, since a repeated one calls its rail without a commit first. A status
-/// question is not, though its answer may lead to another submission: the rail knows that one by its identifier.
+/// Where other nodes may be working, it claims due work. A node that is alone is shown due work without a
+/// claim, which saves the database a write for each payment. Should another node come meanwhile, both may
+/// make the same decision, and the payment's revision lets only one of them commit. Submissions are always
+/// claimed, since a repeated one calls its rail without a commit first. A status question is not claimed,
+/// though its answer may lead to another submission: the rail recognises that one by its identifier.
 pub(crate) struct Settle {
     pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) use_case: Arc<SettlePayment>,
@@ -43,11 +45,11 @@ pub(crate) struct Settle {
 }
 
 impl Settle {
-    /// How long attending to a payment may take, from before it was claimed. A call that takes longer is given up while
-    /// the lease still holds, so that nobody else attends to the payment meanwhile.
+    /// How long processing a payment may take, counted from before it was claimed. A call that takes longer
+    /// is given up while the lease still holds, so that no other node processes the payment meanwhile.
     pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
 
-    /// Works until it is told to stop, then finishes what it has begun.
+    /// Works until it is told to stop, then finishes the work in hand.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let mut hands = Hands::default();
         let mut failures = 0;
@@ -73,7 +75,7 @@ impl Settle {
         while hands.one_ended().await {}
     }
 
-    /// Takes on what is due, as far as there is room, and answers how long nothing else will be.
+    /// Takes due work as far as there is room, and answers how long it will be until more is due.
     async fn round(&self, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
         hands.put_down();
         while hands.have_room()
@@ -93,7 +95,7 @@ impl Settle {
         }
     }
 
-    /// Takes what this node was shown and does not have in hand yet.
+    /// Takes the work that this node was shown and does not have in hand yet.
     async fn take_shown(
         &self,
         hands: &mut Hands,
@@ -116,7 +118,7 @@ impl Settle {
         Ok(next.min(hands.longest_rest()).min(LONGEST_SLEEP).max(hands.shortest_rest()))
     }
 
-    /// Claims what is due where other nodes may do so too.
+    /// Claims due work, since other nodes may do so too.
     async fn take_claimed(&self, hands: &mut Hands, now: Timestamp) -> Result<Duration, StoreUnavailable> {
         let Some(next) = self.queue.next_due(Queue::SETTLEMENT).await? else { return Ok(LONGEST_SLEEP) };
         if next > now {
@@ -143,12 +145,13 @@ impl Settle {
     }
 }
 
-/// Whether attending to it may hand a payout over.
+/// Whether the work may hand a payout to its rail.
 fn is_submission(work: &Claimed) -> bool {
     work.action == DueAction::Submit.as_str()
 }
 
-/// What was done. What fails here is done again when its lease ends, or after as long a time if there is none.
+/// Does one piece of work; answers it if that succeeded. Work that fails is done again when its lease ends,
+/// or after the same time if it has no lease.
 async fn attend(settle: Arc<SettlePayment>, work: Claimed, until: Instant) -> Option<Key> {
     let id = &work.subject;
     if Instant::now() >= until {

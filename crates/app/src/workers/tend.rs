@@ -1,4 +1,4 @@
-//! What happens to tickets by itself: resolved ones close, small pictures are made, unused uploads are deleted.
+//! Does the due work on tickets: resolved ones close, thumbnails are made, unused uploads are deleted.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use quipu_tickets::TicketOffice;
 use super::{back_off, rest};
 use crate::stop_signal::StopSignal;
 
-/// How long claimed work belongs to this node. What fails is tried again after that.
+/// How long claimed work belongs to this node. Work that fails is tried again after that.
 const LEASE: Duration = Duration::from_mins(1);
 const _: () = assert!(Tend::PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
 /// How long to sleep if nothing wakes the worker.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
-/// How long to wait where something is due that somebody else has claimed.
+/// How long to wait if work is due that another node has claimed.
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
-/// Pieces of work claimed and done at once. Small pictures are made one at a time whatever is claimed.
+/// The most pieces of work that are claimed and done at once. Thumbnails are made one at a time in any case.
 const AT_ONCE: u32 = 32;
 
 /// The worker of one queue of tickets.
@@ -30,7 +30,7 @@ pub(crate) struct Tend {
 }
 
 impl Tend {
-    /// How long one piece of work may take. What takes longer is given up while the lease still holds.
+    /// How long one piece of work may take. Work that takes longer is given up while the lease still holds.
     pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
 
     /// Works until it is told to stop, then finishes what it has claimed.
@@ -51,7 +51,7 @@ impl Tend {
         }
     }
 
-    /// Does what is due, and answers how long nothing else will be.
+    /// Does the due work, and answers how long it will be until more is due.
     async fn round(&self) -> Result<Duration, StoreUnavailable> {
         let now = self.clock.now();
         let Some(next) = self.queue.next_due(self.kind).await? else { return Ok(LONGEST_SLEEP) };

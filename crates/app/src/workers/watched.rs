@@ -8,7 +8,7 @@ use quipu_payments::PaymentReads;
 
 use crate::stop_signal::StopSignal;
 
-/// The worker that follows the news for watchers.
+/// The worker that passes the news of commits to viewers.
 pub(crate) struct Watched {
     pub(crate) viewers: Arc<Viewers>,
     pub(crate) news: Arc<dyn NewsDesk>,

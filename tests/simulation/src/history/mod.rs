@@ -1,9 +1,9 @@
-//! Random histories of one deposit and one withdrawal, against a second, independently written model of status, money and
-//! events.
+//! Random histories of one deposit and one withdrawal, against a second, independently written model of
+//! status, money and events.
 //!
-//! The actors: [`Step`](step::Step)s are what may happen; [`Model`](model::Model) says what should come of it, and
-//! [`Real`](real::Real) what does, on whatever store. Two steps may happen at the same instant: then one of the two orders
-//! must explain what is seen.
+//! The actors: [`Step`](step::Step)s are what may happen; [`Model`](model::Model) says what should come of
+//! it, and [`Real`](real::Real) what does, on whatever store. Two steps may happen at the same instant: then
+//! one of the two orders must explain what is seen.
 
 mod model;
 mod real;
@@ -32,8 +32,8 @@ const MXN: Currency = Currency::MXN;
 /// The merchant of seed 0. Each history has a merchant of its own, so that many fit into one database.
 const FIRST_MERCHANT: i64 = 1_000;
 
-/// One history, which follows from its seed but for what the store decides in races. Panics, naming the seed, where model and
-/// code disagree.
+/// One history, which follows from its seed but for what the store decides in races. Panics, naming the seed,
+/// where model and code disagree.
 pub async fn run_history(ports: Ports, seed: u64) {
     let mut dice = Dice::new(seed);
     let number = i64::try_from(seed % (1 << 40)).unwrap_or(0);

@@ -319,8 +319,8 @@ impl Deliveries {
         freed
     }
 
-    /// Drops finished deliveries of events that happened before `before`, and what is left of removed endpoints, at most
-    /// `limit` deliveries; answers how many went.
+    /// Drops finished deliveries of events that happened before `before`, and what is left of removed
+    /// endpoints, at most `limit` deliveries; answers how many went.
     pub(super) fn prune(&mut self, before: Timestamp, limit: usize) -> u64 {
         let mut left = limit;
         self.hearers.retain(|_, hearer| {

@@ -1,7 +1,7 @@
 //! The in-memory store: the reference store with every read that use cases make of a store.
 //!
-//! Every call gives way before it begins and after it is done, as a call to a database does: others go on in between, and
-//! whoever called may be gone by then.
+//! Every call gives way before it begins and after it is done, as a call to a database does: others go on in
+//! between, and whoever called may be gone by then.
 
 mod check;
 mod deliveries;
@@ -45,7 +45,7 @@ impl MemoryStore {
         Self { node, ..self.clone() }
     }
 
-    /// What it holds.
+    /// The contents of the store.
     pub fn contents(&self) -> MutexGuard<'_, Contents> {
         self.memory.contents()
     }

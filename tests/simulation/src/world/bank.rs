@@ -1,7 +1,8 @@
 //! The bank: what really happens to money, and how badly it is told.
 //!
-//! It keeps its word about one thing: a reference is one payment, however often it is named. Everything else may go wrong: calls
-//! get lost before or after they took effect, answers take seconds, callbacks come twice, late, in the wrong order or not at all.
+//! It keeps its word about one thing: a reference is one payment, however often it is named. Everything else
+//! may go wrong: calls get lost before or after they took effect, answers take seconds, callbacks come twice,
+//! late, in the wrong order or not at all.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,6 @@
-//! Planted faults: rules of the gateway that are broken on purpose, one at a time, by whoever stands between the use cases and
-//! their ports. Nothing in the gateway knows of them. A world that does not notice one of them is blind on that side.
+//! Planted faults: rules of the gateway that are broken on purpose, one at a time, by whoever stands between
+//! the use cases and their ports. Nothing in the gateway knows of them. A world that does not notice one of
+//! them is blind on that side.
 
 /// A rule that is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,9 +1,9 @@
 //! A whole world: merchants, payers, a bank, receivers, and the nodes of a gateway between them, in one thread.
 //!
-//! The actors: [`Plan`] says what outsiders do; [`Engine`](engine::Engine) gives turns, moves the clock and lets nodes die;
-//! [`Bank`](bank::Bank) knows what really became of money; [`Book`](book::Book) knows what outsiders were told. When all is
-//! over the weather turns calm, everything that is due is done, and [`verify`] holds the promises of the gateway against what
-//! is true.
+//! The actors: [`Plan`] says what outsiders do; [`Engine`](engine::Engine) gives turns, moves the clock and
+//! lets nodes die; [`Bank`](bank::Bank) knows what really became of money; [`Book`](book::Book) knows what
+//! outsiders were told. When all is over the weather turns calm, everything that is due is done, and
+//! [`verify`] holds the promises of the gateway against what is true.
 
 mod bank;
 mod book;

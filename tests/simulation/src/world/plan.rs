@@ -1,5 +1,5 @@
-//! What outsiders will do in a world, drawn from its seed before it begins. Leaving deeds out changes nothing about the others,
-//! so that a failing plan can be shrunk.
+//! What outsiders will do in a world, drawn from its seed before it begins. Leaving deeds out changes nothing
+//! about the others, so that a failing plan can be shrunk.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) enum Payer {
 /// A request to create a payment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
-    /// Whose.
+    /// The position of the merchant in the world.
     pub(crate) merchant: usize,
     /// How.
     pub(crate) way: Way,

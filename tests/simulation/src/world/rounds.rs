@@ -54,8 +54,8 @@ impl World {
     }
 }
 
-/// A worker takes on what is due. Payments are claimed or only shown, whichever comes, though other nodes are there: what is
-/// done twice must do no harm. A payout that is to be handed over is claimed in any case.
+/// A worker takes on what is due. Payments are claimed or only shown, whichever comes, though other nodes are
+/// there: what is done twice must do no harm. A payout that is to be handed over is claimed in any case.
 fn work(node: Arc<Node>, queue: Queue) -> Doing {
     Box::pin(async move {
         let now = node.around.alarm.clock.now();

@@ -1,4 +1,5 @@
-//! The store of a world: the in-memory store with what may go wrong between a caller and a store, and with the planted faults.
+//! The store of a world: the in-memory store with what may go wrong between a caller and a store, and with
+//! the planted faults.
 
 use std::sync::{
     Arc, Mutex, PoisonError,

@@ -1,4 +1,5 @@
-//! What the settling worker has in hand, so that it takes nothing up twice that is shown to it again.
+//! The work that the settling worker has in hand, so that it does not take the same work twice when it is
+//! shown again.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -14,33 +15,35 @@ use tokio::{
 
 use crate::workers::log_panic;
 
-/// How long a claimed payment belongs to this node. If the node dies, another takes the payment on after that.
+/// How long a claimed payment belongs to this node. If the node dies, another one takes the payment
+/// afterwards.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// Payments attended to at once. They are many, because what they commit at the same time shares one flush to disk.
+/// The most payments that are processed at once. They are many, because commits at the same time share one
+/// flush to disk.
 pub(super) const AT_ONCE: usize = 2_048;
-/// Longer than anything waits to be begun.
+/// A time longer than any work waits to be begun.
 const UNTIL_BEGUN: Duration = Duration::from_hours(24);
 
-/// A piece of work, and which writing of it.
+/// The key of a piece of work, with the turn of its row.
 pub(super) type Key = (Tenant, String, i64);
 
 pub(super) fn key_of(work: &Claimed) -> Key {
     (work.tenant, work.subject.clone(), work.turn)
 }
 
-/// Work that was taken up and not begun. What is claimed has to be done by then.
+/// Work that was taken and has not begun. Claimed work must be done by `until`.
 pub(super) struct Waiting {
     pub(super) work: Claimed,
     pub(super) until: Option<Instant>,
 }
 
-/// What is in hand: waiting, attended to, or given up for a while after it failed.
+/// The work in hand: waiting, being done, or resting for a while after it failed.
 #[derive(Default)]
 pub(super) struct Hands {
     pub(super) waiting: VecDeque<Waiting>,
-    /// Each answers what it has done; nothing if it failed.
+    /// Each task answers the key of what it has done; nothing if it failed.
     pub(super) attending: JoinSet<Option<Key>>,
-    /// What was shown without a claim, and until when it is not taken up again.
+    /// The work that was shown without a claim, and the time until which it is not taken again.
     held: HashMap<Key, Instant>,
 }
 
@@ -49,12 +52,13 @@ impl Hands {
         self.attending.len() < AT_ONCE
     }
 
-    /// How much was shown without a claim and is in hand.
+    /// The number of pieces of work that were shown without a claim and are in hand.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Takes up what is not in hand. It is held until it is done, and after it was begun no longer than a lease would last.
+    /// Takes the shown work that is not in hand yet. It is held until it is done, and once begun no longer
+    /// than a lease would last.
     pub(super) fn take_up(&mut self, shown: Vec<Claimed>) {
         let now = Instant::now();
         self.held.retain(|_, until| now < *until);
@@ -66,7 +70,7 @@ impl Hands {
         }
     }
 
-    /// Begins what `attending` does for a piece of work.
+    /// Begins `attending`, which does a piece of work.
     pub(super) fn begin(&mut self, key: &Key, attending: impl Future<Output = Option<Key>> + Send + 'static) {
         if let Some(until) = self.held.get_mut(key) {
             *until = Instant::now() + LEASE;
@@ -74,14 +78,14 @@ impl Hands {
         self.attending.spawn(attending);
     }
 
-    /// Lets go of what is done.
+    /// Forgets work that is done.
     pub(super) fn put_down(&mut self) {
         while let Some(ended) = self.attending.try_join_next() {
             self.note(ended);
         }
     }
 
-    /// Waits until something has ended; answers whether there was anything.
+    /// Waits until a piece of work has ended; answers whether there was any.
     pub(super) async fn one_ended(&mut self) -> bool {
         match self.attending.join_next().await {
             Some(ended) => {
@@ -100,13 +104,13 @@ impl Hands {
         }
     }
 
-    /// How long nothing that failed is taken up again.
+    /// How long work that failed rests at most before it is taken again.
     pub(super) fn longest_rest(&self) -> Duration {
         let first = self.held.values().min();
         first.map_or(Duration::MAX, |first| first.saturating_duration_since(Instant::now()))
     }
 
-    /// How long to leave the queue alone: the more is in hand, the more is shown in vain.
+    /// How long to leave the queue alone: the more work is in hand, the more of it is shown again in vain.
     pub(super) fn shortest_rest(&self) -> Duration {
         Duration::from_micros(20).saturating_mul(u32::try_from(self.held.len()).unwrap_or(u32::MAX))
     }
