@@ -7,7 +7,7 @@ use quipu_merchants::{AuditFilter, AuditRecord};
 use super::in_period;
 use crate::{
     audit_row::AuditRow,
-    chain::upto::sealed_until,
+    chain::sealed_until::sealed_until,
     connection::{Connection, execute, first, load},
     error::Fault,
     schema::audit_log,
