@@ -29,18 +29,18 @@ type ClaimColumns = (BigInt, Text, Text, Text, BigInt, Integer, BigInt);
 
 statement! { ClaimOne on Sqlite {
     "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
-    ", attempts = attempts + 1, turn = turn + 1 WHERE queue = " => queue: &'a str as Text,
+    ", attempts = " => attempts: i32 as Integer, ", turn = turn + 1 WHERE queue = " => queue: &'a str as Text,
     " AND merchant_id = " => merchant: i64 as BigInt, " AND environment = " => environment: &'a str as Text,
     " AND subject = " => subject: &'a str as Text, " AND turn = " => turn: i64 as BigInt ; ""
 } }
 
 statement! { ClaimShown on Pg => BigInt {
     "UPDATE work SET due_at = " => until: i64 as BigInt, ", lease_node = " => node: &'a str as Text,
-    ", attempts = attempts + 1, turn = work.turn + 1 FROM (SELECT shown.*, work.ctid FROM UNNEST ("
+    ", attempts = shown.attempts, turn = work.turn + 1 FROM (SELECT shown.*, work.ctid FROM UNNEST ("
     => queues: Vec<&'a str> as Array<Text>, ", " => merchants: Vec<i64> as Array<BigInt>,
     ", " => environments: Vec<&'a str> as Array<Text>, ", " => subjects: Vec<&'a str> as Array<Text>,
-    ", " => turns: Vec<i64> as Array<BigInt> ;
-    ") WITH ORDINALITY AS shown (queue, merchant_id, environment, subject, turn, place)
+    ", " => turns: Vec<i64> as Array<BigInt>, ", " => attempts: Vec<i32> as Array<Integer> ;
+    ") WITH ORDINALITY AS shown (queue, merchant_id, environment, subject, turn, attempts, place)
      JOIN work USING (queue, merchant_id, environment, subject, turn) ORDER BY shown.place FOR UPDATE OF work SKIP LOCKED
      ) AS shown WHERE work.ctid = shown.ctid RETURNING shown.place"
 } }
@@ -172,6 +172,7 @@ impl WorkQueue for Store {
                                 .collect(),
                             subjects: shown.iter().map(|work| work.subject.as_str()).collect(),
                             turns: shown.iter().map(|work| work.turn).collect(),
+                            attempts: shown.iter().map(|work| work.attempts).collect(),
                         };
                         diesel_async::RunQueryDsl::load::<i64>(claim, &mut ***conn).await?
                     }
@@ -284,10 +285,19 @@ fn claim_in_file(
     let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(ShowDue { queue: queue.0, now, limit }, conn)?;
     // Nobody else writes meanwhile. Rows that an update returns would cost SQLite a journal of their own.
     for (merchant, environment, subject, _, _, attempts, turn) in &mut rows {
-        let claim =
-            ClaimOne { until, node, queue: queue.0, merchant: *merchant, environment, subject, turn: *turn };
+        *attempts += 1;
+        let claim = ClaimOne {
+            until,
+            node,
+            attempts: *attempts,
+            queue: queue.0,
+            merchant: *merchant,
+            environment,
+            subject,
+            turn: *turn,
+        };
         diesel::RunQueryDsl::execute(claim, conn)?;
-        (*attempts, *turn) = (*attempts + 1, *turn + 1);
+        *turn += 1;
     }
     Ok(rows)
 }
@@ -304,6 +314,7 @@ fn claim_one_by_one(
         let claim = ClaimOne {
             until,
             node,
+            attempts: work.attempts,
             queue: work.queue.0,
             merchant: work.tenant.merchant().0,
             environment: work.tenant.environment().as_str(),

@@ -103,7 +103,8 @@ pub trait WorkQueue: Send + Sync {
     ) -> Result<Option<DueWork>, StoreUnavailable>;
 
     /// Claims work that [`WorkQueue::due_here`] showed, until `lease_until`, as far as nobody has written or
-    /// claimed it since.
+    /// claimed it since. Work that the caller has claimed already may be given too: its lease is renewed, and it
+    /// does not count as begun once more.
     async fn claim_shown(
         &self,
         shown: Vec<Claimed>,

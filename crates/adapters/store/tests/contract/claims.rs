@@ -22,6 +22,7 @@ on_every_store! {
     what_waits_is_counted_until_it_is_claimed,
     what_is_due_is_shown_again_until_something_is_committed_for_it,
     what_was_shown_is_claimed_unless_it_was_written_meanwhile,
+    a_claim_that_is_renewed_is_begun_once,
     what_is_put_off_without_a_claim_counts_its_attempts,
     two_nodes_never_claim_the_same,
     what_all_nodes_have_claimed_can_be_given_back,
@@ -181,6 +182,17 @@ async fn what_was_shown_is_claimed_unless_it_was_written_meanwhile(fixture: Fixt
     let left = claim(&store, 100, 200, 10).await;
     let found: Vec<_> = left.iter().map(|work| (&work.subject, work.attempts)).collect();
     assert_eq!(found, [(&seen[1].subject, 2)]);
+}
+
+async fn a_claim_that_is_renewed_is_begun_once(fixture: Fixture) {
+    let store = fixture.any().await;
+    store.commit(waiting(10, DueAction::Submit).create()).await.expect("committed");
+    let first = claim(&store, 10, 60, 1).await;
+    let renewed = store.claim_shown(first, after(90)).await.expect("claimed");
+    assert_eq!(renewed[0].attempts, 1);
+    assert!(claim(&store, 89, 200, 1).await.is_empty(), "the lease is the longer one");
+    let again = claim(&store, 90, 200, 1).await;
+    assert_eq!(again[0].attempts, 2);
 }
 
 async fn what_is_put_off_without_a_claim_counts_its_attempts(fixture: Fixture) {
