@@ -115,7 +115,7 @@ impl CreatePayment {
     /// could not be reached: then nothing happened at all, and the same call may be sent again.
     pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
         let tenant = creation.tenant;
-        let mut subject = self.unknown.subject(&creation, None);
+        let mut subject = self.unknown.subject(&creation);
         let outcome = match self.attempt(creation, None, &mut subject).await {
             Attempt::Created(payment, _) => Ok(*payment),
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,

@@ -50,7 +50,7 @@ impl CreatePayment {
     /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`,
     /// `OutcomeUnknown` and `Store`.
     pub async fn run_keyed(&self, creation: Creation, asked: KeyedRequest) -> Result<Answered, CreateError> {
-        let mut subject = self.unknown.subject(&creation, Some(&asked.key));
+        let mut subject = self.unknown.subject(&creation);
         let outcome = self.attempt_keyed(creation, asked, &mut subject).await;
         self.unknown.told(&subject, outcome)
     }

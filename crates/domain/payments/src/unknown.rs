@@ -1,16 +1,15 @@
 //! Creations whose outcome is not known yet.
 //!
-//! A repeat under the same idempotency key or for the same reference continues with the same payment: it keeps the identifier
-//! that was returned, so that the caller hears of one payment however often the answer is lost. The store prevents a second
-//! payment, because key, reference and identifier are unique there. This type only remembers the identifiers that were
-//! returned; it is empty after a restart.
+//! A repeat, which has the same reference, continues with the same payment: it keeps the identifier that was returned, so that
+//! the caller hears of one payment however often the answer is lost. An idempotency key does not tell a repeat: it may come
+//! with another reference, which is another payment. The store prevents a second payment, because key, reference and
+//! identifier are unique there. This type only remembers the identifiers that were returned; it is empty after a restart.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use quipu_commit::IdempotencyKey;
 use quipu_kernel::{PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 
@@ -19,25 +18,21 @@ use crate::{creation::Creation, error::CreateError};
 /// How many are remembered. There is one for each answer that says so.
 const MOST: usize = 10_000;
 
-/// What a merchant calls a creation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Name {
-    Key(String),
-    Reference(String),
-}
+/// What a merchant calls a payment.
+type Name = (Tenant, String);
 
-/// A creation by all its names.
+/// A creation by the reference of its payment.
 pub(crate) struct Subject {
-    tenant: Tenant,
-    names: Vec<Name>,
+    /// None if the request is not valid: it makes no payment.
+    name: Option<Name>,
     /// The payment that an earlier try may have made, of which nothing more is known.
     pub(crate) earlier: Option<PaymentId>,
 }
 
 #[derive(Default)]
 struct Remembered {
-    ids: HashMap<(Tenant, Name), PaymentId>,
-    order: VecDeque<(Tenant, Name)>,
+    ids: HashMap<Name, PaymentId>,
+    order: VecDeque<Name>,
 }
 
 /// The creations of this node whose outcome is unknown.
@@ -49,17 +44,12 @@ impl UnknownOutcomes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A creation by its names, its idempotency key first, with the payment that it may have made already.
-    pub(crate) fn subject(&self, creation: &Creation, key: Option<&IdempotencyKey>) -> Subject {
-        let tenant = creation.tenant;
-        let key = key.map(|key| Name::Key(key.as_str().to_owned()));
+    /// A creation by its reference, with the payment that it may have made already.
+    pub(crate) fn subject(&self, creation: &Creation) -> Subject {
         let draft = creation.draft.as_ref().ok();
-        let reference = draft.map(|draft| Name::Reference(draft.merchant_reference.clone()));
-        let names: Vec<_> = key.into_iter().chain(reference).collect();
-        let remembered = self.remembered();
-        let id = |name: &Name| remembered.ids.get(&(tenant, name.clone())).cloned();
-        let earlier = if remembered.ids.is_empty() { None } else { names.iter().find_map(id) };
-        Subject { tenant, names, earlier }
+        let name = draft.map(|draft| (creation.tenant, draft.merchant_reference.clone()));
+        let earlier = name.as_ref().and_then(|name| self.remembered().ids.get(name).cloned());
+        Subject { name, earlier }
     }
 
     /// The earlier try is over and its payment gave its reference up: what comes now has nothing to do with it.
@@ -104,12 +94,10 @@ impl UnknownOutcomes {
     }
 
     fn remember(&self, subject: &Subject, id: &PaymentId) {
+        let Some(name) = &subject.name else { return };
         let mut remembered = self.remembered();
-        for name in &subject.names {
-            let name = (subject.tenant, name.clone());
-            if remembered.ids.insert(name.clone(), id.clone()).is_none() {
-                remembered.order.push_back(name);
-            }
+        if remembered.ids.insert(name.clone(), id.clone()).is_none() {
+            remembered.order.push_back(name.clone());
         }
         while remembered.order.len() > MOST {
             if let Some(oldest) = remembered.order.pop_front() {
@@ -119,12 +107,10 @@ impl UnknownOutcomes {
     }
 
     fn forget(&self, subject: &Subject) {
+        let Some(name) = &subject.name else { return };
         let mut remembered = self.remembered();
-        for name in &subject.names {
-            let name = (subject.tenant, name.clone());
-            if remembered.ids.remove(&name).is_some() {
-                remembered.order.retain(|known| *known != name);
-            }
+        if remembered.ids.remove(name).is_some() {
+            remembered.order.retain(|known| known != name);
         }
     }
 }

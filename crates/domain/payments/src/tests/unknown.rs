@@ -119,6 +119,18 @@ fn a_repeat_makes_the_payment_that_was_not_made_under_the_identifier_that_was_to
 }
 
 #[test]
+fn a_key_that_comes_with_another_reference_leaves_the_told_identifier_to_its_own_payment() {
+    let world = world(&[Fate::LostBefore]);
+    let id = unknown(ask(&world, "k", &deposit(), None));
+    let other = with(deposit(), &json!({"merchant_reference": "another"}));
+    ask(&world, "k", &other, None).expect("made");
+    assert_eq!(world.store.rows().payments.len(), 1);
+    ask(&world, "another key", &deposit(), None).expect("made");
+    assert_eq!(world.store.rows().payments.len(), 2);
+    assert_eq!(world.store.payment(&id).terms().merchant_reference, "order-1");
+}
+
+#[test]
 fn of_two_repeats_at_once_one_makes_the_payment_and_the_other_finds_it() {
     let world = world(&[Fate::LostBefore]);
     let id = unknown(asked(&world, creation(&withdrawal())));
