@@ -16,7 +16,10 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) const ID: &str = "pay_1763683200000_abcdefghjkmn";
-    pub(crate) const CREATED_AT: Timestamp = Timestamp::from_millis(1_763_683_200_000);
+    /// The time of its identifier.
+    const CREATED_AT: Timestamp = Timestamp::from_millis(1_763_683_200_000);
+    /// A day later a repeat makes it.
+    pub(crate) const ISSUED_AT: Timestamp = Timestamp::from_millis(1_763_769_600_000);
 
     pub(crate) fn new(kind: PaymentType, method: Method, currency: Currency) -> Self {
         Self {
@@ -73,7 +76,7 @@ impl Sample {
         };
         let state = State {
             payout: self.has_recipient.then(Payout::default),
-            ..State::first(self.kind, Self::CREATED_AT)
+            ..State::first(self.kind, Self::ISSUED_AT)
         };
         Payment::restore(terms, state)
     }

@@ -39,8 +39,7 @@ impl Simulator {
     }
 
     fn issue_deposit(&self, payment: &Payment, steering: Steering) -> IssuedInstructions {
-        let terms = payment.terms();
-        let soon = self.one_delay_after(terms.created_at);
+        let soon = self.one_delay_after(payment.state().updated_at);
         let due = |action| Some(Due { at: soon, action });
         match steering {
             // Nothing is known of it until it is asked about.
@@ -54,7 +53,7 @@ impl Simulator {
                 remote: false,
             },
             _ => IssuedInstructions {
-                instructions: simulated_instructions(payment, terms.expires_at, &self.public_url),
+                instructions: simulated_instructions(payment, payment.terms().expires_at, &self.public_url),
                 due: if steering == Steering::Stay { None } else { due(DueAction::Ask) },
                 ..IssuedInstructions::default()
             },
@@ -62,7 +61,7 @@ impl Simulator {
     }
 
     fn issue_withdrawal(&self, payment: &Payment, steering: Steering) -> IssuedInstructions {
-        let soon = self.one_delay_after(payment.terms().created_at);
+        let soon = self.one_delay_after(payment.state().updated_at);
         let due = |action| Some(Due { at: soon, action });
         match (payment.situation().has_recipient, steering) {
             (false, Steering::Expire) => IssuedInstructions {
@@ -214,7 +213,7 @@ mod tests {
             let sample = Sample::new(kind, Method::Spei, Currency::MXN).steered(local);
             let due = issued(&sample).due;
             assert_eq!(due.map(|due| due.action), expected, "{kind:?} of {local}");
-            assert!(due.is_none_or(|due| due.at == Sample::CREATED_AT.plus(DELAY)), "{kind:?} of {local}");
+            assert!(due.is_none_or(|due| due.at == Sample::ISSUED_AT.plus(DELAY)), "{kind:?} of {local}");
         }
     }
 
@@ -226,7 +225,7 @@ mod tests {
         assert_eq!(issued(&sample), IssuedInstructions::default());
         let expiring = issued(&sample.steered("expire"));
         assert_eq!(expiring.due.map(|due| due.action), Some(DueAction::Expire));
-        assert_eq!(expiring.expires_at, Some(Sample::CREATED_AT.plus(DELAY)));
+        assert_eq!(expiring.expires_at, Some(Sample::ISSUED_AT.plus(DELAY)));
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub trait Rail: Send + Sync {
     /// The name that routes use.
     fn name(&self) -> &str;
 
-    /// The instructions of a new payment, made quickly and without I/O: they are part of the payment's own
-    /// commit.
+    /// The instructions of a new payment, or of one whose recipient has just been named, made quickly and without
+    /// I/O: they are part of that commit. Its time is the payment's `updated_at`; `created_at` may be long ago.
     fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
 
     /// Reserves room for the call for a deposit's [remote](IssuedInstructions::remote) instructions, so that

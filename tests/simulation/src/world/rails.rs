@@ -53,7 +53,7 @@ impl Rail for BankRail {
     }
 
     fn issue(&self, payment: &Payment, _: &Route) -> IssuedInstructions {
-        let at = payment.terms().created_at;
+        let at = payment.state().updated_at;
         match payment.terms().kind.direction() {
             Direction::Deposit => {
                 let due = Due { at: at.plus(QUESTIONS[0] + CALL), action: DueAction::Ask };

@@ -61,16 +61,16 @@ impl Rail for HttpRail {
     /// A withdrawal is due at once. A deposit is asked about as if its instructions had been lost on their way, which
     /// they will be if the gateway dies before they come.
     fn issue(&self, payment: &Payment, _route: &Route) -> IssuedInstructions {
-        let created_at = payment.terms().created_at;
+        let now = payment.state().updated_at;
         match payment.terms().kind.direction() {
             Direction::Deposit => {
                 // Not while the call for its instructions may still run.
                 let gap = self.questions.first().map(|gap| *gap + FOR_A_PAYER + WHOLE);
-                let due = gap.map(|gap| Due { at: created_at.plus(gap), action: DueAction::Ask });
+                let due = gap.map(|gap| Due { at: now.plus(gap), action: DueAction::Ask });
                 IssuedInstructions { due, remote: true, ..IssuedInstructions::default() }
             }
             Direction::Withdrawal => IssuedInstructions {
-                due: Some(Due { at: created_at, action: DueAction::Submit }),
+                due: Some(Due { at: now, action: DueAction::Submit }),
                 ..IssuedInstructions::default()
             },
         }
@@ -190,8 +190,12 @@ mod tests {
     }
 
     fn to(url: &str, clock: &Arc<HandClock>) -> HttpRail {
+        asking(url, clock, Vec::new())
+    }
+
+    fn asking(url: &str, clock: &Arc<HandClock>, questions: Vec<Duration>) -> HttpRail {
         let secret = format!("whsec_{}=", "A".repeat(43));
-        let rail = HttpRail::new("any", url, &secret, Vec::new(), clock.clone());
+        let rail = HttpRail::new("any", url, &secret, questions, clock.clone());
         rail.expect("a secret of the right form")
     }
 
@@ -205,6 +209,20 @@ mod tests {
         for status in join_all((0..5).map(|_| rail.ask(&payment))).await {
             assert_eq!(status, RailStatus::Silent);
         }
+    }
+
+    #[test]
+    fn what_is_due_first_is_due_by_the_time_of_the_commit_and_not_by_that_of_the_identifier() {
+        const GAP: Duration = Duration::from_mins(1);
+        let rail = asking("http://127.0.0.1:1", &Arc::default(), vec![GAP]);
+        let due = |kind| {
+            let sample = Sample::new(kind, Method::Spei, Currency::MXN);
+            rail.issue(&sample.payment(), &sample.route("http:any")).due
+        };
+        let question = Due { at: Sample::ISSUED_AT.plus(GAP + FOR_A_PAYER + WHOLE), action: DueAction::Ask };
+        assert_eq!(due(PaymentType::Deposit), Some(question));
+        let submission = Due { at: Sample::ISSUED_AT, action: DueAction::Submit };
+        assert_eq!(due(PaymentType::Withdrawal), Some(submission));
     }
 
     #[tokio::test]
