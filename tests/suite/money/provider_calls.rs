@@ -68,6 +68,7 @@ async fn an_honest_provider_is_understood_and_hears_the_whole_order() {
     let order = provider.order(ID).expect("taken on").body;
     assert_eq!(order["rail_reference"], ID);
     assert_eq!((&order["amount"], &order["currency"]), (&70_000.into(), &"GEL".into()));
+    assert_eq!(order["environment"], "live");
     let mut payout = rail_order(&provider, &withdrawal).await;
     assert_eq!(payout["payout"]["partnerDestination"]["kind"].take(), "wallet");
     assert_eq!(provider.unsigned_calls(), 0);

@@ -10,6 +10,7 @@ use super::merchant_on;
 
 on_both_databases!(
     instructions_come_from_the_provider,
+    a_provider_hears_which_scheme_to_offer_and_where_the_payer_goes_afterwards,
     a_refusal_fails_the_payment_and_is_the_answer,
     silence_is_an_unknown_outcome_that_is_asked_about,
     an_unknown_creation_under_a_key_becomes_its_payment,
@@ -36,12 +37,24 @@ async fn instructions_come_from_the_provider(database: Database) {
     assert_eq!((&order.body["rail_reference"], order.times), (&json!(id), 1));
     assert_eq!(order.body["customer"]["email"], "ana@example.com");
     assert!(order.body["expires_at"].is_string());
-    assert_eq!(order.body.get("payout"), None);
+    assert_eq!((&order.body["environment"], order.body.get("payout")), (&json!("test"), None));
     // Its status is asked about without anybody calling back.
     provider.settle(id, "completed");
     merchant.wait_for(id, "completed").await;
     assert_eq!(merchant.balance("MXN").await, (1_000, 0));
     assert_eq!(provider.unsigned_calls(), 0);
+    gateway.check();
+}
+
+async fn a_provider_hears_which_scheme_to_offer_and_where_the_payer_goes_afterwards(database: Database) {
+    let (gateway, provider, merchant) = world(database).await;
+    let mut draft = draft::deposit("LKR", "redirectpay", 1_000);
+    draft["redirectpay"] = json!({ "payment_method": "VISA" });
+    draft["return_urls"] = json!({ "success_url": "https://shop.example/paid" });
+    let id = merchant.create(&draft).await;
+    let order = provider.order(&id).expect("taken on").body;
+    assert_eq!(order["redirectpay"], draft["redirectpay"]);
+    assert_eq!(order["return_urls"]["success_url"], "https://shop.example/paid");
     gateway.check();
 }
 

@@ -1,11 +1,11 @@
 //! What travels between the gateway and a provider: requests that we write, answers that we read.
 
 use hyper::StatusCode;
-use quipu_kernel::{Amount, Currency, PaymentId, Timestamp};
-use quipu_merchants::Method;
+use quipu_kernel::{Amount, Currency, Environment, PaymentId, Timestamp};
+use quipu_merchants::{Direction, Method, ReturnUrls};
 use quipu_payments::{
     Arrival, Customer, Failure, Instructed, Instructions, Payment, PaymentType, Payout, RailStatus,
-    Submission,
+    RedirectScheme, Submission,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,7 @@ const MOST_IN_MESSAGE: usize = 500;
 pub(super) struct Order<'a> {
     rail_reference: &'a str,
     payment_id: &'a PaymentId,
+    environment: Environment,
     amount: Amount,
     currency: Currency,
     method: Method,
@@ -28,7 +29,18 @@ pub(super) struct Order<'a> {
     customer: OrderCustomer<'a>,
     expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    redirectpay: Option<OrderScheme>,
+    /// Where the provider's own pages send the payer afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_urls: Option<&'a ReturnUrls>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     payout: Option<&'a Payout>,
+}
+
+/// The only scheme that the payer may be offered.
+#[derive(Serialize)]
+struct OrderScheme {
+    payment_method: RedirectScheme,
 }
 
 /// The customer without the number that only the merchant knows.
@@ -43,9 +55,12 @@ impl<'a> Order<'a> {
     pub(super) fn of(payment: &'a Payment) -> Self {
         let terms = payment.terms();
         let Customer { name, email, phone, .. } = &terms.customer;
+        let has_payer = terms.kind.direction() == Direction::Deposit;
+        let leads_back = has_payer && terms.return_urls != ReturnUrls::default();
         Self {
             rail_reference: terms.id.as_str(),
             payment_id: &terms.id,
+            environment: terms.tenant.environment(),
             amount: terms.amount,
             currency: terms.currency,
             method: terms.method,
@@ -56,6 +71,8 @@ impl<'a> Order<'a> {
                 phone: phone.as_deref(),
             },
             expires_at: terms.expires_at,
+            redirectpay: terms.redirect_scheme.map(|payment_method| OrderScheme { payment_method }),
+            return_urls: leads_back.then_some(&terms.return_urls),
             payout: payment.state().payout.as_ref(),
         }
     }
@@ -169,14 +186,51 @@ fn clipped(text: Option<String>, most: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use quipu_payments::Failure;
+    use quipu_payments::{Failure, Terms};
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::samples::Sample;
 
     fn reply(status: u16, body: &Value) -> Reply {
         let status = StatusCode::from_u16(status).expect("a status code");
         Reply { status, body: body.to_string().into() }
+    }
+
+    /// The order of a payment whose terms are changed like this.
+    fn ordered(sample: &Sample, change: impl FnOnce(&mut Terms)) -> Value {
+        let payment = sample.payment();
+        let mut terms = payment.terms().clone();
+        change(&mut terms);
+        let payment = Payment::restore(terms, payment.state().clone());
+        serde_json::to_value(Order::of(&payment)).expect("JSON")
+    }
+
+    #[test]
+    fn an_order_tells_which_money_it_is_about() {
+        for kind in PaymentType::ALL {
+            for environment in Environment::ALL {
+                let mut sample = Sample::new(kind, Method::Spei, Currency::MXN);
+                sample.environment = environment;
+                assert_eq!(ordered(&sample, |_| ())["environment"], environment.as_str(), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_order_of_a_deposit_names_the_scheme_and_the_way_back_if_the_payment_does() {
+        let sample = Sample::new(PaymentType::Deposit, Method::RedirectPay, Currency::LKR);
+        let plain = ordered(&sample, |_| ());
+        assert_eq!((plain.get("redirectpay"), plain.get("return_urls")), (None, None));
+        let urls = ReturnUrls { success_url: Some("https://shop.example/paid".to_owned()), cancel_url: None };
+        let lead_back = |terms: &mut Terms| terms.return_urls.clone_from(&urls);
+        let returning = ordered(&sample, lead_back);
+        let expected = json!({ "success_url": "https://shop.example/paid", "cancel_url": null });
+        assert_eq!(returning["return_urls"], expected);
+        let restricted = ordered(&sample, |terms| terms.redirect_scheme = Some(RedirectScheme::Lqr));
+        assert_eq!(restricted["redirectpay"], json!({ "payment_method": "LQR" }));
+        let payout = Sample::new(PaymentType::WithdrawalPp, Method::Spei, Currency::MXN);
+        assert_eq!(ordered(&payout, lead_back).get("return_urls"), None, "nobody is sent to the provider");
     }
 
     #[test]
