@@ -1,4 +1,4 @@
-//! Does the due work on payments: hands withdrawals to their rails, asks rails, lets payments expire.
+//! Processes due payments: hands withdrawals to their rails, asks rails, lets payments expire.
 
 mod hands;
 
@@ -35,7 +35,7 @@ const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 ///
 /// Where other nodes may be working, it claims due work. A node that is alone is shown due work without a
 /// claim, which saves the database a write for each payment. Should another node come meanwhile, both may
-/// make the same decision, and the payment's revision lets only one of them commit. Submissions are always
+/// make the same decision, and the revision check lets only one of them commit. Submissions are always
 /// claimed, since a repeated one calls its rail without a commit first. A status question is not claimed,
 /// though its answer may lead to another submission: the rail recognises that one by its identifier.
 pub(crate) struct Settle {

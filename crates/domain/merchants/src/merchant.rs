@@ -27,7 +27,7 @@ wire_names! {
     }
 }
 
-/// Where the hosted page sends the payer afterwards; each is an http or https URL.
+/// Where the hosted page, or the provider's own, sends the payer afterwards; each is an http or https URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReturnUrls {
     /// After a completed payment.

@@ -99,7 +99,7 @@ pub struct Terms {
     pub traffic_type: Option<TrafficType>,
     /// The payment's own webhook target.
     pub webhook: Option<InRequestWebhook>,
-    /// The addresses to which a hosted page leads afterwards.
+    /// The addresses to which a hosted page, or the provider's own, leads the payer afterwards.
     pub return_urls: ReturnUrls,
     /// The scheme that `redirectpay` is restricted to.
     pub redirect_scheme: Option<RedirectScheme>,

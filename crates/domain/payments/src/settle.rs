@@ -32,7 +32,7 @@ use crate::{
     status::{Status, Trigger},
 };
 
-/// Takes payments on towards their last status.
+/// Moves payments towards their final status.
 pub struct SettlePayment {
     commit: Arc<dyn Commit>,
     queue: Arc<dyn WorkQueue>,
@@ -129,7 +129,7 @@ impl SettlePayment {
             let until = now.plus(Self::RESUBMIT_AFTER);
             let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
             return match still_to_do {
-                Some(claimed) => self.hand_over_again(rail, reserved, &claimed, payment).await,
+                Some(claimed) => self.hand_over(rail, reserved, &claimed, payment, true).await,
                 None => Ok(()),
             };
         }
@@ -141,40 +141,30 @@ impl SettlePayment {
         };
         match self.commit.commit(changes::taken(changes)).await {
             Ok(committed) => match committed.into_saved::<Payment>() {
-                Some(payment) => self.hand_over(rail, reserved, claimed, *payment).await,
+                Some(payment) => self.hand_over(rail, reserved, claimed, *payment, false).await,
                 None => Err(failed("a submitted payment is missing".to_owned())),
             },
             Err(error) => stale_is_success(error),
         }
     }
 
-    /// Calls the rail for a withdrawal that has just become `processing`. It was asked nothing about it yet.
+    /// Calls the rail for a withdrawal that is `processing`. If that `is_repeated`, what the rail was asked about it still counts.
     async fn hand_over(
         &self,
         rail: &Arc<dyn Rail>,
         reserved: Reservation,
         claimed: &Claimed,
         payment: Payment,
+        is_repeated: bool,
     ) -> Result<(), SettleError> {
-        match self.call(rail, reserved, &payment, 0).await {
-            Ok(due) => self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await,
-            Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
-        }
-    }
-
-    /// The same once more. What it was asked before still counts.
-    async fn hand_over_again(
-        &self,
-        rail: &Arc<dyn Rail>,
-        reserved: Reservation,
-        claimed: &Claimed,
-        payment: Payment,
-    ) -> Result<(), SettleError> {
-        let asked = not_begun(claimed);
-        match self.call(rail, reserved, &payment, asked.attempts).await {
-            Ok(Some(due)) => self.put_off_as_it_stands(&asked, &payment, due).await,
-            Ok(None) => self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await,
-            Err(refusal) => self.answered(rail, claimed, &payment, refusal).await,
+        let repeated = is_repeated.then(|| not_begun(claimed));
+        let asked = repeated.as_ref().map_or(0, |claim| claim.attempts);
+        match (self.call(rail, reserved, &payment, asked).await, &repeated) {
+            (Ok(Some(due)), Some(claim)) => self.put_off_as_it_stands(claim, &payment, due).await,
+            (Ok(due), _) => {
+                self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await
+            }
+            (Err(refusal), _) => self.answered(rail, claimed, &payment, refusal).await,
         }
     }
 
