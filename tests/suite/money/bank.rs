@@ -11,6 +11,7 @@ on_both_databases!(
     money_that_comes_twice_is_parked_whatever_reference_it_has,
     of_two_files_at_once_one_has_the_money_that_a_person_confirmed,
     a_malformed_statement_changes_nothing,
+    an_import_that_fails_half_way_tells_how_far_it_came_and_is_finished_by_the_next,
 );
 
 /// A merchant whose SPEI route and Argentine withdrawals are on the manual rail.
@@ -311,6 +312,49 @@ async fn a_malformed_statement_changes_nothing(database: Database) {
     }
     import(&gateway, &good).expect("a statement");
     assert_eq!(merchant.api.payment(&deposit).await["status"], "completed");
+    gateway.check();
+}
+
+async fn an_import_that_fails_half_way_tells_how_far_it_came_and_is_finished_by_the_next(database: Database) {
+    const FUNCTION: &str = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+        $$ BEGIN RAISE EXCEPTION 'told to'; END $$";
+    let gateway = Gateway::start(database).await;
+    let merchant = merchant_by_hand(&gateway).await;
+    let mut deposits = Vec::new();
+    for _ in 0..3 {
+        deposits.push(merchant.create(&draft::deposit_mxn(1_000)).await);
+    }
+    let entries = deposits.iter().enumerate();
+    let entries = entries.map(|(row, id)| entry(&format!("R{row}"), true, "10.00", id, false));
+    let file = statement(&entries.collect::<Vec<_>>());
+    let refused = format!("CREATE TRIGGER refuse BEFORE UPDATE ON payments FOR EACH ROW WHEN (NEW.id = '{}')", deposits[1]);
+    let (trigger, repair) = match database {
+        Database::Sqlite => {
+            (format!("{refused} BEGIN SELECT RAISE (ABORT, 'told to'); END"), "DROP TRIGGER refuse")
+        }
+        Database::Postgres => {
+            gateway.execute_sql(FUNCTION).expect("the owner of a database may do this");
+            (format!("{refused} EXECUTE FUNCTION refuse()"), "DROP TRIGGER refuse ON payments")
+        }
+    };
+    gateway.execute_sql(&trigger).expect("the owner of a database may do this");
+    let told = import(&gateway, &file).expect_err("told to fail");
+    assert!(told.contains("1 of 3 entries") && told.contains("run the command again"), "{told}");
+    let log = gateway.operator().get("/operator/v1/audit-log?limit=5").await.data();
+    let line = |action: &str| {
+        let lines = log.as_array().expect("lines").iter();
+        lines.filter(|line| line["action"] == action).map(|line| line["after"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(line("bank.import.begun"), [json!({ "entries": 3 })]);
+    let ended = line("bank.import").pop().expect("a line");
+    assert_eq!((&ended["entries"], &ended["applied"]), (&json!(3), &json!(1)), "{ended}");
+    gateway.execute_sql(repair).expect("the owner of a database may do this");
+    let report = import(&gateway, &file).expect("a statement");
+    assert_eq!((&report["applied"], &report["known"]), (&json!(2), &json!(1)), "{report}");
+    assert_eq!(merchant.balance("MXN").await, (3_000, 0));
+    if database == Database::Postgres {
+        gateway.execute_sql("DROP FUNCTION refuse()").expect("the owner of a database may do this");
+    }
     gateway.check();
 }
 

@@ -3,6 +3,9 @@
 //! The file is read twice: once to know that it is whole and well-formed, and once to apply it, entry by entry. Every entry
 //! is heard like the callback of a provider, once for ever, so that the same file, or another that tells of the same entries,
 //! changes nothing. Two entries are two movements of money: what would only repeat an earlier one is parked.
+//!
+//! Each entry is a commit of its own. The audit log has a line before the first and one after the last, so that it tells of an
+//! import that did not come to its end too.
 
 use std::{fs::File, io::BufReader, path::Path};
 
@@ -22,11 +25,63 @@ const RAIL: &str = "manual";
 /// Entries that may wait between reading and applying.
 const AHEAD: usize = 64;
 
+/// What came of the entries that were applied so far.
+#[derive(Debug, Default)]
+struct Reached {
+    moved: u64,
+    known: u64,
+    parked: u64,
+}
+
+impl Reached {
+    fn count(&mut self, heard: Heard) {
+        match heard {
+            Heard::Applied => self.moved += 1,
+            Heard::Known => self.known += 1,
+            Heard::Parked(_) => self.parked += 1,
+        }
+    }
+
+    fn all(&self) -> u64 {
+        self.moved + self.known + self.parked
+    }
+}
+
 /// Applies the statement in `file`; one that is malformed changes nothing.
 pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
     let mut entries = 0_u64;
     read_statement(opened(file)?, |_| entries += 1)
         .with_context(|| format!("{} is not applied", file.display()))?;
+    note(foundation, file, "bank.import.begun", json!({ "entries": entries })).await?;
+    let mut reached = Reached::default();
+    let outcome = apply_all(foundation, file, &mut reached).await;
+    let result = json!({
+        "file": file.display().to_string(),
+        "entries": entries,
+        "applied": reached.moved,
+        "known": reached.known,
+        "parked": reached.parked,
+    });
+    let noted = note(foundation, file, "bank.import", result.clone()).await;
+    if reached.parked > 0 {
+        standard_error::tell(&format!("{} of the entries wait for a person: quipu receipt list", reached.parked));
+    }
+    if let Err(error) = outcome {
+        if let Err(error) = noted {
+            standard_error::tell(&format!("quipu: {error:#}"));
+        }
+        return Err(error.context(format!(
+            "{} of {entries} entries of {} were applied; run the command again: it applies the rest and none twice",
+            reached.all(),
+            file.display()
+        )));
+    }
+    noted?;
+    answer::print(&result)
+}
+
+/// Applies entry by entry, and counts what came of each.
+async fn apply_all(foundation: &Foundation, file: &Path, reached: &mut Reached) -> Result<()> {
     let (sender, mut receiver) = mpsc::channel(AHEAD);
     let reader = opened(file)?;
     let reading = tokio::task::spawn_blocking(move || {
@@ -36,38 +91,22 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
         })
     });
     let mut naming = MovementNames::default();
-    let (mut applied, mut known, mut parked) = (0_u64, 0_u64, 0_u64);
     while let Some(entry) = receiver.recv().await {
-        match apply(foundation, &mut naming, entry).await? {
-            Heard::Applied => applied += 1,
-            Heard::Known => known += 1,
-            Heard::Parked(_) => parked += 1,
-        }
+        reached.count(apply(foundation, &mut naming, entry).await?);
     }
-    reading.await?.context("the file has changed while it was read")?;
-    let result = json!({
-        "file": file.display().to_string(),
-        "entries": entries,
-        "applied": applied,
-        "known": known,
-        "parked": parked,
-    });
-    note(foundation, file, &result).await?;
-    if parked > 0 {
-        standard_error::tell(&format!("{parked} of them wait for a person: quipu receipt list"));
-    }
-    answer::print(&result)
+    reading.await?.context("the file has changed while it was read")
 }
 
-/// Writes into the audit log that a file was read, and what came of it. It names no merchant: a file may tell of several.
-async fn note(foundation: &Foundation, file: &Path, result: &Value) -> Result<()> {
+/// Writes into the audit log that a file is read, or what came of it. It names no merchant: a file may tell of several.
+async fn note(foundation: &Foundation, file: &Path, action: &str, after: Value) -> Result<()> {
     let (entropy, at) = (&*foundation.entropy, foundation.clock.now());
-    let mut line = AuditRecord::new(entropy, at, Actor::shell(), "bank.import", UNKNOWN_TENANT.merchant());
+    let mut line = AuditRecord::new(entropy, at, Actor::shell(), action, UNKNOWN_TENANT.merchant());
     line.merchant_id = None;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut changes = Changes::new(UNKNOWN_TENANT, at);
-    changes.add(line.about(format!("bank_statement/{name}")).changing(Value::Null, result.clone()));
-    foundation.store.commit(changes).await.map(drop).context("the audit log does not tell of the import")
+    changes.add(line.about(format!("bank_statement/{name}")).changing(Value::Null, after));
+    let noted = foundation.store.commit(changes).await.map(drop);
+    noted.with_context(|| format!("the audit log does not tell of {action}"))
 }
 
 fn opened(file: &Path) -> Result<BufReader<File>> {
