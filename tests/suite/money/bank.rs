@@ -327,7 +327,10 @@ async fn an_import_that_fails_half_way_tells_how_far_it_came_and_is_finished_by_
     let entries = deposits.iter().enumerate();
     let entries = entries.map(|(row, id)| entry(&format!("R{row}"), true, "10.00", id, false));
     let file = statement(&entries.collect::<Vec<_>>());
-    let refused = format!("CREATE TRIGGER refuse BEFORE UPDATE ON payments FOR EACH ROW WHEN (NEW.id = '{}')", deposits[1]);
+    let refused = format!(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON payments FOR EACH ROW WHEN (NEW.id = '{}')",
+        deposits[1]
+    );
     let (trigger, repair) = match database {
         Database::Sqlite => {
             (format!("{refused} BEGIN SELECT RAISE (ABORT, 'told to'); END"), "DROP TRIGGER refuse")

@@ -64,7 +64,10 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
     });
     let noted = note(foundation, file, "bank.import", result.clone()).await;
     if reached.parked > 0 {
-        standard_error::tell(&format!("{} of the entries wait for a person: quipu receipt list", reached.parked));
+        standard_error::tell(&format!(
+            "{} of the entries wait for a person: quipu receipt list",
+            reached.parked
+        ));
     }
     if let Err(error) = outcome {
         if let Err(error) = noted {
