@@ -41,7 +41,7 @@ pub(crate) enum Door {
     KeyOrToken(Needs, fn(Call, Caller) -> Running),
     /// A merchant by its API key or a bearer token for itself, or staff for any.
     Scoped(Needs, fn(Call, Tenant) -> Running),
-    /// A merchant by a signed request, whose nonce is used up before the handler runs.
+    /// A merchant by a signed request, whose nonce is used up when there is an answer.
     Signed(Needs, fn(Call, Caller) -> Running),
     /// A merchant by a signed request, whose nonce the handler uses up.
     SignedCreation(Needs, fn(Call, Signed) -> Running),
