@@ -151,6 +151,8 @@ impl Chunks {
                 Step::Digits
             }
             (Step::Digits | Step::Blank, b' ' | b'\t') => Step::Blank,
+            // Readers of a quoted text disagree about where it ends, and no client needs one.
+            (Step::Extension, b'"' | b'\\') => return None,
             (Step::Digits | Step::Blank, b';') | (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
                 Step::Extension
             }

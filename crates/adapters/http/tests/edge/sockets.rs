@@ -300,6 +300,7 @@ async fn a_chunk_is_refused_by_its_size_and_what_is_none_in_our_shape() {
         ("200000\r\nabc", 413, "BODY_TOO_LARGE"),
         ("zz\r\n", 400, "VALIDATION_FAILED"),
         ("1\r\nabc", 400, "VALIDATION_FAILED"),
+        ("1;x=\"y\"\r\nabc", 400, "VALIDATION_FAILED"),
     ] {
         for at_once in [true, false] {
             let mut stream = server.connect();
