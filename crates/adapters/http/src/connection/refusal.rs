@@ -5,12 +5,13 @@ use quipu_kernel::{Clock, Entropy, Problems, base32};
 
 use crate::{code::ErrorCode, error::ApiError, request_id::X_REQUEST_ID};
 
-/// How an answer that the web server made begins. Ours carry a request id.
-const BEGINNING: &[u8] = b"HTTP/1.1 4";
+/// How an answer that the web server made begins: with the version of the last request that it understood. Ours carry a
+/// request id.
+const BEGINNINGS: [&[u8]; 2] = [b"HTTP/1.1 4", b"HTTP/1.0 4"];
 
 /// Our answer instead of one that the web server made to a request that never reached us; nothing for any other bytes.
 pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy) -> Option<Vec<u8>> {
-    if !bytes.starts_with(BEGINNING) {
+    if !BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning)) {
         return None;
     }
     let text = str::from_utf8(bytes).ok()?;
