@@ -12,15 +12,14 @@ use quipu_signing::sign_request;
 use socket2::{Domain, Socket, Type};
 
 use crate::{
-    sockets::{Running, post, read_answer},
+    sockets::{Running, hexadecimal, post, read_answer},
     world::{NOW, World, deposit},
 };
 
 /// Whether the system still has the server's side of a connection.
 fn is_held(server: SocketAddr, client: SocketAddr) -> bool {
-    let end = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
     let connections = std::fs::read_to_string("/proc/net/tcp").expect("a list of connections");
-    connections.contains(&format!("{} {}", end(server), end(client)))
+    connections.contains(&format!("{} {}", hexadecimal(server), hexadecimal(client)))
 }
 
 #[actix_web::test]

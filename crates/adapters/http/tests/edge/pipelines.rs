@@ -1,10 +1,6 @@
 //! Requests that come behind others on one connection, and what might make the server lose where one ends.
 
-use std::{
-    io::{Read, Write},
-    thread::sleep,
-    time::Duration,
-};
+use std::io::{Read, Write};
 
 use crate::{
     sockets::{Running, is_alive, post, post_in_chunks, read_answer},
@@ -51,7 +47,7 @@ async fn an_offer_to_upgrade_is_ignored() {
             let mut stream = server.connect();
             for bytes in format!("{}{post}{HEALTH}", offering(HEALTH, offer)).as_bytes().chunks(piece) {
                 stream.write_all(bytes).expect("written");
-                sleep(Duration::from_millis(1));
+                server.until_read(&stream);
             }
             for _ in 0..3 {
                 let (status, body) = read_answer(&mut stream);

@@ -5,7 +5,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::mpsc,
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use actix_web::{dev::ServerHandle, rt::System};
@@ -44,10 +44,34 @@ impl Running {
         stream
     }
 
+    /// Waits until the server has read all that was sent to it, so that what is sent next comes by itself.
+    pub(crate) fn until_read(&self, stream: &TcpStream) {
+        let (client, server) =
+            (hexadecimal(stream.local_addr().expect("an address")), hexadecimal(self.address));
+        let deadline = Instant::now() + Duration::from_mins(1);
+        let is_waiting = |line: &str| {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            let [_, local, remote, _, queues, ..] = fields[..] else { return false };
+            let Some((unsent, unread)) = queues.split_once(':') else { return false };
+            let is_empty = |queue: &str| queue.bytes().all(|digit| digit == b'0');
+            (local, remote) == (client.as_str(), server.as_str()) && !is_empty(unsent)
+                || (local, remote) == (server.as_str(), client.as_str()) && !is_empty(unread)
+        };
+        while std::fs::read_to_string("/proc/net/tcp").expect("a list").lines().any(is_waiting) {
+            assert!(Instant::now() < deadline, "the server does not read");
+            thread::yield_now();
+        }
+    }
+
     pub(crate) async fn stop(self) {
         self.handle.stop(true).await;
         self.thread.join().expect("no panic");
     }
+}
+
+/// A local address as the system lists it.
+pub(crate) fn hexadecimal(address: SocketAddr) -> String {
+    format!("0100007F:{:04X}", address.port())
 }
 
 /// Reads one answer with a Content-Length: its status and body.
