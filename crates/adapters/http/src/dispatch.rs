@@ -130,6 +130,29 @@ pub(crate) async fn refuse(
     family: Family,
     error: ApiError,
 ) -> HttpResponse {
+    answer_unrouted(state, request, payload, family, Err(error)).await
+}
+
+/// Says which methods a path has.
+pub(crate) async fn options(
+    state: Arc<AppState>,
+    request: HttpRequest,
+    payload: web::Payload,
+    allow: String,
+) -> HttpResponse {
+    let mut response = HttpResponse::build(StatusCode::NO_CONTENT);
+    response.insert_header((header::ALLOW, allow));
+    answer_unrouted(state, request, payload, Family::Api, Ok(response.finish())).await
+}
+
+/// Answers without a route. Nobody wants the body, but the next request begins only behind it.
+async fn answer_unrouted(
+    state: Arc<AppState>,
+    request: HttpRequest,
+    payload: web::Payload,
+    family: Family,
+    outcome: Outcome,
+) -> HttpResponse {
     let (begun, turn) = (Instant::now(), begin(&request));
     let mut rest = payload.into_inner();
     let is_over = !body::is_announced(&request)
@@ -137,21 +160,8 @@ pub(crate) async fn refuse(
     let now = state.services.clock.now();
     let place = Place { route: None, family, credentials: Credentials::None, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let (response, _) = finish(&request_id, &request, &place, (now, begun), Err(error));
+    let (response, _) = finish(&request_id, &request, &place, (now, begun), outcome);
     sending(response, turn, (!is_over).then_some(rest))
-}
-
-/// Says which methods a path has.
-pub(crate) async fn options(state: Arc<AppState>, request: HttpRequest, allow: String) -> HttpResponse {
-    let (begun, turn) = (Instant::now(), begin(&request));
-    let now = state.services.clock.now();
-    let mut response = HttpResponse::build(StatusCode::NO_CONTENT);
-    response.insert_header((header::ALLOW, allow));
-    let (family, credentials) = (Family::Api, Credentials::None);
-    let place = Place { route: None, family, credentials, payment: None };
-    let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let finished = finish(&request_id, &request, &place, (now, begun), Ok(response.finish()));
-    sending(finished.0, turn, None)
 }
 
 /// Where in the table a request arrived.

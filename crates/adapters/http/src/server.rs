@@ -162,7 +162,9 @@ fn resource(
     let allow = allowed(rows);
     resource = resource.route(web::method(Method::OPTIONS).to({
         let (state, allow) = (Arc::clone(state), allow.clone());
-        move |request: HttpRequest| options(Arc::clone(&state), request, allow.clone())
+        move |request: HttpRequest, payload: web::Payload| {
+            options(Arc::clone(&state), request, payload, allow.clone())
+        }
     }));
     let state = Arc::clone(state);
     let family = rows.first().map_or(Family::Api, |row| row.family());

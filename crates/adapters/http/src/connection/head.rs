@@ -13,6 +13,8 @@ const IGNORED: &[u8; OFFER.len()] = b"ignored";
 #[derive(Debug)]
 pub(super) enum Beginning {
     Whole(Head),
+    /// A head of so many bytes that does not say for certain where its body ends. The web server refuses it.
+    Endless(usize),
     /// The rest has not come.
     Part,
     /// What the web server refuses.
@@ -46,7 +48,7 @@ pub(super) fn read(bytes: &mut [u8]) -> Beginning {
         Ok(httparse::Status::Partial) if bytes.len() < LONGEST => return Beginning::Part,
         _ => return Beginning::Nonsense,
     };
-    let Some(body) = body(&request) else { return Beginning::Nonsense };
+    let Some(body) = body(&request) else { return Beginning::Endless(length) };
     // The web server would take all that follows a CONNECT for its body.
     let is_tunnel = request.method == Some("CONNECT") && body == Body::None;
     let is_last = is_tunnel || is_last(&request);

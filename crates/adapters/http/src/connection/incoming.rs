@@ -2,7 +2,8 @@
 //!
 //! A head is passed on when it is whole, and what comes behind a request when that one is answered. So what the web server
 //! refuses by itself is the beginning of an answer, which makes it recognisable, and whatever follows the last request of a
-//! connection is not done. What cannot be parsed is passed on as it is: the web server refuses it.
+//! connection is not done. What is no head at all is passed on as it is: the web server refuses it. Of a request whose body
+//! has no certain end only the head is passed on, which the web server refuses too.
 
 use super::{
     Conversation,
@@ -40,9 +41,10 @@ impl Incoming {
         Self { state: State::Head, is_last: false, held: Vec::new(), free: 0 }
     }
 
-    /// Whether a request has come whose answer has not been seen.
+    /// Whether all of a request was given whose answer has not been seen. While some of it is held, what is held does not
+    /// begin with another request, even if the answer is out.
     pub(super) const fn is_behind(&self) -> bool {
-        matches!(self.state, State::Behind)
+        self.free == 0 && matches!(self.state, State::Behind)
     }
 
     /// Whether bytes may be given that arrived before.
@@ -67,7 +69,7 @@ impl Incoming {
         0
     }
 
-    /// The request is answered, so the next one may begin.
+    /// The request was given and is answered, so the next one may begin.
     pub(super) fn go_on(&mut self, conversation: &Conversation) {
         self.state = State::Head;
         self.look(conversation);
@@ -105,6 +107,10 @@ impl Incoming {
                         self.begin(&head, conversation);
                     }
                     Beginning::Part => return at,
+                    Beginning::Endless(length) => {
+                        self.state = State::Over;
+                        return at + length;
+                    }
                     Beginning::Nonsense => self.state = State::Nonsense,
                 },
                 State::Body(left) => {
@@ -228,6 +234,28 @@ mod tests {
     }
 
     #[test]
+    fn the_next_request_waits_until_all_of_one_is_given_even_if_that_is_answered() {
+        let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
+        let (begun, rest) = HEAD.split_at(30);
+        assert_eq!(
+            incoming.take(&mut begun.as_bytes().to_vec(), &conversation),
+            0,
+            "a head is passed on whole"
+        );
+        let mut arrived = format!("{rest}7\r\nBAD\r\n\r\n\r\n0\r\n\r\nGET / HTTP").into_bytes();
+        assert_eq!(incoming.take(&mut arrived, &conversation), 0);
+        let mut given = Vec::new();
+        while incoming.has_free() {
+            assert!(!incoming.is_behind(), "its body is still held");
+            incoming.give(HEAD.len(), |bytes| given.extend_from_slice(bytes));
+        }
+        assert!(incoming.is_behind() && incoming.is_ahead());
+        assert!(given.ends_with(b"0\r\n\r\n"));
+        incoming.go_on(&conversation);
+        assert!(!incoming.has_free(), "of the next head only a part has come");
+    }
+
+    #[test]
     fn nothing_is_passed_on_behind_the_last_request() {
         let first = "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
         for piece in [1, 10_000] {
@@ -284,16 +312,25 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_web_server_understands_passes() {
+    fn what_is_no_head_passes() {
+        let text = "nonsense\r\n\r\nzz\r\n";
+        assert_eq!(follow(text, 10_000).0, text);
+    }
+
+    #[test]
+    fn of_a_request_whose_end_is_in_doubt_only_the_head_passes() {
         for head in [
-            "nonsense\r\n\r\n",
             "POST /x HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+            "POST /x HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
             "POST /x HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
             "POST /x HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "POST /x HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n",
             "POST /x HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
         ] {
-            let text = format!("{head}zz\r\n");
-            assert_eq!(follow(&text, 10_000).0, text);
+            for piece in [1, 10_000] {
+                let (passed, announced) = follow(&format!("{head}GET / HTTP/1.1\r\nHost: x\r\n\r\n"), piece);
+                assert_eq!((passed.as_str(), announced.len()), (head, 0));
+            }
         }
     }
 }

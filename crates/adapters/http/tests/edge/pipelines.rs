@@ -118,6 +118,48 @@ async fn what_comes_behind_the_last_request_is_not_done() {
     server.stop().await;
 }
 
+/// Nobody wants the body of such a request, and the next one begins behind it all the same.
+#[actix_web::test]
+async fn a_question_for_methods_ends_where_its_body_ends() {
+    let world = World::new();
+    let server = Running::start(&world);
+    let head = |lines: &str| format!("OPTIONS /api/v1/payments HTTP/1.1\r\nHost: x\r\n{lines}\r\n\r\n");
+    let chunked = "Transfer-Encoding: chunked";
+    let last = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+    // More than is passed on at once: its end is still held when its head could be answered.
+    let long = head(&format!("X: {}\r\n{chunked}", "y".repeat(31_600)));
+    let (begun, rest) = long.split_at(31_000);
+    let mut stream = server.connect();
+    stream.write_all(begun.as_bytes()).expect("written");
+    server.until_read(&stream);
+    let rest = format!("{rest}7d0\r\n{}\r\n0\r\n\r\n", "x".repeat(2_000));
+    assert!(begun.len() + rest.len() > 32_768 && long.len() < 32_768);
+    stream.write_all(rest.as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 204);
+    stream.write_all(format!("{last}{last}").as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream), (200, r#"{"status":"ok"}"#.to_owned()));
+    let mut more = Vec::new();
+    let _reset_or_closed = stream.read_to_end(&mut more);
+    assert!(more.is_empty(), "what comes behind the last request is not done");
+
+    let mut stream = server.connect();
+    stream.write_all(format!("{}1\r\nx\r\n0\r\n\r\n", head(chunked)).as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 204);
+    is_alive(&mut stream);
+
+    // A body that is held back, or is none, is not waited for.
+    for text in [head(&format!("Expect: 100-continue\r\n{chunked}")), format!("{}zz\r\n", head(chunked))] {
+        let mut stream = server.connect();
+        stream.write_all(text.as_bytes()).expect("written");
+        assert_eq!(read_answer(&mut stream).0, 204, "{text}");
+        let mut more = Vec::new();
+        let _reset_or_closed = stream.read_to_end(&mut more);
+        assert!(more.is_empty(), "{text}");
+    }
+    server.stop().await;
+}
+
 #[actix_web::test]
 async fn a_long_pipeline_is_answered_in_its_order() {
     let world = World::new();
