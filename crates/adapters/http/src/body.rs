@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    future::poll_fn,
+    future::{pending, poll_fn},
     pin::Pin,
     rc::Rc,
     task::{Context, Poll},
@@ -110,7 +110,8 @@ pub(crate) fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Reads the whole body, up to so many bytes, which a stranger's needs room for.
+/// Reads the whole body, up to so many bytes, which a stranger's needs room for. While that is scarce no stranger is waited
+/// for.
 pub(crate) async fn read(
     payload: &mut Payload,
     at_most: usize,
@@ -118,9 +119,19 @@ pub(crate) async fn read(
     timeout: Duration,
     announced: Option<&Announced>,
 ) -> Result<Bytes, ApiError> {
+    let patience = async {
+        match room {
+            Some(room) => room.is_needed().await,
+            None => pending().await,
+        }
+    };
     let whole = async {
-        let whole = tokio::time::timeout(timeout, collect(payload, at_most, room));
-        whole.await.unwrap_or_else(|_| Err(too_slow()))
+        tokio::select! {
+            biased;
+            whole = collect(payload, at_most, room) => whole,
+            () = tokio::time::sleep(timeout) => Err(too_slow()),
+            () = patience => Err(too_slow()),
+        }
     };
     unless_refused(whole, at_most as u64, announced).await
 }
@@ -320,6 +331,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
+    use crate::strangers::Strangers;
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -342,6 +354,30 @@ mod tests {
             }
         }
         None
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stranger_is_waited_for_unless_room_is_scarce() {
+        let strangers = Strangers::default();
+        let others: Vec<_> = (1..=4).map(|last| strangers.room(Some([192, 0, 2, last].into()))).collect();
+        let stalls = async |room: Option<&Room>| {
+            let never = stream::pending::<Result<Bytes, PayloadError>>();
+            let never: Pin<Box<dyn Stream<Item = _>>> = Box::pin(never);
+            let mut payload = Payload::Stream { payload: never };
+            let begun = Instant::now();
+            let error = read(&mut payload, MAX_JSON, room, PATIENCE, None).await.expect_err("it stalls");
+            assert!(matches!(error.code(), ErrorCode::BodyTimeout), "{error:?}");
+            begun.elapsed().as_secs()
+        };
+        let room = strangers.room(None);
+        assert_eq!(stalls(Some(&room)).await, 30);
+        let becomes_scarce = async {
+            sleep(Duration::from_secs(9)).await;
+            assert!(others.iter().all(|other| other.grow_to(8 * MAX_JSON)));
+        };
+        assert_eq!(tokio::join!(stalls(Some(&room)), becomes_scarce).0, 10, "it has waited before");
+        assert_eq!(stalls(Some(&room)).await, 2);
+        assert_eq!(stalls(None).await, 30, "it is known");
     }
 
     #[tokio::test(start_paused = true)]

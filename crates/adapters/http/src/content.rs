@@ -12,11 +12,10 @@ use crate::{
     body::{self, Intake, SharedPayload, Upload},
     connection::Conversation,
     error::ApiError,
+    proxies::{client, subscriber},
     state::AppState,
+    strangers::IN_A_HURRY,
 };
-
-/// How long a body may take whose sender is not waited for.
-const IN_A_HURRY: Duration = Duration::from_secs(2);
 
 /// A body that is read when somebody first asks for it. A client that waits for `100 Continue` is not told to send it
 /// before, so that whatever is refused by then is refused without it (RFC 9110, section 10.1.1).
@@ -26,7 +25,7 @@ pub(crate) struct Content {
     /// What is shared with the socket; nothing where there is none, as in tests.
     conversation: Option<Rc<Conversation>>,
     patience: Cell<Duration>,
-    /// Whether its sender is not known. Only so many bytes are held for all such senders together.
+    /// Whether its sender is not known. Only so many bytes are held for all such senders together, and for each address.
     is_of_stranger: Cell<bool>,
     /// Whether nothing of it is still to come.
     is_over: Cell<bool>,
@@ -94,7 +93,10 @@ impl Content {
         }
         self.judge_length(request)?;
         let at_most = self.intake.at_most();
-        let room = self.is_of_stranger.get().then(|| state.strangers.room());
+        let room = self
+            .is_of_stranger
+            .get()
+            .then(|| state.strangers.room(client(request, &state.settings.trusted_proxies).map(subscriber)));
         let announced = self.conversation.as_ref().and_then(|conversation| {
             conversation.want_body();
             conversation.announced()

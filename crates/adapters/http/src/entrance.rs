@@ -139,13 +139,11 @@ impl Entrance {
         let request = self.request.clone();
         let claimed = caller::claim_signature(&self.state, &request, self.now).await;
         let claimed = self.charged(claimed).await?;
-        if self.state.lookups.distrusts(&caller::address_of(&self.state, &request), self.now) {
-            self.content.hurry();
-        }
+        self.hurry_if_distrusted(BudgetKind::Unauthenticated);
         let body = match self.signed_body().await {
             Ok(body) => body,
             Err(ApiError::Overloaded) => return Err(ApiError::Overloaded),
-            Err(error) => return Err(self.charge_failure(error).await),
+            Err(error) => return Err(self.charge_failure(BudgetKind::Unauthenticated, error).await),
         };
         let signed = caller::authenticate_signature(&self.state, &request, &claimed, &body);
         let Signed { caller, nonce } = self.charged(signed).await?;
@@ -195,25 +193,24 @@ impl Entrance {
         Ok(staff)
     }
 
-    /// Lets a provider in that was verified, and counts what was not against its address.
+    /// Lets a provider in that was verified, and counts what was not against its address. A body that cannot be read counts
+    /// as not verified.
     async fn by_callback(&mut self, judge: Judge, call: &Call) -> Result<Provider, ApiError> {
-        let judged = match (judge.head)(call) {
-            Ok(()) => (judge.whole)(call, &call.body().await?),
-            Err(error) => Err(error),
-        };
-        match judged {
+        match self.judge_callback(judge, call).await {
             Ok(provider) => {
                 let limited = caller::charge_callback(&self.state, &provider).await;
                 self.limited(limited)?;
                 Ok(provider)
             }
-            Err(error) => {
-                let kind = BudgetKind::UnverifiedCallbacks;
-                let limited = caller::charge_address(&self.state, &self.request, kind).await;
-                self.limited(limited)?;
-                Err(error)
-            }
+            Err(ApiError::Overloaded) => Err(ApiError::Overloaded),
+            Err(error) => Err(self.charge_failure(BudgetKind::UnverifiedCallbacks, error).await),
         }
+    }
+
+    async fn judge_callback(&self, judge: Judge, call: &Call) -> Result<Provider, ApiError> {
+        (judge.head)(call)?;
+        self.hurry_if_distrusted(BudgetKind::UnverifiedCallbacks);
+        (judge.whole)(call, &call.body().await?)
     }
 
     /// Counts a visitor of pages and files.
@@ -234,20 +231,34 @@ impl Entrance {
     /// Passes who was authenticated on, and charges a failure.
     async fn charged<T>(&mut self, authenticated: Result<T, ApiError>) -> Result<T, ApiError> {
         match authenticated {
-            Err(error) if error.is_unauthorized() => Err(self.charge_failure(error).await),
+            Err(error) if error.is_unauthorized() => {
+                Err(self.charge_failure(BudgetKind::Unauthenticated, error).await)
+            }
             other => other,
         }
     }
 
     /// Charges a failure of authentication to the client's address; beyond its budget the answer is 429.
-    async fn charge_failure(&mut self, error: ApiError) -> ApiError {
-        let limited = caller::charge_address(&self.state, &self.request, BudgetKind::Unauthenticated).await;
+    async fn charge_failure(&mut self, kind: BudgetKind, error: ApiError) -> ApiError {
+        let limited = caller::charge_address(&self.state, &self.request, kind).await;
         if limited.remaining == 0 {
-            self.state
-                .lookups
-                .distrust(&caller::address_of(&self.state, &self.request), limited.reset_epoch_seconds);
+            self.state.lookups.distrust(&self.failing_as(kind), limited.reset_epoch_seconds);
         }
         self.limited(limited).err().unwrap_or(error)
+    }
+
+    /// Does not wait for the body of whose address has used up its failures of this kind.
+    fn hurry_if_distrusted(&self, kind: BudgetKind) {
+        if self.state.lookups.distrusts(&self.failing_as(kind), self.now) {
+            self.content.hurry();
+        }
+    }
+
+    /// The name under which the client's address is distrusted. Callbacks have names of their own: a provider that signs
+    /// wrongly must not slow down the merchants of its address.
+    fn failing_as(&self, kind: BudgetKind) -> String {
+        let address = caller::address_of(&self.state, &self.request);
+        if matches!(kind, BudgetKind::UnverifiedCallbacks) { format!("callbacks/{address}") } else { address }
     }
 
     /// Keeps what the rate limit said for the answer, and refuses beyond it.

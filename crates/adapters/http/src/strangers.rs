@@ -1,50 +1,104 @@
 //! Room for the bodies of callers who are not known yet.
 
-use std::{cell::RefCell, sync::Arc};
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::{
+    cell::Cell,
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// Bytes that are counted as one.
 const UNIT: usize = 1024;
 /// Units that all strangers together may have held for them: 64 MiB.
 const UNITS: usize = 64 * 1024;
+/// Units of these that one address may have.
+const SHARE: usize = UNITS / 8;
+/// How long a body may take whose sender is not waited for.
+pub(crate) const IN_A_HURRY: Duration = Duration::from_secs(2);
 
-/// A limit on the memory for the bodies of all unauthenticated callers together.
-pub(crate) struct Strangers(Arc<Semaphore>);
+/// A limit on the memory for the bodies of all unauthenticated callers together, and of each address among them.
+#[derive(Default)]
+pub(crate) struct Strangers(Arc<Mutex<Taken>>);
+
+/// What is held. An address is in it only while it holds something, so there are never more addresses than units.
+#[derive(Default)]
+struct Taken {
+    units: usize,
+    of_each: HashMap<Option<IpAddr>, usize>,
+}
 
 impl Strangers {
-    /// Room for the body of one of them. It takes none before something has come: whoever only announces a body must not keep
-    /// the room from others.
-    pub(crate) fn room(&self) -> Room {
-        Room { of_all: Arc::clone(&self.0), held: RefCell::default() }
+    /// Room for the body of one of them, who calls from this address. It takes none before something has come: whoever only
+    /// announces a body must not keep the room from others.
+    pub(crate) fn room(&self, address: Option<IpAddr>) -> Room {
+        Room { taken: Arc::clone(&self.0), address, held: Cell::new(0) }
     }
 }
 
 /// The room that one body takes, until it is dropped.
 pub(crate) struct Room {
-    of_all: Arc<Semaphore>,
-    held: RefCell<Option<OwnedSemaphorePermit>>,
+    taken: Arc<Mutex<Taken>>,
+    address: Option<IpAddr>,
+    held: Cell<usize>,
 }
 
 impl Room {
-    /// Takes room for so many bytes in all. Whether there is enough left.
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        // It is whole after every statement, so a thread that panicked left nothing half done.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes room for so many bytes in all. Whether there is enough left, of all and of the address's share.
     pub(crate) fn grow_to(&self, bytes: usize) -> bool {
-        let mut held = self.held.borrow_mut();
-        let has = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let lacks = bytes.div_ceil(UNIT).saturating_sub(has);
-        let lacks = u32::try_from(lacks).unwrap_or(u32::MAX);
-        let Ok(more) = Arc::clone(&self.of_all).try_acquire_many_owned(lacks) else { return false };
-        match &mut *held {
-            Some(held) => held.merge(more),
-            none => *none = Some(more),
+        let lacks = bytes.div_ceil(UNIT).saturating_sub(self.held.get());
+        let has_room = lacks == 0 || self.taken().take(self.address, lacks);
+        if has_room {
+            self.held.set(self.held.get() + lacks);
         }
-        true
+        has_room
+    }
+
+    /// Completes when half of all room is taken and this body has had some time.
+    pub(crate) async fn is_needed(&self) {
+        loop {
+            tokio::time::sleep(IN_A_HURRY).await;
+            if self.is_scarce() {
+                return;
+            }
+        }
+    }
+
+    fn is_scarce(&self) -> bool {
+        self.taken().units >= UNITS / 2
     }
 }
 
-impl Default for Strangers {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(UNITS)))
+impl Taken {
+    fn take(&mut self, address: Option<IpAddr>, units: usize) -> bool {
+        let of_address = self.of_each.get(&address).copied().unwrap_or_default();
+        if self.units.saturating_add(units) > UNITS || of_address.saturating_add(units) > SHARE {
+            return false;
+        }
+        self.units += units;
+        self.of_each.insert(address, of_address + units);
+        true
+    }
+
+    fn give_back(&mut self, address: Option<IpAddr>, units: usize) {
+        self.units -= units;
+        let of_address = self.of_each.remove(&address).unwrap_or_default();
+        if of_address > units {
+            self.of_each.insert(address, of_address - units);
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.held.get() > 0 {
+            self.taken().give_back(self.address, self.held.get());
+        }
     }
 }
 
@@ -52,18 +106,49 @@ impl Default for Strangers {
 mod tests {
     use super::*;
 
+    const MIB: usize = 1024 * 1024;
+
+    fn address(last: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([192, 0, 2, last]))
+    }
+
     #[test]
     fn strangers_share_a_bound_and_give_back_what_they_held() {
         let strangers = Strangers::default();
-        let rooms: Vec<_> = (0..64).map(|_| strangers.room()).collect();
-        let last = strangers.room();
+        let rooms: Vec<_> = (0..64).map(|number| strangers.room(address(number / 8))).collect();
+        let last = strangers.room(address(8));
         assert!(last.grow_to(1), "nobody holds anything yet");
-        assert!(rooms[1..].iter().all(|room| room.grow_to(1) && room.grow_to(1024 * 1024)));
-        assert!(rooms[0].grow_to(1023 * 1024));
-        assert!(!rooms[0].grow_to(1023 * 1024 + 1));
+        assert!(rooms[1..].iter().all(|room| room.grow_to(1) && room.grow_to(MIB)));
+        assert!(rooms[0].grow_to(MIB - 1024));
+        assert!(!rooms[0].grow_to(MIB));
         assert!(last.grow_to(1024), "as much as it has");
         assert!(!last.grow_to(1025));
         drop(rooms);
         assert!(last.grow_to(1025));
+        drop(last);
+        let taken = strangers.0.lock().expect("no panic");
+        assert_eq!((taken.units, taken.of_each.len()), (0, 0));
+    }
+
+    #[test]
+    fn an_address_takes_an_eighth_at_most() {
+        let strangers = Strangers::default();
+        let greedy: Vec<_> = (0..9).map(|_| strangers.room(address(1))).collect();
+        assert!(greedy[..8].iter().all(|room| room.grow_to(MIB)));
+        assert!(!greedy[8].grow_to(1));
+        for other in [address(2), None] {
+            assert!(strangers.room(other).grow_to(MIB));
+        }
+        drop(greedy);
+        assert!(strangers.room(address(1)).grow_to(8 * MIB));
+    }
+
+    #[test]
+    fn room_is_scarce_when_half_of_it_is_taken() {
+        let strangers = Strangers::default();
+        let rooms: Vec<_> = (0..4).map(|number| strangers.room(address(number))).collect();
+        assert!(rooms[..3].iter().all(|room| room.grow_to(8 * MIB)));
+        assert!(rooms[3].grow_to(8 * MIB - 1024) && !rooms[0].is_scarce());
+        assert!(rooms[3].grow_to(8 * MIB) && rooms[0].is_scarce());
     }
 }

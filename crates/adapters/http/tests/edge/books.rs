@@ -13,7 +13,8 @@ use quipu_ledger::{
 };
 use quipu_merchants::{Route, StoreUnavailable};
 use quipu_payments::{
-    Customer, IssuedInstructions, KeptRow, Payment, PaymentFilter, PaymentReads, Rail, RailStatus, Submission,
+    CallbackHeaders, Customer, IssuedInstructions, KeptRow, NotVerified, Payment, PaymentFilter,
+    PaymentReads, Rail, RailStatus, Submission,
 };
 
 #[derive(Default)]
@@ -122,7 +123,7 @@ impl Chains for FakeBooks {
     }
 }
 
-/// A rail that takes everything and settles nothing.
+/// A rail that takes everything, settles nothing, and has signed no callback.
 pub(crate) struct PatientRail;
 
 #[async_trait]
@@ -143,5 +144,13 @@ impl Rail for PatientRail {
 
     async fn ask(&self, _: &Payment) -> RailStatus {
         RailStatus::AwaitWord
+    }
+
+    fn callback_name(&self) -> Option<&str> {
+        Some("patient")
+    }
+
+    fn verify_callback(&self, headers: CallbackHeaders<'_>, _: &[u8]) -> Result<(), NotVerified> {
+        Err(if headers.signature.is_some() { NotVerified::Invalid } else { NotVerified::Missing })
     }
 }

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use quipu_kernel::MerchantId;
 use quipu_merchants::ApiVersion;
 use quipu_signing::sign_request;
 use socket2::{Domain, Socket, Type};
@@ -97,39 +98,129 @@ async fn behind_a_proxy_one_client_keeps_no_other_out() {
     server.stop().await;
 }
 
+const PATH: &str = "/api/v2/payments";
+
+/// A signed creation as it is written.
+struct Head<'a> {
+    merchant: MerchantId,
+    nonce: &'a str,
+    signature: &'a str,
+    more: &'a str,
+    length: usize,
+}
+
+impl Head<'_> {
+    fn text(&self) -> String {
+        let Self { merchant, nonce, signature, more, length } = self;
+        format!(
+            "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Merchant-Id: {merchant}\r\n\
+             X-Timestamp: {NOW}\r\nX-Nonce: {nonce}\r\nX-Signature-Version: v1\r\nX-Signature: {signature}\r\n\
+             {more}\r\nContent-Length: {length}\r\n\r\n",
+            PATH
+        )
+    }
+}
+
+fn forged() -> String {
+    format!("hmac_sha256={}", "0".repeat(64))
+}
+
 #[actix_web::test]
 async fn bodies_that_are_only_announced_take_no_room_from_others() {
     let world = World::new();
     let merchant = world.merchant(ApiVersion::V2).await;
     let (_, secret) = world.credential(merchant).await;
     let server = Running::start(&world);
-    let path = "/api/v2/payments";
-    let head = |nonce: &str, signature: &str, length: usize| {
-        format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Merchant-Id: {merchant}\r\n\
-             X-Timestamp: {NOW}\r\nX-Nonce: {nonce}\r\nX-Signature-Version: v1\r\nX-Signature: {signature}\r\n\
-             Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
-        )
-    };
-    let forged = format!("hmac_sha256={}", "0".repeat(64));
+    let more = "Expect: 100-continue";
     let waiting: Vec<_> = (0..70)
         .map(|number| {
             let mut stream = server.connect();
-            let head = head(&format!("nonce-{number:04}"), &forged, 1024 * 1024);
-            stream.write_all(head.as_bytes()).expect("written");
+            let (nonce, signature) = (format!("nonce-{number:04}"), forged());
+            let head = Head { merchant, nonce: &nonce, signature: &signature, more, length: 1024 * 1024 };
+            stream.write_all(head.text().as_bytes()).expect("written");
             // Its body is waited for from here on.
             assert_eq!(read_answer(&mut stream).0, 100);
             stream
         })
         .collect();
-    let body = deposit("r-1").to_string();
-    let signature = sign_request(&secret, &NOW.to_string(), "nonce-good", "POST", path, body.as_bytes());
+    let (nonce, body) = ("nonce-good", deposit("r-1").to_string());
+    let signature = sign_request(&secret, &NOW.to_string(), nonce, "POST", PATH, body.as_bytes());
     let mut stream = server.connect();
-    stream.write_all(head("nonce-good", &signature, body.len()).as_bytes()).expect("written");
+    let head = Head { merchant, nonce, signature: &signature, more, length: body.len() };
+    stream.write_all(head.text().as_bytes()).expect("written");
     assert_eq!(read_answer(&mut stream).0, 100);
     stream.write_all(body.as_bytes()).expect("written");
     let (status, text) = read_answer(&mut stream);
     assert_eq!(status, 200, "{text}");
     drop((waiting, stream));
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn one_address_fills_only_its_share_of_the_room_for_strangers() {
+    let mut world = World::new();
+    world.settings.trusted_proxies = vec!["127.0.0.1".parse().expect("a network")];
+    world.settings.limits.unauthenticated_per_minute = u32::MAX;
+    world.settings.body_timeout = Duration::from_hours(1);
+    let merchant = world.merchant(ApiVersion::V2).await;
+    let (_, secret) = world.credential(merchant).await;
+    let server = Running::start(&world);
+    let (full, forged) = (1024 * 1024, forged());
+    let greedy = Head {
+        merchant,
+        nonce: "nonce-0001",
+        signature: &forged,
+        more: "X-Forwarded-For: 192.0.2.1",
+        length: full,
+    };
+    let stalled: Vec<_> = (0..8)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(greedy.text().as_bytes()).expect("written");
+            stream.write_all(&vec![b' '; full - 1]).expect("written");
+            stream
+        })
+        .collect();
+    // It holds its share once all of that has been read.
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        let mut stream = server.connect();
+        let text = Head { length: 1, ..greedy }.text();
+        stream.write_all(format!("{text}x").as_bytes()).expect("written");
+        let (status, text) = read_answer(&mut stream);
+        if status == 503 {
+            assert!(text.contains("OVERLOADED"), "{text}");
+            break;
+        }
+        assert_eq!(status, 401, "{text}");
+        assert!(Instant::now() < deadline, "it holds an eighth of the room");
+    }
+    let (nonce, body) = ("nonce-good", deposit("r-1").to_string());
+    let signature = sign_request(&secret, &NOW.to_string(), nonce, "POST", PATH, body.as_bytes());
+    let more = "X-Forwarded-For: 192.0.2.2";
+    let head = Head { merchant, nonce, signature: &signature, more, length: body.len() };
+    let mut stream = server.connect();
+    stream.write_all(format!("{}{body}", head.text()).as_bytes()).expect("written");
+    let (status, text) = read_answer(&mut stream);
+    assert_eq!(status, 200, "{text}");
+    drop((stalled, stream));
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn whose_callbacks_failed_too_often_is_not_waited_for() {
+    let mut world = World::new();
+    world.settings.limits.callbacks_per_minute = 1;
+    world.settings.body_timeout = Duration::from_hours(1);
+    let server = Running::start(&world);
+    let head = "POST /api/v1/providers/patient/callbacks HTTP/1.1\r\nHost: x\r\nwebhook-signature: v1,forged\r\n\
+                Content-Length: 2\r\n\r\n";
+    let mut stream = server.connect();
+    stream.write_all(format!("{head}{{}}").as_bytes()).expect("written");
+    assert_eq!(read_answer(&mut stream).0, 401);
+    stream.write_all(head.as_bytes()).expect("written");
+    let (status, text) = read_answer(&mut stream);
+    assert_eq!(status, 429, "{text}");
+    drop(stream);
     server.stop().await;
 }

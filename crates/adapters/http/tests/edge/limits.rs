@@ -105,6 +105,22 @@ async fn an_address_that_failed_too_often_has_few_unknown_credentials_looked_up(
     assert_eq!(read(&key).await, 200, "it was found lately");
 }
 
+#[actix_web::test]
+async fn a_callback_whose_body_cannot_be_read_is_counted_like_one_that_is_forged() {
+    let world = World::new();
+    let send = async |body: String| {
+        let callback = request("POST", "/api/v1/providers/patient/callbacks");
+        world.send(callback.insert_header(("webhook-signature", "v1,forged")).set_payload(body)).await
+    };
+    for (length, code, left) in
+        [(2, (401, "SIGNATURE_INVALID"), "299"), (64 * 1024 + 1, (413, "BODY_TOO_LARGE"), "298")]
+    {
+        let refused = send("x".repeat(length)).await;
+        assert_eq!(refused.code(), code);
+        assert_eq!(refused.header("x-ratelimit-remaining"), Some(left));
+    }
+}
+
 /// A signed request of a merchant that does not exist, which has its credentials looked up all the same.
 fn signed_by_nobody() -> actix_web::test::TestRequest {
     let secret = quipu_kernel::Secret::new("nobody's");
