@@ -112,7 +112,7 @@ impl CreatePayment {
     }
 
     /// Creates a payment and answers it as it was committed. The nonce is burnt whatever comes of it, unless the store
-    /// could not be reached: then nothing happened at all, and the same call may be sent again.
+    /// was overloaded or could not be reached: then nothing happened at all, and the same call may be sent again.
     pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
         let tenant = creation.tenant;
         let mut subject = self.unknown.subject(&creation);
@@ -143,14 +143,14 @@ impl CreatePayment {
         }
     }
 
-    /// Burns the nonce of a refused call, unless the store is what refused.
+    /// Burns the nonce of a refused call, unless the caller is told that the same call may be sent again.
     pub(crate) async fn burn_after<T>(
         &self,
         tenant: Tenant,
         nonce: Option<Nonce>,
         error: CreateError,
     ) -> Result<T, CreateError> {
-        if !matches!(error, CreateError::Store(_)) {
+        if !error.invites_repeat() {
             self.burn_left(tenant, nonce).await?;
         }
         Err(error)

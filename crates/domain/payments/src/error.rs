@@ -85,6 +85,11 @@ impl CreateError {
         }
     }
 
+    /// Whether it says that nothing happened and that the same call, with the same nonce, may be sent again.
+    pub(crate) const fn invites_repeat(&self) -> bool {
+        matches!(self, Self::Store(StoreUnavailable::Overloaded | StoreUnavailable::Unavailable(_)))
+    }
+
     /// Whether a repeat under the same idempotency key is to get this answer again: the refusal follows from
     /// the merchant's state, and not from the form or the credentials of the request.
     pub(crate) const fn is_kept(&self) -> bool {

@@ -61,7 +61,7 @@ impl CreatePayment {
         asked: KeyedRequest,
         subject: &mut Subject,
     ) -> Result<Answered, CreateError> {
-        let tenant = creation.tenant;
+        let (tenant, is_signed) = (creation.tenant, creation.nonce.is_some());
         let running = self.running.enter(tenant, &asked.key, creation.nonce.as_ref());
         let settled = match &running {
             Ok(_) => self.repeat(tenant, &asked).await.transpose(),
@@ -84,7 +84,9 @@ impl CreatePayment {
             }
             Attempt::KeyUsed => self.repeat_used(tenant, &asked).await,
             Attempt::Refused(error, nonce) if error.is_kept() => {
-                self.keep(tenant, &asked, &error, nonce).await
+                let is_burnt = is_signed && nonce.is_none();
+                let kept = self.keep(tenant, &asked, &error, nonce).await;
+                kept.map_err(|error| if is_burnt { unrepeatable(error) } else { error })
             }
             Attempt::Refused(error, nonce) => self.burn_after(tenant, nonce, error).await,
         }
@@ -134,9 +136,9 @@ impl CreatePayment {
         }
     }
 
-    /// The answer under a key that a commit found used.
+    /// The answer under a key that a commit found used. That commit has burnt the nonce.
     async fn repeat_used(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Answered, CreateError> {
-        let kept = self.repeat(tenant, asked).await?;
+        let kept = self.repeat(tenant, asked).await.map_err(unrepeatable)?;
         kept.ok_or_else(|| broken("a used key has no kept answer"))
     }
 
@@ -171,4 +173,10 @@ impl CreatePayment {
             expires_at: self.clock.now().plus(IdempotencyRecord::KEPT_FOR),
         }
     }
+}
+
+/// What is told instead of a failure that would have a call sent again as it is, where its nonce is burnt. The key is
+/// said to be in use: so the call is signed anew and repeated under the same key.
+fn unrepeatable(error: CreateError) -> CreateError {
+    if error.invites_repeat() { CreateError::IdempotencyKeyInUse } else { error }
 }

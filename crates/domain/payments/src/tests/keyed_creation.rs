@@ -9,6 +9,7 @@ use std::{
 
 use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Nonce};
 use quipu_kernel::Currency;
+use quipu_merchants::StoreUnavailable;
 use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
@@ -203,6 +204,46 @@ fn a_key_whose_answer_is_still_to_come_is_a_failure_of_the_store() {
     let world = World::new();
     world.store.intrude(intruder(&deposit().to_string(), KeptAnswer::Later));
     assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::Store(_))));
+}
+
+/// The store answers no more once the nonce is burnt, whoever used the key: another node, or a refusal that cannot be kept.
+#[test]
+fn nobody_is_told_to_send_a_burnt_nonce_again() {
+    for (body, is_others) in [(deposit(), true), (withdrawal(), false)] {
+        let world = World::new();
+        if is_others {
+            world.store.intrude(intruder(&body.to_string(), others()));
+        }
+        world.store.tires.store(true, Ordering::Relaxed);
+        let told = ask(&world, "k", &body, Some("nonce-1"));
+        assert!(matches!(told, Err(CreateError::IdempotencyKeyInUse)), "{told:?}");
+        assert!(world.store.rows().nonces.contains("nonce-1"));
+        world.store.rests();
+        let again = ask(&world, "k", &body, Some("nonce-2")).expect("an answer");
+        assert_eq!(again.replayed, is_others);
+    }
+}
+
+#[test]
+fn who_may_send_the_same_call_again_has_a_nonce_for_it() {
+    let world = World::new();
+    world.store.tires.store(true, Ordering::Relaxed);
+    let unsigned = ask(&world, "k", &withdrawal(), None);
+    assert!(matches!(unsigned, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{unsigned:?}");
+    let signed = ask(&world, "l", &deposit(), Some("nonce-1"));
+    assert!(matches!(signed, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{signed:?}");
+    world.store.rests();
+    ask(&world, "l", &deposit(), Some("nonce-1")).expect("created");
+}
+
+#[test]
+fn a_failure_of_the_gateway_burns_the_nonce() {
+    let world = World::new();
+    world.store.intrude(intruder(&deposit().to_string(), KeptAnswer::Later));
+    assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::Store(_))));
+    let failed = ask(&world, "k", &deposit(), Some("nonce-1"));
+    assert!(matches!(failed, Err(CreateError::Store(StoreUnavailable::Failed(_)))), "{failed:?}");
+    assert!(world.store.rows().nonces.contains("nonce-1"));
 }
 
 #[test]

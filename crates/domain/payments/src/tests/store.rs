@@ -60,6 +60,9 @@ pub(super) struct FakeStore {
     pub(super) holds: AtomicBool,
     /// While set, everything fails.
     pub(super) fails: AtomicBool,
+    /// While set, the store is overloaded from behind the next commit on.
+    pub(super) tires: AtomicBool,
+    overloaded: AtomicBool,
     /// The next commit finds that this has been committed just before it.
     intruder: Mutex<Option<Changes>>,
 }
@@ -119,11 +122,20 @@ impl FakeStore {
         self.memory.contents().balance(tenant, currency)
     }
 
+    /// Is overloaded no longer.
+    pub(super) fn rests(&self) {
+        self.tires.store(false, Ordering::Relaxed);
+        self.overloaded.store(false, Ordering::Relaxed);
+    }
+
     pub(super) fn intrude(&self, changes: Changes) {
         *self.intruder.lock().expect("no test panics with the lock") = Some(changes);
     }
 
     fn check(&self) -> Result<(), StoreUnavailable> {
+        if self.overloaded.load(Ordering::Relaxed) {
+            return Err(StoreUnavailable::Overloaded);
+        }
         if self.fails.load(Ordering::Relaxed) { failed() } else { Ok(()) }
     }
 
@@ -178,6 +190,7 @@ impl Commit for FakeStore {
         if let Some(intruder) = intruder {
             self.apply(intruder).expect("the intruder comes first");
         }
+        self.overloaded.store(self.tires.load(Ordering::Relaxed), Ordering::Relaxed);
         self.apply(changes)
     }
 }
