@@ -110,7 +110,7 @@ fn security_schemes(is_for_operators: bool) -> Value {
         "StaffToken": staff,
         "MerchantId": header("X-Merchant-Id", "The number of a merchant of version 2."),
         "Timestamp": header("X-Timestamp", "Unix time in seconds. The reference page fills it in."),
-        "Nonce": header("X-Nonce", "8 to 128 characters, never used before. The reference page fills it in."),
+        "Nonce": header("X-Nonce", "8 to 128 printable ASCII characters without `./api/v2`, a new value for each request. The reference page fills it in."),
         "SignatureVersion": header("X-Signature-Version", "`v1`. The reference page fills it in."),
         "Signature": header(
             "X-Signature",
