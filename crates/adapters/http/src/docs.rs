@@ -33,12 +33,12 @@ const FILES: [(&str, &str); 2] = [
 
 /// `GET /api/v1/openapi.json`
 pub(crate) async fn merchants_document(call: Call) -> Outcome {
-    Ok(reply::raw(StatusCode::OK, call.state.documents.of_merchants.clone().into_bytes()))
+    Ok(reply::raw(StatusCode::OK, call.state.documents().of_merchants.clone().into_bytes()))
 }
 
 /// `GET /operator/v1/openapi.json`
 pub(crate) async fn operators_document(call: Call) -> Outcome {
-    Ok(reply::raw(StatusCode::OK, call.state.documents.of_operators.clone().into_bytes()))
+    Ok(reply::raw(StatusCode::OK, call.state.documents().of_operators.clone().into_bytes()))
 }
 
 /// `GET /api/v1/docs`

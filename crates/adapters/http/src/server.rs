@@ -1,13 +1,7 @@
 //! The server: the router built from the table, and the listener it stands on.
 
 use std::{
-    collections::HashSet,
-    future::ready,
-    io::ErrorKind,
-    net::TcpListener,
-    rc::Rc,
-    sync::{Arc, LazyLock},
-    time::Duration,
+    collections::HashSet, future::ready, io::ErrorKind, net::TcpListener, rc::Rc, sync::Arc, time::Duration,
 };
 
 use actix_http::{HttpService, Protocol, Request, error::DispatchError};
@@ -26,7 +20,7 @@ use crate::{
     dispatch::{dispatch, options, refuse},
     error::ApiError,
     measure,
-    openapi::openapi,
+    openapi::openapi_under,
     relay::Relay,
     routes::route_table,
     row::RouteRow,
@@ -42,13 +36,14 @@ const BEYOND: usize = 8;
 /// have been read yet.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-static DOCUMENTS: LazyLock<Documents> =
-    LazyLock::new(|| Documents { of_merchants: openapi(false), of_operators: openapi(true) });
+fn describe(root: &str) -> Documents {
+    Documents { of_merchants: openapi_under(root, false), of_operators: openapi_under(root, true) }
+}
 
 /// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
 /// accepted. Signals are the application's to handle.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
-    let state = Arc::new(AppState::new(services, settings, &DOCUMENTS));
+    let state = Arc::new(AppState::new(services, settings, describe));
     measure::begin_at_zero(route_table());
     let settings = &state.settings;
     let workers = if settings.workers == 0 { cores() } else { settings.workers };
@@ -118,7 +113,7 @@ pub(crate) fn configure_with(
     settings: HttpSettings,
     rows: Vec<&'static RouteRow>,
 ) -> impl FnOnce(&mut ServiceConfig) {
-    let state = Arc::new(AppState::new(services, settings, &DOCUMENTS));
+    let state = Arc::new(AppState::new(services, settings, describe));
     move |config| add_routes(config, &rows, &state)
 }
 

@@ -1,6 +1,6 @@
 //! The use cases and ports that handlers call.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy};
@@ -108,6 +108,9 @@ pub(crate) struct Documents {
     pub(crate) of_operators: String,
 }
 
+/// Writes them for a public address with this path.
+pub(crate) type Describe = fn(&str) -> Documents;
+
 /// Everything a request may need, made once.
 pub(crate) struct AppState {
     pub(crate) services: Services,
@@ -118,16 +121,12 @@ pub(crate) struct AppState {
     pub(crate) strangers: Strangers,
     /// What was found when readiness was last looked at.
     pub(crate) looked: LastLook,
-    /// Made when the first of them is asked for.
-    pub(crate) documents: &'static LazyLock<Documents>,
+    describe: Describe,
+    documents: OnceLock<Documents>,
 }
 
 impl AppState {
-    pub(crate) fn new(
-        services: Services,
-        settings: HttpSettings,
-        documents: &'static LazyLock<Documents>,
-    ) -> Self {
+    pub(crate) fn new(services: Services, settings: HttpSettings, describe: Describe) -> Self {
         let minter = KeyringMinter::new(services.keyring.clone(), services.entropy.clone());
         let onboarding = Onboarding::new(
             services.directory.clone(),
@@ -144,7 +143,13 @@ impl AppState {
             lookups: Lookups::default(),
             strangers: Strangers::default(),
             looked: LastLook::default(),
-            documents,
+            describe,
+            documents: OnceLock::new(),
         }
+    }
+
+    /// Made when the first of them is asked for.
+    pub(crate) fn documents(&self) -> &Documents {
+        self.documents.get_or_init(|| (self.describe)(self.settings.root()))
     }
 }

@@ -1,6 +1,8 @@
 // Starts the reference, and signs the calls of version 2 in the browser.
 "use strict";
 
+// The path of the gateway's public address. What is signed begins behind it.
+const root = new URL("../..", location.href).pathname.slice(0, -1);
 const encoder = new TextEncoder();
 const hex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const header = (request, name) =>
@@ -17,7 +19,8 @@ async function sign(request) {
   const nonce = crypto.randomUUID();
   const body = typeof request.body === "string" ? request.body : "";
   const digest = hex(await crypto.subtle.digest("SHA-256", encoder.encode(body)));
-  const text = ["v1", timestamp, nonce, request.method.toUpperCase(), url.pathname + url.search, digest].join(".");
+  const path = url.pathname.slice(root.length) + url.search;
+  const text = ["v1", timestamp, nonce, request.method.toUpperCase(), path, digest].join(".");
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
   const signature = hex(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
@@ -36,7 +39,7 @@ async function sign(request) {
 }
 
 window.ui = SwaggerUIBundle({
-  url: "/api/v1/openapi.json",
+  url: new URL("openapi.json", location.href).href,
   dom_id: "#reference",
   deepLinking: true,
   persistAuthorization: false,
@@ -46,5 +49,5 @@ window.ui = SwaggerUIBundle({
   validatorUrl: null,
   oauth2RedirectUrl: null,
   requestInterceptor: (request) =>
-    new URL(request.url, location.href).pathname.startsWith("/api/v2/") ? sign(request) : request,
+    new URL(request.url, location.href).pathname.startsWith(`${root}/api/v2/`) ? sign(request) : request,
 });

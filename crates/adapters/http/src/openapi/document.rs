@@ -56,8 +56,8 @@ const TAGS: [&str; 13] = [
     "Service",
 ];
 
-/// The whole document.
-pub(crate) fn document(audience: Audience) -> Value {
+/// The whole document, for a public address whose path is `root`.
+pub(crate) fn document(audience: Audience, root: &str) -> Value {
     let mut paths = Map::new();
     for row in route_table().filter(|row| audience.has(row)) {
         let item = paths.entry(row.path()).or_insert_with(|| json!({}));
@@ -74,7 +74,7 @@ pub(crate) fn document(audience: Audience) -> Value {
             "description": audience.text(),
             "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
         },
-        "servers": [{ "url": "/" }],
+        "servers": [{ "url": if root.is_empty() { "/" } else { root } }],
         "tags": tags,
         "components": components::used_by(&paths, audience == Audience::Operators),
         "paths": paths,

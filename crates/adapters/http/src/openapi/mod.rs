@@ -14,8 +14,13 @@ pub(crate) use document::{Audience, document};
 
 /// The document of the merchants' interface, or of the operator's, as text.
 pub fn openapi(for_operators: bool) -> String {
+    openapi_under("", for_operators)
+}
+
+/// The same for a public address whose path is `root`.
+pub(crate) fn openapi_under(root: &str, for_operators: bool) -> String {
     let audience = if for_operators { Audience::Operators } else { Audience::Merchants };
-    let mut text = format!("{:#}", document(audience));
+    let mut text = format!("{:#}", document(audience, root));
     text.push('\n');
     text
 }
@@ -30,7 +35,7 @@ mod tests {
     use crate::routes::route_table;
 
     fn both() -> [Value; 2] {
-        [document(Audience::Merchants), document(Audience::Operators)]
+        [Audience::Merchants, Audience::Operators].map(|audience| document(audience, ""))
     }
 
     fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {

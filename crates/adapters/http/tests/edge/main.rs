@@ -3,6 +3,7 @@
 mod books;
 mod crowds;
 mod desk;
+mod docs;
 mod errors;
 mod hooks;
 mod limits;
