@@ -63,8 +63,7 @@ impl Entrance {
                 }
             }
             Door::Callback(judge, run) => {
-                let call = self.call_of_stranger()?;
-                let provider = self.by_callback(judge, &call).await?;
+                let (call, provider) = self.by_callback(judge).await?;
                 run(call, provider).await
             }
             Door::ApiKey(needs, run) => {
@@ -195,22 +194,24 @@ impl Entrance {
 
     /// Lets a provider in that was verified, and counts what was not against its address. A body that cannot be read counts
     /// as not verified.
-    async fn by_callback(&mut self, judge: Judge, call: &Call) -> Result<Provider, ApiError> {
-        match self.judge_callback(judge, call).await {
-            Ok(provider) => {
+    async fn by_callback(&mut self, judge: Judge) -> Result<(Call, Provider), ApiError> {
+        match self.judge_callback(judge).await {
+            Ok((call, provider)) => {
                 let limited = caller::charge_callback(&self.state, &provider).await;
                 self.limited(limited)?;
-                Ok(provider)
+                Ok((call, provider))
             }
             Err(ApiError::Overloaded) => Err(ApiError::Overloaded),
             Err(error) => Err(self.charge_failure(BudgetKind::UnverifiedCallbacks, error).await),
         }
     }
 
-    async fn judge_callback(&self, judge: Judge, call: &Call) -> Result<Provider, ApiError> {
-        (judge.head)(call)?;
+    async fn judge_callback(&self, judge: Judge) -> Result<(Call, Provider), ApiError> {
+        let call = self.call_of_stranger()?;
+        (judge.head)(&call)?;
         self.hurry_if_distrusted(BudgetKind::UnverifiedCallbacks);
-        (judge.whole)(call, &call.body().await?)
+        let provider = (judge.whole)(&call, &call.body().await?)?;
+        Ok((call, provider))
     }
 
     /// Counts a visitor of pages and files.
