@@ -13,7 +13,7 @@ use quipu_webhooks::{Attempt, Owed, Wanted};
 
 use super::{
     row::EndpointRow,
-    settle::{NO_EVENT, Whose, fail_pending},
+    settle::{Whose, fail_pending},
 };
 use crate::{
     connection::{Connection, first, load},
@@ -86,7 +86,7 @@ pub(super) async fn take(
         return Ok(Vec::new());
     };
     if !endpoint.is_enabled() {
-        fail_pending(conn, &whose, NO_EVENT, SETTLED_AT_ONCE).await?;
+        fail_pending(conn, &whose, None, SETTLED_AT_ONCE).await?;
         return Ok(Vec::new());
     }
     let due = take_due(conn, wanted, now, node).await?;

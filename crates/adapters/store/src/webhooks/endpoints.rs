@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{
     row::{EndpointRow, disabled_reason, events_text},
-    settle::{Whose, behind_disabling, fail_pending},
+    settle::{Whose, fail_pending},
 };
 use crate::{
     connection::{Connection, execute, first, load},
@@ -189,9 +189,9 @@ impl Store {
 
     async fn fail_in_stretches(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
         loop {
-            let (whose, before) = (Whose::of(endpoint), behind_disabling(endpoint));
+            let (whose, disabled) = (Whose::of(endpoint), Some(endpoint.updated_at));
             let failed = self.inner.engine.write(move |conn: &mut Connection| {
-                Box::pin(async move { fail_pending(conn, &whose, &before, FAILED_AT_ONCE).await })
+                Box::pin(async move { fail_pending(conn, &whose, disabled, FAILED_AT_ONCE).await })
             });
             if failed.await? < FAILED_AT_ONCE {
                 return Ok(());

@@ -37,61 +37,63 @@ impl Whose {
 statement! { FailSome on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE rowid IN (SELECT rowid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL AND (event_id < " => before: &'a str as Text,
-    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
+    " AND status = 0 AND node IS NULL AND ((event_id < " => before: &'a str as Text,
+    " AND NOT (step = 0 AND due_at > " => disabled_at: i64 as BigInt,
+    ")) OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
 } }
 
 statement! { FailHeld on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE endpoint_id = " => endpoint: &'a str as Text,
-    " AND node IS NOT NULL AND (event_id < " => before: &'a str as Text ;
-    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id))"
+    " AND node IS NOT NULL AND ((event_id < " => before: &'a str as Text,
+    " AND NOT (step = 0 AND due_at > " => disabled_at: i64 as BigInt ;
+    ")) OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id))"
 } }
 
 statement! { FailSomeOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
-    " AND status = 0 AND node IS NULL AND (event_id < " => before: &'a str as Text,
-    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
+    " AND status = 0 AND node IS NULL AND ((event_id < " => before: &'a str as Text,
+    " AND NOT (step = 0 AND due_at > " => disabled_at: i64 as BigInt,
+    ")) OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
 } }
 
 statement! { FailHeldOnServer on Pg {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
     " WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE endpoint_id = " => endpoint: &'a str as Text,
-    " AND node IS NOT NULL AND (event_id < " => before: &'a str as Text ;
-    " OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) FOR UPDATE SKIP LOCKED))"
+    " AND node IS NOT NULL AND ((event_id < " => before: &'a str as Text,
+    " AND NOT (step = 0 AND due_at > " => disabled_at: i64 as BigInt ;
+    ")) OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) FOR UPDATE SKIP LOCKED))"
 } }
 
-/// Comes before the identifiers of all events.
-pub(super) const NO_EVENT: &str = "";
-
-/// Comes behind the identifiers of the events that happened before an endpoint was disabled. Later ones are owed again if it was
-/// enabled meanwhile, even while older ones still fail.
-pub(super) fn behind_disabling(endpoint: &Endpoint) -> String {
-    EventId::lower_bound(Timestamp::from_millis(endpoint.updated_at.millis().saturating_add(1)))
-}
-
 /// Lets up to `limit` of what waits for an endpoint fail, and all that is in hand: while it is disabled, whatever it is, since
-/// nothing new is owed then; once it is enabled again, as far as the events' identifiers are less than `before`. They bear the
-/// times of other nodes' clocks, so they are asked only where nothing else tells. Answers how many there were. On a server it
-/// leaves out what somebody has locked: whoever claims that later, or gives it back, finds its endpoint disabled.
+/// nothing new is owed then; once it is enabled again, what it was owed when it was disabled, if `disabled` says when that was.
+/// The identifiers of the events tell what that is. They bear the times of other nodes' clocks, so they are asked only where
+/// nothing else tells. A delivery that nobody has attempted in its round is due at the time of its event; one that is due later
+/// has begun a new round since, which somebody has asked for. Answers how many there were. On a server it leaves out what
+/// somebody has locked: whoever claims that later, or gives it back, finds its endpoint disabled.
 pub(super) async fn fail_pending(
     conn: &mut Connection,
     whose: &Whose,
-    before: &str,
+    disabled: Option<Timestamp>,
     limit: i64,
 ) -> Result<i64, Fault> {
     let (endpoint, error, limit) = (whose.endpoint.as_str(), ENDPOINT_DISABLED, &limit);
+    let disabled_at = disabled.map_or(0, Timestamp::millis);
+    // Without a time, nothing comes before the identifiers of all events.
+    let before =
+        disabled.map(|at| EventId::lower_bound(Timestamp::from_millis(at.millis().saturating_add(1))));
+    let before = before.as_deref().unwrap_or_default();
     let failed = match conn {
         Connection::Sqlite(conn) => {
             use diesel::RunQueryDsl as _;
-            FailHeld { error, endpoint, before }.execute(conn)?
-                + FailSome { error, endpoint, before, limit }.execute(conn)?
+            FailHeld { error, endpoint, before, disabled_at }.execute(conn)?
+                + FailSome { error, endpoint, before, disabled_at, limit }.execute(conn)?
         }
         Connection::Postgres(conn) => {
             use diesel_async::RunQueryDsl as _;
-            let held = FailHeldOnServer { error, endpoint, before };
-            let some = FailSomeOnServer { error, endpoint, before, limit };
+            let held = FailHeldOnServer { error, endpoint, before, disabled_at };
+            let some = FailSomeOnServer { error, endpoint, before, disabled_at, limit };
             held.execute(&mut ***conn).await? + some.execute(&mut ***conn).await?
         }
     };
@@ -139,12 +141,57 @@ mod tests {
         connection::SimpleConnection as _, debug_query, sql_query,
     };
 
+    use quipu_kernel::{Environment, MerchantId};
+
     use super::*;
+    use crate::{connection::ready, migrate};
 
     #[derive(QueryableByName)]
     struct Line {
         #[diesel(sql_type = Text)]
         detail: String,
+    }
+
+    /// An endpoint that is enabled, and what it is owed: half of it waits, the other half is in hand.
+    const OWED: &str = "INSERT INTO webhook_endpoints
+            (merchant_id, environment, id, source, url, events, enabled, created_at, updated_at)
+            VALUES (1, 'test', 'hears', 'admin', 'https://shop.example/', '', 1, 0, 0);
+        INSERT INTO deliveries (merchant_id, environment, endpoint_id, event_id, status, due_at, node, step) VALUES
+            (1, 'test', 'hears', 'evt_0000000000010_fresh', 0, 10, NULL, 0),
+            (1, 'test', 'hears', 'evt_0000000000010_attempted', 0, 70000, NULL, 1),
+            (1, 'test', 'hears', 'evt_0000000000010_again', 0, 13, NULL, 0),
+            (1, 'test', 'hears', 'evt_0000000000013_later', 0, 13, NULL, 0),
+            (1, 'test', 'hears', 'evt_0000000000011_fresh', 0, 11, 'node', 0),
+            (1, 'test', 'hears', 'evt_0000000000011_attempted', 0, 70000, 'node', 1),
+            (1, 'test', 'hears', 'evt_0000000000011_again', 0, 14, 'node', 0),
+            (1, 'test', 'hears', 'evt_0000000000014_later', 0, 14, 'node', 0)";
+
+    fn pending(conn: &mut Connection) -> Vec<String> {
+        let Connection::Sqlite(conn) = conn else { panic!("a file") };
+        let pending = "SELECT event_id AS detail FROM deliveries WHERE status = 0 ORDER BY event_id";
+        let pending: Vec<Line> = sql_query(pending).load(conn).expect("read");
+        pending.into_iter().map(|line| line.detail).collect()
+    }
+
+    #[test]
+    fn what_was_owed_when_an_endpoint_was_disabled_fails_and_no_round_that_has_begun_since() {
+        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
+        migrate::make_embedded(&mut conn).expect("migrated");
+        conn.batch_execute(OWED).expect("written");
+        let mut conn = Connection::Sqlite(conn);
+        let tenant = Tenant::new(MerchantId(1), Environment::Test);
+        let whose = Whose { tenant, endpoint: EndpointId::restore("hears".to_owned()) };
+        let fail = |conn: &mut Connection, disabled: Option<Timestamp>| {
+            ready(fail_pending(conn, &whose, disabled, 100)).expect("written")
+        };
+        assert_eq!(fail(&mut conn, None), 0);
+        assert_eq!(fail(&mut conn, Some(Timestamp::from_millis(12))), 4);
+        let left =
+            ["0010_again", "0011_again", "0013_later", "0014_later"].map(|id| format!("evt_000000000{id}"));
+        assert_eq!(pending(&mut conn), left);
+        let Connection::Sqlite(file) = &mut conn else { panic!("a file") };
+        file.batch_execute("UPDATE webhook_endpoints SET enabled = 0").expect("disabled");
+        assert_eq!(fail(&mut conn, None), 4);
     }
 
     #[test]
@@ -153,9 +200,10 @@ mod tests {
         let tables = include_str!("../../../../../migrations/sqlite/2026-11-21-000003_webhooks/up.sql");
         conn.batch_execute("CREATE TABLE merchants (id INTEGER)").expect("made");
         conn.batch_execute(tables).expect("made");
-        let (error, endpoint, before, limit) = ("", "", NO_EVENT, &1);
-        let held = debug_query::<Sqlite, _>(&FailHeld { error, endpoint, before }).to_string();
-        let some = debug_query::<Sqlite, _>(&FailSome { error, endpoint, before, limit }).to_string();
+        let (error, endpoint, before, disabled_at, limit) = ("", "", "", 0, &1);
+        let held = debug_query::<Sqlite, _>(&FailHeld { error, endpoint, before, disabled_at }).to_string();
+        let some =
+            debug_query::<Sqlite, _>(&FailSome { error, endpoint, before, disabled_at, limit }).to_string();
         for (statement, index) in [(held, "deliveries_in_hand"), (some, "deliveries_waiting")] {
             let explain = format!("EXPLAIN QUERY PLAN {statement}");
             let plan: Vec<Line> = sql_query(explain).load(&mut conn).expect("explained");

@@ -1,16 +1,20 @@
 //! What a disabled endpoint is owed, and what becomes of what was under way.
 
-use quipu_webhooks::{DeliveryStatus, ENDPOINT_DISABLED, EndpointChange, LoggedEvent, RetrySelection};
+use quipu_kernel::Page;
+use quipu_webhooks::{
+    DeliveryStatus, ENDPOINT_DISABLED, EndpointChange, LogFilter, LoggedEvent, RetrySelection,
+};
 
 use crate::{
     deliveries::{HEARD, add, claim, counts, endpoint, logged, opened, record, tell, tell_many},
-    fixture::{Fixture, on_every_store},
+    fixture::{Fixture, on_every_store, until},
     sample::{after, tenant},
 };
 
 on_every_store! {
     what_is_owed_to_a_disabled_endpoint_has_failed,
     disabling_fails_nothing_that_happens_once_it_is_enabled_again,
+    disabling_fails_nothing_that_is_tried_again_once_it_is_enabled,
     an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept,
 }
 
@@ -52,6 +56,31 @@ async fn disabling_fails_nothing_that_happens_once_it_is_enabled_again(fixture: 
     disabled.expect("disabled");
     let owed = claim(&store, &hears, 20, 10).await;
     assert_eq!(owed.iter().map(|owed| &owed.event_id).collect::<Vec<_>>(), [&later]);
+}
+
+/// How much has failed by the time that it is tried again depends on who is quicker; the rest fails, and nothing else.
+async fn disabling_fails_nothing_that_is_tried_again_once_it_is_enabled(fixture: Fixture) {
+    let store = opened(&fixture).await;
+    let hears = endpoint(1);
+    add(&store, &hears).await;
+    tell_many(&store).await;
+    let disable = store.change(tenant(1), &hears.id, EndpointChange::Disable, after(11));
+    let enable_and_retry = async {
+        let failed = async || {
+            let filter = LogFilter { status: Some(DeliveryStatus::Failed), ..LogFilter::default() };
+            let page = Page::new(1, 0).expect("a page");
+            store.logged(tenant(1), &hears.id, filter, page).await.expect("read").1
+        };
+        while failed().await == 0 {
+            tokio::task::yield_now().await;
+        }
+        store.change(tenant(1), &hears.id, EndpointChange::Enable, after(12)).await.expect("enabled");
+        let all = RetrySelection::default();
+        store.retry(tenant(1), &hears.id, all, after(13)).await.expect("retried")
+    };
+    let (disabled, retried) = tokio::join!(biased; disable, enable_and_retry);
+    disabled.expect("disabled");
+    until(async || store.backlog().await.expect("asked").0 == retried).await;
 }
 
 async fn an_attempt_that_was_under_way_when_its_endpoint_was_disabled_is_kept(fixture: Fixture) {
