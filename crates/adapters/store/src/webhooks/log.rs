@@ -30,8 +30,8 @@ use crate::{
 
 /// How many failed deliveries begin a new round in one commit.
 const RETRIED_AT_ONCE: i64 = 2_000;
-/// For how long one call goes on with more commits.
-const RETRYING: Duration = Duration::from_secs(30);
+/// For how long one call goes on with more commits: it is to be answered long before the time of a call is over.
+const RETRYING: Duration = Duration::from_secs(5);
 
 /// Narrows a boxed query over `deliveries` to an endpoint and a filter. Identifiers of events begin with the time they
 /// happened at, so that a period is a range of the key. What is pending is found in one of two small indexes.
