@@ -218,8 +218,8 @@ impl Board {
     }
 
     /// This node has changed an endpoint: what waits goes to its new address, or, if it is disabled, is taken
-    /// off the board and answered, to be given back. The store has let most of that fail already, and lets
-    /// the rest fail when it is claimed.
+    /// off the board and answered, to be given back. The store lets those deliveries fail, and any that it does
+    /// not reach when they are claimed.
     pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
         self.stale.changed_here(&endpoint.id);
         self.follow(&endpoint.id, Some(endpoint))

@@ -73,7 +73,6 @@ async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;
     for endpoint in disabled {
         tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
-        in_hand.follow(&Arc::new(endpoint));
     }
     in_hand.board().forget_idle();
     let (under_way, waiting) = in_hand.board().load();

@@ -133,7 +133,7 @@ impl InHand {
         self.send_next();
     }
 
-    /// Follows a change of an endpoint that this node has made or learnt about.
+    /// Follows a change of an endpoint that this node has made.
     pub(crate) fn follow(self: &Arc<Self>, endpoint: &Arc<Endpoint>) {
         let returned = self.board().changed(endpoint);
         self.give_back_later(returned);

@@ -98,10 +98,7 @@ async fn record(in_hand: &Arc<InHand>, batch: Vec<Outcome>) {
     let mut failures = 0;
     loop {
         match in_hand.parts.queue.record(batch.clone(), &in_hand.parts.policy).await {
-            Ok(changed) => {
-                for endpoint in changed {
-                    in_hand.follow(&Arc::new(endpoint));
-                }
+            Ok(()) => {
                 if batch.iter().any(|outcome| matches!(outcome.next, Next::RetryAt(_))) {
                     in_hand.look.notify_one();
                 }

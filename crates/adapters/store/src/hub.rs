@@ -23,7 +23,7 @@ use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{EndpointId, Handover, Owed};
+use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 use tokio::{
     runtime::Handle,
     sync::{broadcast, mpsc, oneshot},
@@ -129,6 +129,13 @@ impl Hub {
     pub(crate) fn hand_over(&self, owed: Vec<Owed>) {
         if let Some(deliverer) = self.deliverer.get().filter(|_| !owed.is_empty()) {
             deliverer.hand_over(owed);
+        }
+    }
+
+    /// Tells the deliverer that this node has changed an endpoint.
+    pub(crate) fn hand_change(&self, endpoint: &Endpoint) {
+        if let Some(deliverer) = self.deliverer.get() {
+            deliverer.endpoint_changed(endpoint);
         }
     }
 

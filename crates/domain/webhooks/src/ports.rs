@@ -116,7 +116,9 @@ pub trait Handover: Send + Sync {
     /// runtime.
     fn hand_over(&self, deliveries: Vec<Owed>);
 
-    /// Tells that an endpoint was changed, so that deliveries in memory follow the change.
+    /// Tells that this node has changed an endpoint, so that deliveries in memory follow the change. A store
+    /// says so as soon as the change is committed, before anything that follows from it. A removed endpoint
+    /// comes as a disabled one.
     fn endpoint_changed(&self, endpoint: &Endpoint);
 
     /// Tells that another node has changed these endpoints, or may have changed any endpoint (`None`).
@@ -172,13 +174,8 @@ pub trait DeliveryQueue: Send + Sync {
     /// Records outcomes and their consequences for endpoints, those of a tenant in one commit. An outcome
     /// counts only while this node has the delivery in hand. If the delivery has failed meanwhile because its
     /// endpoint was disabled, the attempt is stored all the same, and a success makes the delivery a
-    /// delivered one. An outcome that is not recorded has no consequence for the endpoint. Answers the
-    /// endpoints that changed.
-    async fn record(
-        &self,
-        outcomes: Vec<Outcome>,
-        policy: &RetryPolicy,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable>;
+    /// delivered one. An outcome that is not recorded has no consequence for the endpoint.
+    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable>;
 
     /// Releases deliveries that this node will not attempt.
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable>;

@@ -149,11 +149,7 @@ impl DeliveryQueue for MemoryStore {
     }
 
     /// An endpoint is asked only where an outcome may mean something for it, as elsewhere.
-    async fn record(
-        &self,
-        outcomes: Vec<Outcome>,
-        policy: &RetryPolicy,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable> {
         give_way().await;
         let mut kept = self.deliveries();
         let mut of_endpoint: BTreeMap<(Tenant, &EndpointId), Vec<&Outcome>> = BTreeMap::new();
@@ -162,14 +158,13 @@ impl DeliveryQueue for MemoryStore {
                 of_endpoint.entry((outcome.tenant, &outcome.endpoint)).or_default().push(outcome);
             }
         }
-        let mut changed = Vec::new();
         for ((tenant, id), outcomes) in of_endpoint {
             let Some(hearer) = kept.hearer(tenant, id) else { continue };
-            changed.extend(hearer.revise(|endpoint| {
+            let _changed = hearer.revise(|endpoint| {
                 outcomes.iter().filter(|outcome| endpoint.note(outcome, policy)).count() > 0
-            }));
+            });
         }
-        Ok(changed)
+        Ok(())
     }
 
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_commit::{Aggregate, News};
+use quipu_commit::{Aggregate, CallWaits, News};
 use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use super::{
     row::{EndpointRow, disabled_reason, events_text},
@@ -123,11 +124,37 @@ impl Endpoints for Store {
         change: EndpointChange,
         at: Timestamp,
     ) -> Result<Endpoint, EndpointError> {
-        let wanted = id.clone();
+        let (store, id) = (self.clone(), id.clone());
+        self.to_the_end(async move { store.change_endpoint(tenant, id, change, at).await }).await
+    }
+
+    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
+        let (store, id) = (self.clone(), id.clone());
+        self.to_the_end(async move { store.remove_endpoint(tenant, id).await }).await
+    }
+}
+
+impl Store {
+    /// Does all of a change, though the caller may go away meanwhile: whoever delivers has to learn of what was committed.
+    async fn to_the_end<T: Send + 'static>(
+        &self,
+        change: impl Future<Output = Result<T, EndpointError>> + Send + 'static,
+    ) -> Result<T, EndpointError> {
+        let call = CallWaits::current().unwrap_or_default();
+        let done = self.inner.runtime.spawn(call.around(change).in_current_span()).await;
+        done.unwrap_or_else(|_| Err(Refused::from(Fault::Abandoned).0))
+    }
+
+    async fn change_endpoint(
+        &self,
+        tenant: Tenant,
+        id: EndpointId,
+        change: EndpointChange,
+        at: Timestamp,
+    ) -> Result<Endpoint, EndpointError> {
         let changed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let mut endpoint =
-                    lock(conn, tenant, &wanted).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let mut endpoint = lock(conn, tenant, &id).await?.ok_or(Refused(EndpointError::NotFound))?;
                 let was_enabled = endpoint.is_enabled();
                 endpoint.apply(change, at).map_err(Refused)?;
                 save(conn, &endpoint).await?;
@@ -135,15 +162,14 @@ impl Endpoints for Store {
             })
         });
         let (was_enabled, endpoint) = changed.await.map_err(|refused| refused.0)?;
-        self.tell_other_nodes(&endpoint.id, tenant);
+        self.tell_of_change(&endpoint);
         if was_enabled && !endpoint.is_enabled() {
             self.fail_what_is_owed(&endpoint).await;
         }
         Ok(endpoint)
     }
 
-    async fn remove(&self, tenant: Tenant, id: &EndpointId) -> Result<(), EndpointError> {
-        let (id, told) = (id.clone(), id);
+    async fn remove_endpoint(&self, tenant: Tenant, id: EndpointId) -> Result<(), EndpointError> {
         let removed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 let endpoint = lock(conn, tenant, &id).await?.ok_or(Refused(EndpointError::NotFound))?;
@@ -157,19 +183,19 @@ impl Endpoints for Store {
                     .filter(counters::name.eq(COUNTER))
                     .filter(counters::key1.eq(endpoint.id.as_str()));
                 execute!(conn, diesel::delete(counted))?;
-                Ok::<_, Refused>(())
+                Ok::<_, Refused>(endpoint)
             })
         });
-        removed.await.map_err(|refused| refused.0)?;
-        self.tell_other_nodes(told, tenant);
+        let mut endpoint = removed.await.map_err(|refused| refused.0)?;
+        endpoint.disable(None, endpoint.updated_at);
+        self.tell_of_change(&endpoint);
         Ok(())
     }
-}
 
-impl Store {
-    /// What other nodes have in hand for an endpoint follows its change.
-    pub(super) fn tell_other_nodes(&self, endpoint: &EndpointId, tenant: Tenant) {
-        let saved = vec![(Aggregate::ENDPOINT, tenant, endpoint.as_str().to_owned())];
+    /// What this node and the others have in hand for an endpoint follows its change.
+    pub(super) fn tell_of_change(&self, endpoint: &Endpoint) {
+        self.inner.hub.hand_change(endpoint);
+        let saved = vec![(Aggregate::ENDPOINT, endpoint.tenant, endpoint.id.as_str().to_owned())];
         self.inner.hub.tell(News { saved, ..News::default() });
     }
 

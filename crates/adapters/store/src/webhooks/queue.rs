@@ -125,11 +125,7 @@ impl DeliveryQueue for Store {
         Ok(found.await?)
     }
 
-    async fn record(
-        &self,
-        outcomes: Vec<Outcome>,
-        policy: &RetryPolicy,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable> {
         self.record_all(outcomes, policy).await
     }
 

@@ -21,12 +21,12 @@ use crate::{
 };
 
 impl Store {
-    /// Records outcomes, and then what they mean for their endpoints; answers the endpoints that changed.
+    /// Records outcomes, and then what they mean for their endpoints.
     pub(super) async fn record_all(
         &self,
         outcomes: Vec<Outcome>,
         policy: &RetryPolicy,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    ) -> Result<(), StoreUnavailable> {
         let mut of_tenant: HashMap<Tenant, Vec<Outcome>> = HashMap::new();
         for outcome in outcomes.clone() {
             of_tenant.entry(outcome.tenant).or_default().push(outcome);
@@ -43,11 +43,10 @@ impl Store {
         for outcome in outcomes.into_iter().filter(|outcome| failing.contains(outcome.endpoint.as_str())) {
             of_endpoint.entry((outcome.tenant, outcome.endpoint.clone())).or_default().push(outcome);
         }
-        let mut changed = Vec::new();
         for ((tenant, id), outcomes) in of_endpoint {
-            changed.extend(self.note(tenant, id, outcomes, policy).await?);
+            self.note(tenant, id, outcomes, policy).await?;
         }
-        Ok(changed)
+        Ok(())
     }
 
     /// Those of some endpoints that are failing as far as is known: how a delivery that was handed out earlier ended may be news.
@@ -86,12 +85,13 @@ impl Store {
         id: EndpointId,
         outcomes: Vec<Outcome>,
         policy: &RetryPolicy,
-    ) -> Result<Option<Endpoint>, StoreUnavailable> {
+    ) -> Result<(), StoreUnavailable> {
         let policy = policy.clone();
         let decide = move |endpoint: &mut Endpoint, recorded: Vec<Outcome>| {
             recorded.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
         };
-        self.revise(tenant, id, outcomes, decide).await
+        self.revise(tenant, id, outcomes, decide).await?;
+        Ok(())
     }
 
     /// Changes an endpoint if `decide` changes it, which is shown those of `outcomes` that were recorded; what was owed to it
@@ -117,7 +117,7 @@ impl Store {
         });
         let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
         if was_enabled && !endpoint.is_enabled() {
-            self.tell_other_nodes(&endpoint.id, tenant);
+            self.tell_of_change(&endpoint);
             self.fail_what_is_owed(&endpoint).await;
         }
         Ok(Some(endpoint))

@@ -1,4 +1,4 @@
-//! What a commit owes that nobody could learn about is sent all the same.
+//! What whoever delivers at a node is handed and told; what a commit owes that nobody could learn about is sent all the same.
 
 use std::{
     sync::{
@@ -8,11 +8,13 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
 use quipu_merchants::{Merchants as _, StoreUnavailable};
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
-    DeliveryQueue, Endpoint, EndpointId, Endpoints as _, EventName, Handover, Owed, Source, TargetUrl, Wanted,
+    Answer, Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointId, Endpoints as _, EventName,
+    Handover, Owed, RetryPolicy, Source, Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -24,18 +26,27 @@ use crate::{
 
 on_both_databases! {
     what_a_dead_node_had_in_hand_is_looked_for_as_soon_as_it_is_forgotten,
+    whoever_delivers_here_learns_of_every_change_of_an_endpoint,
 }
 
-/// What was handed over, and how often somebody was told to look.
+/// What was handed over, how often somebody was told to look, and of each change of an endpoint whether it was enabled then.
 #[derive(Default)]
-struct Handed(Mutex<Vec<Owed>>, AtomicUsize);
+struct Handed(Mutex<Vec<Owed>>, AtomicUsize, Mutex<Vec<bool>>);
+
+impl Handed {
+    fn changes(&self) -> Vec<bool> {
+        self.2.lock().expect("whole").clone()
+    }
+}
 
 impl Handover for Handed {
     fn hand_over(&self, mut deliveries: Vec<Owed>) {
         self.0.lock().expect("whole").append(&mut deliveries);
     }
 
-    fn endpoint_changed(&self, _: &Endpoint) {}
+    fn endpoint_changed(&self, endpoint: &Endpoint) {
+        self.2.lock().expect("whole").push(endpoint.is_enabled());
+    }
 
     fn changed_elsewhere(&self, _: Option<Vec<EndpointId>>) {}
 
@@ -123,4 +134,25 @@ async fn what_a_dead_node_had_in_hand_is_looked_for_as_soon_as_it_is_forgotten(f
         alive.beat().await.expect("beaten");
         assert_eq!(handed.1.load(Ordering::Relaxed), looks);
     }
+}
+
+async fn whoever_delivers_here_learns_of_every_change_of_an_endpoint(fixture: Fixture) {
+    let (store, handed) = delivering(&fixture.url).await;
+    let endpoint = endpoint();
+    store.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
+    store.add(endpoint.clone(), None).await.expect("added");
+    store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+    until(async || handed.0.lock().expect("whole").len() == 1).await;
+    let (policy, result) = (RetryPolicy::default(), Ok(Answer::new(410, None, b"")));
+    let gone = Attempted { started_at: after(1), duration: Duration::from_millis(5), result };
+    let outcome = handed.0.lock().expect("whole")[0].after(&gone, &policy, Spread::NONE);
+    store.record(vec![outcome], &policy).await.expect("recorded");
+    assert_eq!(handed.changes(), [false]);
+    // A caller that goes away does not take the change with it, nor that it is told.
+    let _gone = store.change(tenant(1), &endpoint.id, EndpointChange::Enable, after(2)).now_or_never();
+    until(async || handed.changes() == [false, true]).await;
+    store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(3)).await.expect("disabled");
+    assert_eq!(handed.changes(), [false, true, false]);
+    store.remove(tenant(1), &endpoint.id).await.expect("removed");
+    assert_eq!(handed.changes(), [false, true, false, false]);
 }

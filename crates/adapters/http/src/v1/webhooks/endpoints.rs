@@ -72,18 +72,14 @@ pub(crate) async fn disable(call: Call, caller: Caller) -> Outcome {
 }
 
 async fn change(call: Call, caller: Caller, change: EndpointChange) -> Outcome {
-    let (id, webhooks) = (id_of(&call)?, &call.state.services.webhooks);
-    let endpoint = webhooks.endpoints.change(caller.tenant(), &id, change, call.now).await?;
-    webhooks.wake.endpoint_changed(&endpoint);
+    let (id, endpoints) = (id_of(&call)?, &call.state.services.webhooks.endpoints);
+    let endpoint = endpoints.change(caller.tenant(), &id, change, call.now).await?;
     envelope::one(EndpointView::of(&endpoint))
 }
 
 /// `DELETE /api/v1/webhooks/{id}`
 pub(crate) async fn delete(call: Call, caller: Caller) -> Outcome {
-    let mut endpoint = endpoint_of(&call, &caller).await?;
-    let webhooks = &call.state.services.webhooks;
-    webhooks.endpoints.remove(caller.tenant(), &endpoint.id).await?;
-    endpoint.disable(None, call.now);
-    webhooks.wake.endpoint_changed(&endpoint);
-    envelope::one(json!({ "id": endpoint.id, "deleted": true }))
+    let id = id_of(&call)?;
+    call.state.services.webhooks.endpoints.remove(caller.tenant(), &id).await?;
+    envelope::one(json!({ "id": id, "deleted": true }))
 }
