@@ -1,6 +1,6 @@
 //! Migrations, embedded in the program: one folder for each database, and in it one for each step.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use diesel::{
     Connection as _, RunQueryDsl as _, SqliteConnection,
@@ -18,7 +18,7 @@ use tokio::{runtime::Handle, time::timeout};
 use crate::{
     connection::{Connection, either, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
-    session,
+    session::{self, Address},
     settings::StoreSettings,
     statement::statement,
 };
@@ -124,12 +124,23 @@ fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
 /// Connects to a server for migrations. Migrations wait for each other without a limit, so only connecting is
 /// limited.
 pub(crate) async fn connect_postgres(settings: &StoreSettings) -> Result<AsyncPgConnection, OpenError> {
-    let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let times = settings.times();
-    let address = session::configured(&settings.url, times.connect, times.call);
+    connect(session::configured(&settings.url, times.connect, times.call), times.connect).await
+}
+
+/// The same, for whoever only reads: a standby will do.
+pub(crate) async fn connect_postgres_to_read(
+    settings: &StoreSettings,
+) -> Result<AsyncPgConnection, OpenError> {
+    let times = settings.times();
+    connect(session::configured_to_read(&settings.url, times.connect, times.call), times.connect).await
+}
+
+async fn connect(address: Result<Address, Fault>, time: Duration) -> Result<AsyncPgConnection, OpenError> {
+    let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let address = address.map_err(|fault| unreachable(&fault))?;
     let slow = |_| OpenError::Unreachable("the server does not answer".to_owned());
-    timeout(times.connect, address.connect()).await.map_err(slow)?.map_err(|fault| unreachable(&fault))
+    timeout(time, address.connect()).await.map_err(slow)?.map_err(|fault| unreachable(&fault))
 }
 
 fn run<DB: Backend>(

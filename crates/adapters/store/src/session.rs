@@ -145,9 +145,19 @@ fn whole(error: &dyn Error) -> String {
     text
 }
 
-/// The address as the driver reads it, with settings that make a dead connection show itself. Settings that
-/// the address contains are not changed.
+/// The address as the driver reads it, with settings that make a dead connection show itself; it leads to a
+/// server that can be written. Settings that the address contains are not changed.
 pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Result<Address, Fault> {
+    let mut address = configured_to_read(url, connect, silence)?;
+    // After a failover the address may lead to a server that has become a standby.
+    if address.config.get_target_session_attrs() == TargetSessionAttrs::Any {
+        address.config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    Ok(address)
+}
+
+/// The same for commands that only read, which may use a standby.
+pub(crate) fn configured_to_read(url: &str, connect: Duration, silence: Duration) -> Result<Address, Fault> {
     let (transport, url) = Transport::of(url)?;
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -165,10 +175,6 @@ pub(crate) fn configured(url: &str, connect: Duration, silence: Duration) -> Res
     }
     if config.get_application_name().is_none() {
         config.application_name("quipu");
-    }
-    // After a failover the address may lead to a server that has become a standby.
-    if config.get_target_session_attrs() == TargetSessionAttrs::Any {
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
     Ok(Address { config, transport })
 }

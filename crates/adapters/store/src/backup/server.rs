@@ -82,7 +82,7 @@ struct Made {
 /// Refuses a database that was never migrated.
 pub(super) async fn require_made(settings: &StoreSettings) -> Result<(), BackupError> {
     let failed = |error: &dyn std::fmt::Display| BackupError::Failed(error.to_string());
-    let mut conn = migrate::connect_postgres(settings).await.map_err(|error| failed(&error))?;
+    let mut conn = migrate::connect_postgres_to_read(settings).await.map_err(|error| failed(&error))?;
     for question in [
         format!("SELECT to_regclass('{LIST_OF_APPLIED}') IS NOT NULL AS is_made"),
         format!("SELECT EXISTS (SELECT 1 FROM {LIST_OF_APPLIED}) AS is_made"),

@@ -36,6 +36,17 @@ async fn a_database_that_is_not_the_gateways_is_neither_copied_nor_restored() {
     assert!(!empty.open().await.pending_migrations().await.expect("read"));
 }
 
+/// A standby is the better place for a backup: it disturbs nobody who writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_only_reads_can_be_copied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (copy, made) = (folder.path().join("copy"), Fixture::new(Engine::Postgres).await);
+    let read_only = format!("ALTER DATABASE {} SET default_transaction_read_only = on", made.database());
+    made.sql(&read_only).await.expect("set");
+    let settings = StoreSettings::new(&made.url);
+    off(move || back_up(&settings, &copy, &handle())).await.expect("copied");
+}
+
 /// Does what blocks where nothing waits for it.
 async fn off<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.expect("it ends")

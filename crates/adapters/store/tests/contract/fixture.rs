@@ -157,7 +157,7 @@ impl Fixture {
     }
 
     /// The name of a server's database.
-    fn database(&self) -> &str {
+    pub(crate) fn database(&self) -> &str {
         self.url.rsplit_once('/').map_or("", |(_, name)| name)
     }
 
