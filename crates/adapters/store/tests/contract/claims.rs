@@ -5,12 +5,13 @@ use std::{collections::BTreeSet, time::Duration};
 use futures_util::{FutureExt as _, future::join_all};
 use quipu_commit::{
     Aggregate, Changes, Claimed, Commit as _, DueWork, Heard, NewsDesk as _, Queue, WorkChange,
+    WorkQueue as _,
 };
 use quipu_kernel::Timestamp;
 use quipu_payments::{DueAction, Payment, Status};
 
 use crate::{
-    fixture::{AnyStore, Fixture, funded_any, on_every_store},
+    fixture::{AnyStore, Fixture, funded_any, on_every_store, until},
     sample::{START, Sample, after, due, move_to, tenant},
 };
 
@@ -342,12 +343,17 @@ async fn a_listener_hears_of_every_batch(fixture: Fixture) {
     assert!(remote, "the other node hears nothing");
 }
 
-/// A node that heard of no other for ten seconds tells none, until one says that it is there.
+/// A node that knows of no other tells none, until one says that it is there.
 #[test]
 fn a_node_that_was_alone_tells_one_that_comes() {
     crate::fixture::run(crate::fixture::Engine::Postgres, |fixture: Fixture| async move {
         let alone = fixture.open().await;
-        tokio::time::sleep(Duration::from_secs(11)).await;
+        // Whoever begins to hear others says so, once it does.
+        let hears =
+            "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database ()
+            AND state = 'idle' AND query LIKE '%pg_notify%'); END $$";
+        until(async || fixture.sql(hears).await.is_ok()).await;
+        alone.beat().await.expect("nobody else beats");
         let come = fixture.open().await;
         let mut heard_there = come.listen();
         let heard = async {
