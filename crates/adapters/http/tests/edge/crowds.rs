@@ -113,10 +113,9 @@ impl Head<'_> {
     fn text(&self) -> String {
         let Self { merchant, nonce, signature, more, length } = self;
         format!(
-            "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Merchant-Id: {merchant}\r\n\
+            "POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Merchant-Id: {merchant}\r\n\
              X-Timestamp: {NOW}\r\nX-Nonce: {nonce}\r\nX-Signature-Version: v1\r\nX-Signature: {signature}\r\n\
-             {more}\r\nContent-Length: {length}\r\n\r\n",
-            PATH
+             {more}\r\nContent-Length: {length}\r\n\r\n"
         )
     }
 }
