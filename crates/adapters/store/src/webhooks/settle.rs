@@ -141,57 +141,12 @@ mod tests {
         connection::SimpleConnection as _, debug_query, sql_query,
     };
 
-    use quipu_kernel::{Environment, MerchantId};
-
     use super::*;
-    use crate::{connection::ready, migrate};
 
     #[derive(QueryableByName)]
     struct Line {
         #[diesel(sql_type = Text)]
         detail: String,
-    }
-
-    /// An endpoint that is enabled, and what it is owed: half of it waits, the other half is in hand.
-    const OWED: &str = "INSERT INTO webhook_endpoints
-            (merchant_id, environment, id, source, url, events, enabled, created_at, updated_at)
-            VALUES (1, 'test', 'hears', 'admin', 'https://shop.example/', '', 1, 0, 0);
-        INSERT INTO deliveries (merchant_id, environment, endpoint_id, event_id, status, due_at, node, step) VALUES
-            (1, 'test', 'hears', 'evt_0000000000010_fresh', 0, 10, NULL, 0),
-            (1, 'test', 'hears', 'evt_0000000000010_attempted', 0, 70000, NULL, 1),
-            (1, 'test', 'hears', 'evt_0000000000010_again', 0, 13, NULL, 0),
-            (1, 'test', 'hears', 'evt_0000000000013_later', 0, 13, NULL, 0),
-            (1, 'test', 'hears', 'evt_0000000000011_fresh', 0, 11, 'node', 0),
-            (1, 'test', 'hears', 'evt_0000000000011_attempted', 0, 70000, 'node', 1),
-            (1, 'test', 'hears', 'evt_0000000000011_again', 0, 14, 'node', 0),
-            (1, 'test', 'hears', 'evt_0000000000014_later', 0, 14, 'node', 0)";
-
-    fn pending(conn: &mut Connection) -> Vec<String> {
-        let Connection::Sqlite(conn) = conn else { panic!("a file") };
-        let pending = "SELECT event_id AS detail FROM deliveries WHERE status = 0 ORDER BY event_id";
-        let pending: Vec<Line> = sql_query(pending).load(conn).expect("read");
-        pending.into_iter().map(|line| line.detail).collect()
-    }
-
-    #[test]
-    fn what_was_owed_when_an_endpoint_was_disabled_fails_and_no_round_that_has_begun_since() {
-        let mut conn = SqliteConnection::establish(":memory:").expect("opened");
-        migrate::make_embedded(&mut conn).expect("migrated");
-        conn.batch_execute(OWED).expect("written");
-        let mut conn = Connection::Sqlite(conn);
-        let tenant = Tenant::new(MerchantId(1), Environment::Test);
-        let whose = Whose { tenant, endpoint: EndpointId::restore("hears".to_owned()) };
-        let fail = |conn: &mut Connection, disabled: Option<Timestamp>| {
-            ready(fail_pending(conn, &whose, disabled, 100)).expect("written")
-        };
-        assert_eq!(fail(&mut conn, None), 0);
-        assert_eq!(fail(&mut conn, Some(Timestamp::from_millis(12))), 4);
-        let left =
-            ["0010_again", "0011_again", "0013_later", "0014_later"].map(|id| format!("evt_000000000{id}"));
-        assert_eq!(pending(&mut conn), left);
-        let Connection::Sqlite(file) = &mut conn else { panic!("a file") };
-        file.batch_execute("UPDATE webhook_endpoints SET enabled = 0").expect("disabled");
-        assert_eq!(fail(&mut conn, None), 4);
     }
 
     #[test]
