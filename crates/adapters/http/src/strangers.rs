@@ -108,15 +108,15 @@ mod tests {
 
     const MIB: usize = 1024 * 1024;
 
-    fn address(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([192, 0, 2, last]))
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
     }
 
     #[test]
     fn strangers_share_a_bound_and_give_back_what_they_held() {
         let strangers = Strangers::default();
-        let rooms: Vec<_> = (0..64).map(|number| strangers.room(address(number / 8))).collect();
-        let last = strangers.room(address(8));
+        let rooms: Vec<_> = (0..64).map(|number| strangers.room(Some(address(number / 8)))).collect();
+        let last = strangers.room(Some(address(8)));
         assert!(last.grow_to(1), "nobody holds anything yet");
         assert!(rooms[1..].iter().all(|room| room.grow_to(1) && room.grow_to(MIB)));
         assert!(rooms[0].grow_to(MIB - 1024));
@@ -133,20 +133,20 @@ mod tests {
     #[test]
     fn an_address_takes_an_eighth_at_most() {
         let strangers = Strangers::default();
-        let greedy: Vec<_> = (0..9).map(|_| strangers.room(address(1))).collect();
+        let greedy: Vec<_> = (0..9).map(|_| strangers.room(Some(address(1)))).collect();
         assert!(greedy[..8].iter().all(|room| room.grow_to(MIB)));
         assert!(!greedy[8].grow_to(1));
-        for other in [address(2), None] {
+        for other in [Some(address(2)), None] {
             assert!(strangers.room(other).grow_to(MIB));
         }
         drop(greedy);
-        assert!(strangers.room(address(1)).grow_to(8 * MIB));
+        assert!(strangers.room(Some(address(1))).grow_to(8 * MIB));
     }
 
     #[test]
     fn room_is_scarce_when_half_of_it_is_taken() {
         let strangers = Strangers::default();
-        let rooms: Vec<_> = (0..4).map(|number| strangers.room(address(number))).collect();
+        let rooms: Vec<_> = (0..4).map(|number| strangers.room(Some(address(number)))).collect();
         assert!(rooms[..3].iter().all(|room| room.grow_to(8 * MIB)));
         assert!(rooms[3].grow_to(8 * MIB - 1024) && !rooms[0].is_scarce());
         assert!(rooms[3].grow_to(8 * MIB) && rooms[0].is_scarce());
