@@ -349,10 +349,10 @@ fn a_node_that_was_alone_tells_one_that_comes() {
     crate::fixture::run(crate::fixture::Engine::Postgres, |fixture: Fixture| async move {
         let alone = fixture.open().await;
         // Whoever begins to hear others says so, once it does.
-        let hears =
+        let listens =
             "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database ()
             AND state = 'idle' AND query LIKE '%pg_notify%'); END $$";
-        until(async || fixture.sql(hears).await.is_ok()).await;
+        until(async || fixture.sql(listens).await.is_ok()).await;
         alone.beat().await.expect("nobody else beats");
         let come = fixture.open().await;
         let mut heard_there = come.listen();
