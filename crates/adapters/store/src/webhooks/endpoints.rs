@@ -142,7 +142,8 @@ impl Store {
     ) -> Result<T, EndpointError> {
         let call = CallWaits::current().unwrap_or_default();
         let done = self.inner.runtime.spawn(call.around(change).in_current_span()).await;
-        done.unwrap_or_else(|_| Err(Refused::from(Fault::Abandoned).0))
+        // It died, nobody knows where.
+        done.unwrap_or_else(|error| Err(Refused::from(Fault::OutcomeUnknown(error.to_string())).0))
     }
 
     async fn change_endpoint(
