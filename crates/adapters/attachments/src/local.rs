@@ -30,9 +30,9 @@ const READ_PIECE: usize = 64 * 1024;
 const FLUSHES: usize = 2;
 /// How many files are worked on at the same instant, since each takes a thread and its memory.
 static HANDS: Semaphore = Semaphore::const_new(8);
-/// What the name of a small picture ends in.
+/// What the name of a thumbnail ends in.
 pub(crate) const BESIDE: &str = ".thumb";
-/// How long a small picture may be on its way. What is older was left behind by a crash.
+/// How long a thumbnail may be on its way. What is older was left behind by a crash.
 const IN_THE_MAKING: Duration = Duration::from_mins(10);
 
 /// Keeps files in a folder.

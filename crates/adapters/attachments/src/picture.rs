@@ -1,4 +1,4 @@
-//! Making one small picture: the whole life of a child process.
+//! Making one thumbnail: the whole life of a child process.
 
 use std::{
     io::{Cursor, Read, Write},
@@ -18,7 +18,7 @@ pub const CHILD_COMMAND: &str = "make-thumbnail";
 
 /// The most pixels that are decoded.
 const MAX_PIXELS: u64 = 40_000_000;
-/// The longest side of a small picture.
+/// The longest side of a thumbnail.
 const SIDE: u32 = 256;
 const JPEG_QUALITY: u8 = 82;
 /// All the memory the process may have. 40 megapixels of four 16-bit channels are 320 MB.
@@ -58,7 +58,7 @@ fn write((bytes, kind): &(Vec<u8>, ContentType)) -> Option<()> {
     out.write_all(mark).and_then(|()| out.write_all(bytes)).and_then(|()| out.flush()).ok()
 }
 
-/// The small picture and its type, or nothing if this is no picture of that type or one of too many pixels.
+/// The thumbnail and its type, or nothing if this is no picture of that type or one of too many pixels.
 /// Of a picture that moves it is the first frame. It runs wherever it is called, without the limits of
 /// [`run_child`].
 pub fn shrink(picture: &[u8], kind: ContentType) -> Option<(Vec<u8>, ContentType)> {

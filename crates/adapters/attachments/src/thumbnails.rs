@@ -1,4 +1,4 @@
-//! Small pictures, made by a child process.
+//! Thumbnails, made by a child process.
 
 use std::{path::PathBuf, process::Stdio, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::picture::CHILD_COMMAND;
 
 /// How long a child may take, by the clock.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The most bytes of a small picture: 256 by 256 pixels of four bytes fit.
+/// The most bytes of a thumbnail: 256 by 256 pixels of four bytes fit.
 const MAX_SMALL: u64 = 512 * 1024;
 
-/// Makes small pictures in child processes, one at a time.
+/// Makes thumbnails in child processes, one at a time.
 pub struct ChildThumbnails {
     program: PathBuf,
     one: Semaphore,
@@ -74,7 +74,7 @@ impl Thumbnails for ChildThumbnails {
         let mut child = match self.start(kind) {
             Ok(child) => child,
             Err(error) => {
-                tracing::error!(%error, "the process that makes small pictures did not start");
+                tracing::error!(%error, "the process that makes thumbnails did not start");
                 return None;
             }
         };

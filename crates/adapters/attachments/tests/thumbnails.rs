@@ -1,4 +1,4 @@
-//! Small pictures made by a child process, which is this program again.
+//! Thumbnails made by a child process, which is this program again.
 
 use std::{process::ExitCode, time::Instant};
 
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let program = std::env::current_exe().expect("this program");
     runtime.block_on(scenarios(&ChildThumbnails::new(program)));
-    println!("small pictures: every scenario holds");
+    println!("thumbnails: every scenario holds");
     ExitCode::SUCCESS
 }
 

@@ -27,7 +27,7 @@ pub(crate) async fn file(call: Call) -> Outcome {
     send(&call, &stored.object, stored.shown.content_type, &disposition).await
 }
 
-/// `GET` of a small picture.
+/// `GET` of a thumbnail.
 pub(crate) async fn thumbnail(call: Call) -> Outcome {
     let stored = find(&call, Kind::Thumbnail).await?;
     let thumbnail = stored.thumbnail.ok_or_else(ApiError::attachment_not_found)?;

@@ -109,7 +109,7 @@ pub(crate) fn upload_url(state: &AppState, upload: &Upload) -> String {
     Place { tenant: upload.tenant, ticket, attachment }.url(state, Kind::Upload, end(upload.expires_at))
 }
 
-/// Where an attachment is fetched: the data of an answer. There is a small picture once it is made.
+/// Where an attachment is fetched: the data of an answer. `thumb_url` is null until the thumbnail is made.
 #[derive(Serialize)]
 pub(crate) struct Links {
     download_url: String,

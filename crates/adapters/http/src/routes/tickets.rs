@@ -67,5 +67,5 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("GET", "/files/{environment}/{merchant}/{ticket}/{attachment}", Door::Visitor(run!(files::fetch::file, call))).family_of(Family::Ticket)
         .doc(op("fetchFile", "A file, by a signed URL").asks(SIGNED).shows(Media(FILE_TYPES)).refuses(NO_FILE)),
     row("GET", "/files/{environment}/{merchant}/{ticket}/{attachment}/thumbnail", Door::Visitor(run!(files::fetch::thumbnail, call))).family_of(Family::Ticket)
-        .doc(op("fetchThumbnail", "A small picture, by a signed URL").asks(SIGNED).shows(Media(&["image/jpeg", "image/webp"])).refuses(NO_FILE)),
+        .doc(op("fetchThumbnail", "A thumbnail, by a signed URL").asks(SIGNED).shows(Media(&["image/jpeg", "image/webp"])).refuses(NO_FILE)),
 ];
