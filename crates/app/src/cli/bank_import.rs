@@ -1,11 +1,11 @@
 //! Applying a bank's statement.
 //!
 //! The file is read twice: once to know that it is whole and well-formed, and once to apply it, entry by entry. Every entry
-//! is heard like the callback of a provider, once for ever, so that the same file, or another that tells of the same entries,
+//! is applied like the callback of a provider, and only once ever, so that the same file, or another one with the same entries,
 //! changes nothing. Two entries are two movements of money: what would only repeat an earlier one is parked.
 //!
-//! Each entry is a commit of its own. The audit log has a line before the first and one after the last, so that it tells of an
-//! import that did not come to its end too.
+//! Each entry is a commit of its own. The audit log has a line before the first and one after the last, so that it also shows
+//! an import that did not finish.
 
 use std::{fs::File, io::BufReader, path::Path};
 
