@@ -1,11 +1,16 @@
 //! What pages show of a merchant.
 
+use std::collections::HashSet;
+
 use quipu_tests::{Database, Gateway, http_client, on_both_databases};
 use serde_json::json;
 
 use super::{hosted, path_of};
 
-on_both_databases!(a_merchants_page_shows_its_name_colour_and_logo,);
+on_both_databases!(
+    a_merchants_page_shows_its_name_colour_and_logo,
+    changes_at_the_same_time_are_told_as_they_followed_each_other,
+);
 
 async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
     let gateway = Gateway::start(database).await;
@@ -27,6 +32,7 @@ async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
     );
     let audit = operator.get("/operator/v1/audit-log").await.data();
     assert_eq!(audit[0]["action"], "merchant.page", "{audit}");
+    assert_eq!((&audit[0]["before"], &audit[0]["after"]["accent"]), (&json!(null), &json!("#b4232f")));
     for (member, value) in [
         ("accent", json!("red")),
         ("accent", json!(7)),
@@ -47,3 +53,18 @@ async fn a_merchants_page_shows_its_name_colour_and_logo(database: Database) {
 /// A picture of one pixel.
 pub(crate) const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Each change replaces the one before it, so no two of them began with the same page.
+async fn changes_at_the_same_time_are_told_as_they_followed_each_other(database: Database) {
+    const CHANGES: usize = 8;
+    let gateway = Gateway::start(database).await;
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    let settings = format!("/operator/v1/merchants/{}/page", merchant.id);
+    let names: Vec<_> = (0..CHANGES).map(|number| format!("Shop {number}")).collect();
+    let changes = names.iter().map(async |name| operator.put(&settings, &json!({ "name": name })).await.ok());
+    futures_util::future::join_all(changes).await;
+    let audit = operator.get("/operator/v1/audit-log?limit=20").await.data();
+    let lines = audit.as_array().expect("lines").iter().filter(|line| line["action"] == "merchant.page");
+    let before: HashSet<_> = lines.map(|line| line["before"]["name"].as_str().unwrap_or_default()).collect();
+    assert_eq!(before.len(), CHANGES, "{audit}");
+}

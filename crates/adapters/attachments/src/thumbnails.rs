@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Stdio, time::Duration};
 
 use async_trait::async_trait;
-use quipu_tickets::{ContentType, Thumbnails};
+use quipu_tickets::{ContentType, ThumbnailFailed, Thumbnails};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{Child, Command},
@@ -38,13 +38,17 @@ impl ChildThumbnails {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true)
+            // An interrupt from the terminal is for the gateway, which finishes what it has begun.
+            .process_group(0)
             .spawn()
     }
 }
 
 /// Gives the picture to the child and takes what it makes. Both at once, so that neither waits for the other.
-async fn converse(child: &mut Child, picture: Vec<u8>) -> Option<(Vec<u8>, ContentType)> {
-    let (mut stdin, stdout) = (child.stdin.take()?, child.stdout.take()?);
+async fn converse(child: &mut Child, picture: Vec<u8>) -> Result<Option<(Vec<u8>, ContentType)>, String> {
+    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("its process has no pipes".to_owned());
+    };
     let give = async move {
         // A child that does not want the rest closes its end; what it has made says why.
         let _ = stdin.write_all(&picture).await;
@@ -52,35 +56,44 @@ async fn converse(child: &mut Child, picture: Vec<u8>) -> Option<(Vec<u8>, Conte
     let mut made = Vec::new();
     let mut bounded = stdout.take(MAX_SMALL + 1);
     let (read, ()) = tokio::join!(bounded.read_to_end(&mut made), give);
-    read.ok()?;
+    read.map_err(|error| error.to_string())?;
     drop(bounded);
-    let status = child.wait().await.ok()?;
+    let status = child.wait().await.map_err(|error| error.to_string())?;
+    match status.code() {
+        Some(0) => Ok(thumbnail(made)),
+        Some(_) => Ok(None),
+        None => Err(format!("its process was stopped ({status})")),
+    }
+}
+
+/// What the child wrote: a byte for the type, and the thumbnail.
+fn thumbnail(mut made: Vec<u8>) -> Option<(Vec<u8>, ContentType)> {
     let kind = match made.first()? {
         b'J' => ContentType::Jpeg,
         b'W' => ContentType::Webp,
         _ => return None,
     };
     let small = made.split_off(1);
-    (status.success() && kind.begins(&small)).then_some((small, kind))
+    kind.begins(&small).then_some((small, kind))
 }
 
 #[async_trait]
 impl Thumbnails for ChildThumbnails {
-    async fn shrink(&self, picture: Vec<u8>, kind: ContentType) -> Option<(Vec<u8>, ContentType)> {
+    async fn shrink(
+        &self,
+        picture: Vec<u8>,
+        kind: ContentType,
+    ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed> {
         if !kind.is_image() {
-            return None;
+            return Ok(None);
         }
-        let _turn = self.one.acquire().await.ok()?;
-        let mut child = match self.start(kind) {
-            Ok(child) => child,
-            Err(error) => {
-                tracing::error!(%error, "the process that makes thumbnails did not start");
-                return None;
-            }
-        };
-        let made = timeout(PATIENCE, converse(&mut child, picture)).await.ok().flatten();
-        // One that is still at it is stopped, and one that has ended is no concern.
+        let Ok(_turn) = self.one.acquire().await else { return Ok(None) };
+        let started = self.start(kind);
+        let mut child =
+            started.map_err(|error| ThumbnailFailed(format!("its process did not start: {error}")))?;
+        let made = timeout(PATIENCE, converse(&mut child, picture)).await;
+        // A child that is still running is stopped, and one that has ended is no concern.
         let _ = child.kill().await;
-        made
+        made.unwrap_or_else(|_| Err("its process took too long".to_owned())).map_err(ThumbnailFailed)
     }
 }

@@ -21,7 +21,8 @@ fn main() -> ExitCode {
 }
 
 async fn scenarios(thumbnails: &ChildThumbnails) {
-    let (small, kind) = thumbnails.shrink(png(4000, 3000), ContentType::Png).await.expect("12 megapixels");
+    let made = async |picture, kind| thumbnails.shrink(picture, kind).await.expect("an answer");
+    let (small, kind) = made(png(4000, 3000), ContentType::Png).await.expect("12 megapixels");
     let small = image::load_from_memory(&small).expect("a picture");
     assert_eq!((kind, small.width(), small.height()), (ContentType::Jpeg, 256, 192));
 
@@ -33,19 +34,28 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
         ("a PDF", b"%PDF-1.7".to_vec(), ContentType::Pdf),
         ("nothing", Vec::new(), ContentType::Gif),
     ] {
-        assert!(thumbnails.shrink(hostile, kind).await.is_none(), "{what}");
+        assert!(made(hostile, kind).await.is_none(), "{what}");
     }
 
     let begun = Instant::now();
-    let (_, kind) = thumbnails.shrink(moving_gif(10_000), ContentType::Gif).await.expect("its first frame");
+    let (_, kind) = made(moving_gif(10_000), ContentType::Gif).await.expect("its first frame");
     assert_eq!(kind, ContentType::Jpeg);
     println!("the first of 10,000 frames took {:?}", begun.elapsed());
 
     // A picture at the bound is made, within the child's memory.
-    assert!(thumbnails.shrink(png(40_000, 1000), ContentType::Png).await.is_some(), "40 megapixels");
+    assert!(made(png(40_000, 1000), ContentType::Png).await.is_some(), "40 megapixels");
 
-    let gone = ChildThumbnails::new("/no/such/program".into());
-    assert!(gone.shrink(png(1, 1), ContentType::Png).await.is_none());
+    // What happens to the child says nothing of the picture.
+    let folder = tempfile::tempdir().expect("a folder");
+    let stopped = folder.path().join("stopped");
+    std::fs::write(&stopped, "#!/bin/sh\nkill -KILL $$\n").expect("a script");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&stopped, mode).expect("its mode");
+    for (program, words) in [("/no/such/program".into(), "did not start"), (stopped, "was stopped")] {
+        let failed = ChildThumbnails::new(program).shrink(png(1, 1), ContentType::Png).await;
+        let failed = failed.expect_err(words).to_string();
+        assert!(failed.contains(words), "{failed}");
+    }
 }
 
 fn png(width: u32, height: u32) -> Vec<u8> {

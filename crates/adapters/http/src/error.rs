@@ -277,6 +277,7 @@ impl From<TicketError> for ApiError {
             TicketError::Files(cause) => {
                 return Self::Unavailable { cause: format!("keeping a file: {cause}") };
             }
+            TicketError::Thumbnail(failed) => return Self::Unavailable { cause: failed.to_string() },
             TicketError::Store(error) => return error.into(),
             TicketError::NoSuchStep(_) => ErrorCode::InvalidStatusTransition,
             TicketError::ExistsForPayment => ErrorCode::TicketExistsForPayment,

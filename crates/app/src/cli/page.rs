@@ -82,10 +82,9 @@ async fn set(
     page: Option<(MerchantPage, Option<Vec<u8>>)>,
 ) -> Result<()> {
     session::existing(foundation, merchant).await?;
-    let before = foundation.store.merchant_page(merchant).await?;
     let after = page.as_ref().map(|(page, _)| page);
     let set = after.cloned().unwrap_or_default();
-    let audit = foundation.onboarding().audit_of_page(merchant, (before.as_ref(), after), Actor::shell());
+    let audit = foundation.onboarding().audit_of_page(merchant, after, Actor::shell());
     foundation.store.set_merchant_page(merchant, page, audit).await?;
     answer::print(&shown(merchant, set))
 }

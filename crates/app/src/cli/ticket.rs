@@ -1,7 +1,6 @@
 //! `quipu ticket`: what support does with tickets, from the shell.
 
 use std::{
-    fs::File,
     io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -16,6 +15,7 @@ use quipu_tickets::{
     StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice, parse_assignment,
 };
 use serde_json::json;
+use tempfile::NamedTempFile;
 
 use super::{
     answer,
@@ -179,13 +179,17 @@ async fn comments(foundation: &Foundation, id: &TicketId, part: &Part) -> Result
     part::print(&entries.iter().map(EntryRecord::of).collect::<Vec<_>>(), total)
 }
 
+/// Saves a file completely or not at all: it is written beside its name first, and replaces no other file.
+/// Only its owner may read it.
 async fn save(office: &TicketOffice, stored: &StoredAttachment, to: &Path) -> Result<()> {
     let mut file = office.open_file(&stored.object).await?;
     let unwritten = || format!("{} cannot be written", to.display());
-    let mut saved = File::create_new(to).with_context(unwritten)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut saved = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).with_context(unwritten)?;
     while let Some(piece) = file.read().await? {
         saved.write_all(&piece).with_context(unwritten)?;
     }
-    saved.sync_all().with_context(unwritten)?;
+    saved.as_file().sync_all().with_context(unwritten)?;
+    saved.persist_noclobber(to).with_context(unwritten)?;
     answer::print(&stored.shown)
 }

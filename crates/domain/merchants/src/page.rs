@@ -77,6 +77,16 @@ pub struct MerchantPage {
     pub logo: Option<String>,
 }
 
+impl MerchantPage {
+    /// How the audit log shows a merchant's page: as JSON, `null` if nothing is set.
+    pub fn audited(page: Option<&Self>) -> Value {
+        page.map_or(
+            Value::Null,
+            |page| json!({ "name": page.name, "accent": page.accent, "logo": page.logo }),
+        )
+    }
+}
+
 /// The store of hosted pages.
 #[async_trait]
 pub trait PageStore: Send + Sync {
@@ -87,7 +97,8 @@ pub trait PageStore: Send + Sync {
     async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable>;
 
     /// Sets or unsets the appearance of a merchant's pages, with the picture of a new logo and the audit
-    /// line, all or nothing. `NotFound` if there is no such merchant.
+    /// line, to which the store adds the former appearance, all or nothing. `NotFound` if there is no such
+    /// merchant.
     async fn set_merchant_page(
         &self,
         merchant: MerchantId,
@@ -104,21 +115,16 @@ pub trait PageStore: Send + Sync {
 }
 
 impl Onboarding {
-    /// The line of the audit log about a change of a merchant's pages.
+    /// The line of the audit log about a change of a merchant's pages. [`PageStore::set_merchant_page`] adds the
+    /// appearance before the change.
     pub fn audit_of_page(
         &self,
         merchant: MerchantId,
-        (before, after): (Option<&MerchantPage>, Option<&MerchantPage>),
+        after: Option<&MerchantPage>,
         actor: Actor,
     ) -> AuditRecord {
-        let shown = |page: Option<&MerchantPage>| {
-            page.map_or(
-                Value::Null,
-                |page| json!({ "name": page.name, "accent": page.accent, "logo": page.logo }),
-            )
-        };
         let audit = self.audit(self.clock.now(), actor, "merchant.page", merchant);
-        audit.about(format!("merchant/{merchant}/page")).changing(shown(before), shown(after))
+        audit.about(format!("merchant/{merchant}/page")).changing(Value::Null, MerchantPage::audited(after))
     }
 }
 

@@ -69,7 +69,8 @@
     dress();
   };
 
-  let stream, failures = 0, timer;
+  // Each round of following has a number; one that was overtaken by a later one ends.
+  let stream, failures = 0, timer, round = 0;
   const is_open = () => main.dataset.live === 'true';
   const take = async (snapshot) => {
     said = Date.parse(snapshot.server_time);
@@ -90,16 +91,18 @@
   // through the page still learns by asking.
   const follow = async () => {
     stop();
+    const mine = ++round;
     try {
       const answer = await fetch(main.dataset.details, { cache: 'no-store' });
       if (!answer.ok) throw new Error(answer.status);
       await take(await answer.json());
       if (failures < 3) find('lost').hidden = true;
-    } catch { again(); return; }
+    } catch { if (mine === round) again(); return; }
+    if (mine !== round) return;
     if (!is_open()) { well(); return; }
-    stream = new EventSource(main.dataset.events);
-    stream.onmessage = (event) => { well(); take(JSON.parse(event.data)).catch(again); };
-    stream.onerror = again;
+    const source = stream = new EventSource(main.dataset.events);
+    source.onmessage = (event) => { well(); take(JSON.parse(event.data)).catch(again); };
+    source.onerror = () => { source.close(); if (stream === source) again(); };
   };
 
   dress();

@@ -4,7 +4,10 @@ use quipu_commit::{CommitError, Refusal};
 use quipu_kernel::Problems;
 use quipu_merchants::StoreUnavailable;
 
-use crate::{ports::FileRefused, ticket::NoSuchStep};
+use crate::{
+    ports::{FileRefused, ThumbnailFailed},
+    ticket::NoSuchStep,
+};
 
 /// Why a use case did nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -30,6 +33,9 @@ pub enum TicketError {
     /// The store of files failed; the text is for the log.
     #[error("the store of files failed: {0}")]
     Files(String),
+    /// A thumbnail could not be made this time.
+    #[error(transparent)]
+    Thumbnail(#[from] ThumbnailFailed),
     /// The store failed. After `Failed` the change may have been applied all the same.
     #[error(transparent)]
     Store(#[from] StoreUnavailable),

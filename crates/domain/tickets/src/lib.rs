@@ -40,7 +40,9 @@ pub use listing::{
     queue_rank,
 };
 pub use office::{TicketOffice, TicketPeriods, TicketPorts};
-pub use ports::{FileRefused, FileStore, Incoming, Outgoing, SupportReads, Thumbnails, TicketReads};
+pub use ports::{
+    FileRefused, FileStore, Incoming, Outgoing, SupportReads, ThumbnailFailed, Thumbnails, TicketReads,
+};
 pub use status::{Status, Step};
 pub use support_draft::{MoveDraft, ReplyDraft, parse_assignment};
 pub use support_view::{Entry, EntryRecord, QueueRecord, SupportTicket};

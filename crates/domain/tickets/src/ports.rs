@@ -149,10 +149,19 @@ pub trait Outgoing: Send {
     async fn read(&mut self) -> Result<Option<Vec<u8>>, FileRefused>;
 }
 
+/// Why a thumbnail could not be made this time. Another attempt may succeed. The text is for the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the thumbnail could not be made: {0}")]
+pub struct ThumbnailFailed(pub String);
+
 /// Makes thumbnails.
 #[async_trait]
 pub trait Thumbnails: Send + Sync {
-    /// A thumbnail of at most 256 by 256 pixels, as JPEG or WebP. `None` if the file is no picture, or has
-    /// too many pixels, or would take too much memory or time.
-    async fn shrink(&self, picture: Vec<u8>, kind: ContentType) -> Option<(Vec<u8>, ContentType)>;
+    /// A thumbnail of at most 256 by 256 pixels, as JPEG or WebP. `None` if the file is no picture or has too
+    /// many pixels. An error says nothing about the picture.
+    async fn shrink(
+        &self,
+        picture: Vec<u8>,
+        kind: ContentType,
+    ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed>;
 }

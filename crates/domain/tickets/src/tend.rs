@@ -8,8 +8,12 @@ use crate::{
     changes,
     error::{TicketError, is_stale, unforeseen},
     office::TicketOffice,
-    ports::FileRefused,
+    ports::{FileRefused, ThumbnailFailed},
 };
+
+/// How often a thumbnail is attempted. A picture that takes too much memory or processor time ends its attempt
+/// like one that the system stopped, so attempts have to end.
+const THUMBNAIL_ATTEMPTS: i32 = 5;
 
 /// The queues of this crate.
 pub const TICKET_QUEUES: [Queue; 3] = [Queue::TICKET_CLOSING, Queue::THUMBNAILS, Queue::UPLOADS];
@@ -53,14 +57,18 @@ impl TicketOffice {
         if let Ok(id) = claimed.subject.parse()
             && let Some(stored) = self.ports.reads.attachment(claimed.tenant, &id).await?
             && stored.thumbnail.is_none()
-            && let Some(thumbnail) = self.thumbnail_of(&stored).await?
+            && let Some(thumbnail) = self.thumbnail_of(&stored, claimed.attempts).await?
         {
             changes.add(ThumbnailMade { attachment: id, thumbnail });
         }
         self.finish(claimed, changes).await
     }
 
-    async fn thumbnail_of(&self, stored: &StoredAttachment) -> Result<Option<Thumbnail>, TicketError> {
+    async fn thumbnail_of(
+        &self,
+        stored: &StoredAttachment,
+        attempts: i32,
+    ) -> Result<Option<Thumbnail>, TicketError> {
         let failed = |refused: FileRefused| TicketError::Files(refused.to_string());
         let mut outgoing = match self.ports.files.open(&stored.object).await {
             Err(FileRefused::NotArrived) => return Ok(None),
@@ -71,7 +79,7 @@ impl TicketOffice {
             picture.extend_from_slice(&piece);
         }
         let made = self.ports.thumbnails.shrink(picture, stored.shown.content_type).await;
-        let Some((small, content_type)) = made else { return Ok(None) };
+        let Some((small, content_type)) = made_or_given_up(made, attempts)? else { return Ok(None) };
         let object = self.ports.files.keep_beside(&stored.object, small).await.map_err(failed)?;
         Ok(Some(Thumbnail { object, content_type }))
     }
@@ -125,5 +133,28 @@ impl TicketOffice {
             Err(error) if is_stale(&error) => Ok(()),
             Err(error) => Err(unforeseen(error).into()),
         }
+    }
+}
+
+/// The thumbnail, or none after the last attempt.
+fn made_or_given_up<T>(
+    made: Result<Option<T>, ThumbnailFailed>,
+    attempts: i32,
+) -> Result<Option<T>, ThumbnailFailed> {
+    made.or_else(|failed| if attempts < THUMBNAIL_ATTEMPTS { Err(failed) } else { Ok(None) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thumbnail_that_could_not_be_made_is_attempted_again_and_not_for_ever() {
+        let failed = ThumbnailFailed("the process was stopped".to_owned());
+        for attempts in 1..THUMBNAIL_ATTEMPTS {
+            assert_eq!(made_or_given_up::<()>(Err(failed.clone()), attempts), Err(failed.clone()));
+        }
+        assert_eq!(made_or_given_up::<()>(Err(failed), THUMBNAIL_ATTEMPTS), Ok(None));
+        assert_eq!(made_or_given_up(Ok(Some(1)), THUMBNAIL_ATTEMPTS), Ok(Some(1)));
     }
 }

@@ -55,9 +55,8 @@ async fn set(
     page: Option<(MerchantPage, Option<Vec<u8>>)>,
 ) -> Outcome {
     let store = &call.state.services.pages.store;
-    let before = store.merchant_page(merchant).await?;
     let after = page.as_ref().map(|(page, _)| page);
-    let audit = call.state.onboarding.audit_of_page(merchant, (before.as_ref(), after), staff.actor());
+    let audit = call.state.onboarding.audit_of_page(merchant, after, staff.actor());
     store.set_merchant_page(merchant, page, audit).await?;
     shown(call, merchant).await
 }

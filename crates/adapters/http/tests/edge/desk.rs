@@ -5,8 +5,8 @@ use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_tickets::{
     Arrival, AttachmentId, Comment, CommentId, ContentType, Entry, FileRefused, FileStore, Incoming,
-    Outgoing, QueueFilter, QueueItem, StoredAttachment, SupportReads, Thumbnails, Ticket, TicketFilter,
-    TicketId, TicketReads, TicketSort, TicketSummary, Upload,
+    Outgoing, QueueFilter, QueueItem, StoredAttachment, SupportReads, ThumbnailFailed, Thumbnails, Ticket,
+    TicketFilter, TicketId, TicketReads, TicketSort, TicketSummary, Upload,
 };
 
 pub(crate) struct EmptyDesk;
@@ -114,7 +114,11 @@ impl FileStore for EmptyDesk {
 
 #[async_trait]
 impl Thumbnails for EmptyDesk {
-    async fn shrink(&self, _: Vec<u8>, _: ContentType) -> Option<(Vec<u8>, ContentType)> {
-        None
+    async fn shrink(
+        &self,
+        _: Vec<u8>,
+        _: ContentType,
+    ) -> Result<Option<(Vec<u8>, ContentType)>, ThumbnailFailed> {
+        Ok(None)
     }
 }

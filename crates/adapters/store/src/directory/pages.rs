@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use quipu_kernel::{MerchantId, PaymentId, Tenant};
 use quipu_merchants::{AuditRecord, DirectoryError, MerchantPage, PageStore, StoreUnavailable};
 
-use super::merchants;
+use super::{audit, merchants};
 use crate::{
     connection::{Connection, execute, first},
     error::Fault,
@@ -50,12 +50,7 @@ impl PageStore for Store {
     }
 
     async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable> {
-        let found = self.ask(query!(|conn| {
-            let columns = (merchant_pages::name, merchant_pages::accent, merchant_pages::logo);
-            let query = merchant_pages::table.find(merchant.0).select(columns);
-            first!(conn, FoundSettings, query)?.map(settings_from).transpose()
-        }));
-        found.await
+        self.ask(query!(|conn| settings(conn, merchant).await)).await
     }
 
     async fn set_merchant_page(
@@ -64,26 +59,25 @@ impl PageStore for Store {
         page: Option<(MerchantPage, Option<Vec<u8>>)>,
         audit: AuditRecord,
     ) -> Result<(), DirectoryError> {
-        let written = self.change(
-            audit,
-            query!(|conn| {
-                merchants::lock(conn, merchant).await?;
-                let old = merchant_pages::table.find(merchant.0);
-                execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
-                if let Some((page, picture)) = page {
-                    let row = SettingsRow {
-                        merchant_id: merchant.0,
-                        name: page.name,
-                        accent: page.accent.map(String::from),
-                        logo: page.logo,
-                        picture,
-                    };
-                    execute!(conn, diesel::insert_into(merchant_pages::table).values(&row))
-                        .map_err(Fault::from)?;
-                }
-                Ok(())
-            }),
-        );
+        let written = self.write(query!(|conn| {
+            merchants::lock(conn, merchant).await?;
+            let before = settings(conn, merchant).await?;
+            let old = merchant_pages::table.find(merchant.0);
+            execute!(conn, diesel::delete(old)).map_err(Fault::from)?;
+            if let Some((page, picture)) = page {
+                let row = SettingsRow {
+                    merchant_id: merchant.0,
+                    name: page.name,
+                    accent: page.accent.map(String::from),
+                    logo: page.logo,
+                    picture,
+                };
+                execute!(conn, diesel::insert_into(merchant_pages::table).values(&row))
+                    .map_err(Fault::from)?;
+            }
+            let audit = AuditRecord { before: MerchantPage::audited(before.as_ref()), ..audit };
+            Ok(audit::write(conn, &audit).await?)
+        }));
         written.await
     }
 
@@ -121,6 +115,12 @@ impl PageStore for Store {
 fn page_from((merchant, environment, id): FoundPage) -> Result<(Tenant, PaymentId), Fault> {
     let environment = parsed("an environment", &environment)?;
     Ok((Tenant::new(MerchantId(merchant), environment), parsed("a payment", &id)?))
+}
+
+async fn settings(conn: &mut Connection, merchant: MerchantId) -> Result<Option<MerchantPage>, Fault> {
+    let columns = (merchant_pages::name, merchant_pages::accent, merchant_pages::logo);
+    let query = merchant_pages::table.find(merchant.0).select(columns);
+    first!(conn, FoundSettings, query)?.map(settings_from).transpose()
 }
 
 fn settings_from((name, accent, logo): FoundSettings) -> Result<MerchantPage, Fault> {
