@@ -221,7 +221,8 @@ impl Board {
     /// off the board and answered, to be given back. The store lets those deliveries fail, and any that it does
     /// not reach when they are claimed.
     pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
-        self.stale.changed_here(&endpoint.id);
+        // A claim that is under way has read it as it was before, so it is read again behind that.
+        self.stale.mark(endpoint.id.clone());
         self.follow(&endpoint.id, Some(endpoint))
     }
 

@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use quipu_kernel::Timestamp;
 use quipu_merchants::StoreUnavailable;
-use quipu_webhooks::{Owed, Wanted};
+use quipu_webhooks::{Owed, Waiting, Wanted};
 use tokio::time::{Instant, timeout};
 
 use crate::in_hand::{InHand, lock};
@@ -17,13 +17,13 @@ const LONGEST_REST: Duration = Duration::from_secs(5);
 /// Between two looks for what dead nodes left, unless somebody asks for one, and for endpoints that have
 /// failed for too long.
 const ROUNDS: Duration = Duration::from_secs(2);
-/// Deliveries fetched in one commit.
+/// Deliveries fetched or given back in one commit.
 const AT_ONCE: u32 = 1_000;
 /// Endpoints read again in one query.
 const READ_AT_ONCE: usize = 1_000;
 /// Endpoints that one round disables. If there are more, the next round follows at once, behind a fetch.
 const DISABLED_AT_ONCE: u32 = 100;
-/// If so many endpoints in a row cannot be claimed, it is not for their rows.
+/// If so many endpoints in a row cannot be claimed, or portions given back, it is not for their rows.
 const MOST_LOCKED: usize = 3;
 /// After an error.
 const RECOVERY: Duration = Duration::from_millis(500);
@@ -32,18 +32,19 @@ const RECOVERY: Duration = Duration::from_millis(500);
 pub(crate) async fn run(in_hand: Arc<InHand>) {
     let mut next_round = Instant::now();
     while !in_hand.is_stopping() {
-        let looked = async {
-            if in_hand.takes_wish_for_round() || Instant::now() >= next_round {
-                next_round = Instant::now() + ROUNDS;
-                if make_round(&in_hand).await? {
-                    next_round = Instant::now();
-                }
-            }
-            read_again(&in_hand).await?;
-            give_back(&in_hand).await?;
-            fetch(&in_hand).await
-        };
-        let rest = match looked.await {
+        let mut round = Ok(());
+        if in_hand.takes_wish_for_round() || Instant::now() >= next_round {
+            let made = make_round(&in_hand).await;
+            let are_more = *made.as_ref().unwrap_or(&false);
+            next_round = Instant::now() + if are_more { Duration::ZERO } else { ROUNDS };
+            round = made.map(drop);
+        }
+        // A row that somebody has locked makes one of these fail, which keeps none of the others from its work.
+        let read = read_again(&in_hand).await;
+        let returned = give_back(&in_hand).await;
+        let fetched = fetch(&in_hand).await;
+        let looked = round.and(read).and(returned).and(fetched);
+        let rest = match looked {
             Ok(rest) => rest.min(next_round.saturating_duration_since(Instant::now())).min(LONGEST_REST),
             Err(error) => {
                 tracing::warn!(%error, "owed deliveries could not be fetched");
@@ -108,19 +109,24 @@ async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
     Ok(())
 }
 
+/// Gives deliveries back in portions, so that no commit grows long, and one whose row somebody has locked
+/// delays few others. They are kept until the store has them, so that none is left in the hands of a node
+/// that has forgotten it.
 async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
-    let returned = std::mem::take(&mut *lock(&in_hand.returned));
-    if returned.is_empty() {
-        return Ok(());
-    }
-    // Kept until the store has them, so that none is left in the hands of a node that has forgotten it.
-    match in_hand.parts.queue.give_back(returned.clone()).await {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            lock(&in_hand.returned).extend(returned);
-            Err(error)
+    let mut returned = std::mem::take(&mut *lock(&in_hand.returned));
+    let (mut kept, mut failures) = (Vec::new(), Vec::new());
+    while !returned.is_empty() && failures.len() < MOST_LOCKED {
+        let rest = returned.split_off(returned.len().min(AT_ONCE as usize));
+        let portion = std::mem::replace(&mut returned, rest);
+        if let Err(error) = in_hand.parts.queue.give_back(portion.clone()).await {
+            failures.push(error);
+            kept.extend(portion);
         }
     }
+    // Those that failed come last, so that the others have their turn.
+    returned.extend(kept);
+    lock(&in_hand.returned).extend(returned);
+    failures.pop().map_or(Ok(()), Err)
 }
 
 /// Fetches what there is room for, and answers when something else will be due.
@@ -129,13 +135,11 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
     let now = in_hand.parts.clock.now();
     let mut after = None;
     loop {
-        let waiting = queue.waiting(now, after.as_ref()).await?;
-        let Some((_, last)) = waiting.last() else { break };
-        after = Some(last.clone());
+        let Waiting { endpoints, next } = queue.waiting(now, after.as_ref()).await?;
         let mut wanted = Vec::new();
         {
             let mut board = in_hand.board();
-            for (tenant, endpoint) in waiting {
+            for (tenant, endpoint) in endpoints {
                 let room = u32::try_from(board.room(&endpoint)).unwrap_or(u32::MAX).min(AT_ONCE);
                 if room == 0 {
                     board.note_stored(endpoint, tenant.merchant());
@@ -145,6 +149,10 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
             }
         }
         claim(in_hand, now, wanted).await?;
+        if next.is_none() {
+            break;
+        }
+        after = next;
     }
     let next = queue.next_due(now).await?;
     Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))

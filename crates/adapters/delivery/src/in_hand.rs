@@ -137,6 +137,7 @@ impl InHand {
     pub(crate) fn follow(self: &Arc<Self>, endpoint: &Arc<Endpoint>) {
         let returned = self.board().changed(endpoint);
         self.give_back_later(returned);
+        self.look.notify_one();
         self.send_next();
     }
 

@@ -19,13 +19,6 @@ impl Stale {
         self.marked.insert(id);
     }
 
-    /// It was changed by this node, which may be earlier or later than what is being read of it.
-    pub(crate) fn changed_here(&mut self, id: &EndpointId) {
-        if self.reading.remove(id) {
-            self.marked.insert(id.clone());
-        }
-    }
-
     /// What must be read, and is being read from now on.
     pub(crate) fn begin(&mut self) -> Vec<EndpointId> {
         let ids: Vec<_> = self.marked.drain().collect();
@@ -60,23 +53,19 @@ mod tests {
     #[test]
     fn what_changes_while_it_is_read_is_read_once_more() {
         let id = EndpointId::restore("wh_1".to_owned());
-        for again in [Stale::mark, |stale: &mut Stale, id| stale.changed_here(&id)] {
-            let mut stale = Stale::default();
-            stale.mark(id.clone());
-            assert_eq!(stale.begin(), std::slice::from_ref(&id));
-            again(&mut stale, id.clone());
-            assert!(!stale.end(&id) && stale.holds(&id));
-            assert_eq!(stale.begin(), std::slice::from_ref(&id));
-            assert!(stale.end(&id) && !stale.holds(&id));
-        }
+        let mut stale = Stale::default();
+        stale.mark(id.clone());
+        assert_eq!(stale.begin(), std::slice::from_ref(&id));
+        stale.mark(id.clone());
+        assert!(!stale.end(&id) && stale.holds(&id));
+        assert_eq!(stale.begin(), std::slice::from_ref(&id));
+        assert!(stale.end(&id) && !stale.holds(&id));
     }
 
     #[test]
     fn what_could_not_be_read_waits_on() {
         let id = EndpointId::restore("wh_1".to_owned());
         let mut stale = Stale::default();
-        stale.changed_here(&id);
-        assert!(!stale.holds(&id));
         stale.mark(id.clone());
         let ids = stale.begin();
         stale.fail(ids);

@@ -59,7 +59,7 @@ impl Room {
         has_room
     }
 
-    /// Completes when half of all room is taken and this body has had some time.
+    /// Completes when half of all room, or of the address's share, is taken and this body has had some time.
     pub(crate) async fn is_needed(&self) {
         loop {
             tokio::time::sleep(IN_A_HURRY).await;
@@ -70,7 +70,9 @@ impl Room {
     }
 
     fn is_scarce(&self) -> bool {
-        self.taken().units >= UNITS / 2
+        let taken = self.taken();
+        let of_address = taken.of_each.get(&self.address).copied().unwrap_or_default();
+        taken.units >= UNITS / 2 || of_address >= SHARE / 2
     }
 }
 

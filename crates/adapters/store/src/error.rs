@@ -52,7 +52,8 @@ pub(crate) enum Fault {
     /// No connection could be made.
     #[error("no connection: {0}")]
     Unconnected(String),
-    /// The file of an embedded database was moved, replaced or removed. Nothing was done.
+    /// The file of an embedded database, or one beside it, is not as it was, or cannot be looked at. Nothing was
+    /// done.
     #[error("{0}")]
     Lost(FileTrouble),
     /// The database did not answer in time, before a commit was sent to it.

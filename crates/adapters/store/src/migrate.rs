@@ -31,7 +31,7 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/post
 const LOCK: &str = "SELECT pg_advisory_lock(7310867)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(7310867)";
 
-/// How often a migration is tried again after the server has ended it to break a deadlock.
+/// How often a migration is tried in all, if the server ends it to break a deadlock.
 const ATTEMPTS: u32 = 5;
 
 /// Applies the missing migrations; answers their names.

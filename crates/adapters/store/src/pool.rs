@@ -23,7 +23,9 @@ use crate::{
 };
 
 /// Sets that a commit is on disk when it returns, and that a statement sees what was committed before it
-/// began, whatever the defaults of the database or role are. Nodes of an earlier release set the same.
+/// began, whatever the defaults of the database or role are. `quipu.counts_days` and `quipu.keeps_classes`
+/// tell the triggers of the server that this node writes those rows itself; for nodes of an earlier release,
+/// which do not set them, the triggers do it.
 const SESSION: &str = "SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
     SET client_min_messages = warning; SET quipu.counts_days = on; SET quipu.keeps_classes = on;";
 

@@ -254,7 +254,8 @@ struct Ended {
     ended: Option<i64>,
 }
 
-/// Ends given-up sessions of this node, so that their locks are released.
+/// Ends given-up sessions of this node, so that their locks are released. One whose `COMMIT` waits for a
+/// synchronous standby is left to that.
 pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> Result<(), Fault> {
     if abandoned.is_empty() {
         return Ok(());
@@ -264,7 +265,8 @@ pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> 
     let query = format!(
         "SELECT COUNT(pg_terminate_backend(running.pid)) AS ended FROM pg_stat_activity AS running
             JOIN (VALUES {}) AS abandoned (pid, since) ON running.pid = abandoned.pid
-            AND CAST(EXTRACT(EPOCH FROM running.backend_start) * 1000000 AS BIGINT) = abandoned.since",
+            AND CAST(EXTRACT(EPOCH FROM running.backend_start) * 1000000 AS BIGINT) = abandoned.since
+            WHERE running.wait_event IS DISTINCT FROM 'SyncRep'",
         rows.join(", ")
     );
     let found: Ended = sql_query(query).get_result(conn).await?;

@@ -74,7 +74,7 @@ pub(super) async fn import(foundation: &Foundation, file: &Path) -> Result<()> {
             standard_error::tell(&format!("quipu: {error:#}"));
         }
         return Err(error.context(format!(
-            "{} of {entries} entries of {} were applied; run the command again: it applies the rest and none twice",
+            "{} of {entries} entries of {} were processed; run the command again: it applies the rest and none twice",
             reached.all(),
             file.display()
         )));

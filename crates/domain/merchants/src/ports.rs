@@ -158,7 +158,7 @@ pub trait Routing: RouteBook {
         audit: AuditRecord,
     ) -> Result<(), DirectoryError>;
 
-    /// Saves a beneficiary under the next free number of its tenant and answers that number; `beneficiary.id`
+    /// Saves a beneficiary under the next number that no beneficiary has, and answers that number; `beneficiary.id`
     /// is ignored. The store adds the number to `audit.after` as `ibanAccountId`. Refused with `NotFound`, or
     /// with `LimitReached` when the numbers are used up.
     async fn add_beneficiary(

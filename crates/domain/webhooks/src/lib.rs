@@ -25,7 +25,8 @@ pub use event::{Event, EventStatus, NamedTarget};
 pub use manage::{CreateEndpoint, Created};
 pub use name::EventName;
 pub use ports::{
-    Courier, DeliveryLog, DeliveryQueue, Endpoints, Handover, LogFilter, LoggedEvent, RetrySelection, Wanted,
+    Courier, DeliveryLog, DeliveryQueue, Endpoints, Handover, LogFilter, LoggedEvent, RetrySelection,
+    Waiting, Wanted,
 };
 pub use sample::sample_payload;
 pub use schedule::{RetryPolicy, Spread};

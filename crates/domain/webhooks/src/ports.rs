@@ -148,19 +148,24 @@ pub struct Wanted {
     pub most: u32,
 }
 
+/// A part of the endpoints with deliveries that wait to be claimed.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The endpoints and their owners, in the order of identifiers.
+    pub endpoints: Vec<(Tenant, EndpointId)>,
+    /// The endpoint after which the next part begins; `None` if this is the last part.
+    pub next: Option<EndpointId>,
+}
+
 /// The pending deliveries of all tenants. Deliveries made by a commit of this node are handed over when it
 /// commits. The queue is for deliveries that no node has in hand: those for which there was no room, those
 /// due again, and those that a dead node left behind.
 #[async_trait]
 pub trait DeliveryQueue: Send + Sync {
     /// The endpoints with deliveries that are due at `now` and that no node has in hand, and the endpoints
-    /// that are disabled or removed and still have pending deliveries, due or not. At most a thousand,
-    /// beginning after `after` in the order of identifiers.
-    async fn waiting(
-        &self,
-        now: Timestamp,
-        after: Option<&EndpointId>,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreUnavailable>;
+    /// that are disabled or removed and still have pending deliveries, due or not. It looks at no more than a
+    /// thousand endpoints, beginning after `after` in the order of identifiers.
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable>;
 
     /// Takes in hand deliveries that are due at `now` and that no node has in hand, beginning with those that
     /// have been due longest. Deliveries to a disabled endpoint fail instead; those to a removed one are

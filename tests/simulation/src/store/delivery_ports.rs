@@ -7,7 +7,7 @@ use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 use quipu_webhooks::{
     DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId,
-    Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Wanted,
+    Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Waiting, Wanted,
 };
 
 use super::{MemoryStore, deliveries::Hearer, payments::paged};
@@ -116,17 +116,16 @@ impl DeliveryLog for MemoryStore {
 
 #[async_trait]
 impl DeliveryQueue for MemoryStore {
-    async fn waiting(
-        &self,
-        now: Timestamp,
-        after: Option<&EndpointId>,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreUnavailable> {
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable> {
         give_way().await;
         let kept = self.deliveries();
         let waiting = kept.hearers.iter().filter(|(id, hearer)| {
             after.is_none_or(|after| after < *id) && hearer.waiting().any(|due_at| due_at <= now)
         });
-        Ok(waiting.map(|(id, hearer)| (hearer.endpoint.tenant, id.clone())).take(ENDPOINTS).collect())
+        let endpoints: Vec<_> =
+            waiting.map(|(id, hearer)| (hearer.endpoint.tenant, id.clone())).take(ENDPOINTS).collect();
+        let next = endpoints.get(ENDPOINTS - 1).map(|(_, id)| id.clone());
+        Ok(Waiting { endpoints, next })
     }
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {

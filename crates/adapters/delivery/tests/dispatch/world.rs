@@ -15,7 +15,7 @@ use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, Tenant, Tim
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{
     Answer, Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName,
-    Handover, Next, Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Wanted,
+    Handover, Next, Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 
@@ -81,11 +81,7 @@ impl Queue {
 
 #[async_trait]
 impl DeliveryQueue for Queue {
-    async fn waiting(
-        &self,
-        now: Timestamp,
-        after: Option<&EndpointId>,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreUnavailable> {
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable> {
         assert!(!self.is_broken.load(Ordering::Relaxed), "as a fault in a part of the dispatcher would");
         let rows = self.rows.lock().expect("no panic");
         let mut found: Vec<_> = rows
@@ -95,8 +91,9 @@ impl DeliveryQueue for Queue {
             .map(|row| (row.owed.endpoint.tenant, row.owed.endpoint.id.clone()))
             .collect();
         found.dedup();
+        let next = found.get(999).map(|(_, endpoint)| endpoint.clone());
         found.truncate(1_000);
-        Ok(found)
+        Ok(Waiting { endpoints: found, next })
     }
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {

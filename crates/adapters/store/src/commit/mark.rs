@@ -154,10 +154,12 @@ async fn status_of(session: &mut Session, number: &str) -> Result<Option<String>
     Ok(query.get_result::<Status>(&mut **session).await?.status)
 }
 
-/// Ends the session that runs the transaction, so that a `COMMIT` that is still on its way has no effect.
+/// Ends the session that runs the transaction, so that a `COMMIT` that is still on its way has no effect. A
+/// `COMMIT` that waits for a synchronous standby is left alone: to end its session would end the wait alone,
+/// and the transaction would count as committed though the standby does not have it.
 async fn end(session: &mut Session, number: &str) -> Result<(), Fault> {
     let query = "SELECT CAST(COUNT(pg_terminate_backend(pid)) AS TEXT) AS status FROM pg_stat_activity
-        WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid)";
+        WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid) AND wait_event IS DISTINCT FROM 'SyncRep'";
     let _ended = sql_query(query).bind::<Text, _>(number).get_result::<Status>(&mut **session).await?;
     Ok(())
 }

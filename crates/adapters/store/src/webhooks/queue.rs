@@ -7,12 +7,12 @@ use diesel::{
     ExpressionMethods as _, QueryDsl as _,
     dsl::min,
     pg::Pg,
-    sql_types::{BigInt, Text},
+    sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Wanted};
+use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted};
 
 use super::{
     claim::{give_back, take},
@@ -28,30 +28,35 @@ use crate::{
     stored::parsed,
 };
 
-/// Endpoints in one answer about who waits.
-const ENDPOINTS: i64 = 1_000;
+/// Endpoints that one look for waiting deliveries steps over. There may be as many as payments.
+const STEPS: i64 = 1_000;
 
-/// From endpoint to endpoint through the index of what waits, however much waits for each.
+/// From endpoint to endpoint through the index of pending deliveries, however many of them each endpoint has. The
+/// last endpoint comes along in any case, so that the next look can begin after it.
 macro_rules! waiting {
     ($backend:ty, $name:ident) => {
-        statement! { $name on $backend => (BigInt, Text, Text) {
-            "WITH RECURSIVE found (id, due_at) AS (SELECT * FROM (SELECT endpoint_id, due_at FROM deliveries
-                WHERE status = 0 AND node IS NULL AND endpoint_id > " => after: &'a str as Text,
+        statement! { $name on $backend => (Nullable<BigInt>, Nullable<Text>, Text, BigInt) {
+            "WITH RECURSIVE found (id, due_at, step) AS (SELECT * FROM (SELECT endpoint_id, due_at, CAST(1 AS BIGINT)
+                FROM deliveries WHERE status = 0 AND node IS NULL AND endpoint_id > " => after: &'a str as Text,
             " ORDER BY endpoint_id, due_at LIMIT 1) AS least UNION ALL
              SELECT (SELECT endpoint_id FROM deliveries WHERE status = 0 AND node IS NULL AND endpoint_id > found.id
                     ORDER BY endpoint_id, due_at LIMIT 1),
                 (SELECT due_at FROM deliveries WHERE status = 0 AND node IS NULL AND endpoint_id > found.id
-                    ORDER BY endpoint_id, due_at LIMIT 1) FROM found WHERE found.id IS NOT NULL)
-             SELECT merchant_id, environment, webhook_endpoints.id FROM found
-             JOIN webhook_endpoints ON webhook_endpoints.id = found.id
-             WHERE (found.due_at <= " => now: i64 as BigInt,
-            " OR NOT webhook_endpoints.enabled) ORDER BY webhook_endpoints.id LIMIT 0 + " => limit: &'a i64 as BigInt ; ""
+                    ORDER BY endpoint_id, due_at LIMIT 1), found.step + 1
+                FROM found WHERE found.id IS NOT NULL AND found.step < " => steps: i64 as BigInt,
+            ") SELECT waits.merchant_id, waits.environment, found.id, found.step FROM found
+             LEFT JOIN webhook_endpoints AS waits ON waits.id = found.id AND (found.due_at <= " => now: i64 as BigInt,
+            " OR NOT waits.enabled) WHERE found.id IS NOT NULL AND (waits.id IS NOT NULL OR found.step = "
+            => last: i64 as BigInt ; ") ORDER BY found.id"
         } }
     };
 }
 
 waiting!(Sqlite, WaitingInFile);
 waiting!(Pg, WaitingOnServer);
+
+/// If more endpoints than this cannot be disabled, it is not for their rows.
+const MOST_LOCKED: u32 = 3;
 
 /// What is in the hands of nodes that are known no more.
 macro_rules! abandoned {
@@ -63,31 +68,47 @@ macro_rules! abandoned {
     };
 }
 
+/// An endpoint, whose owner is there if it waits, and its place in this look.
+type WaitingRow = (Option<i64>, Option<String>, String, i64);
+
+fn waiting_from(rows: Vec<WaitingRow>) -> Result<Waiting, Fault> {
+    let mut waiting = Waiting::default();
+    for (merchant, environment, id, step) in rows {
+        let id = EndpointId::restore(id);
+        if step == STEPS {
+            waiting.next = Some(id.clone());
+        }
+        if let (Some(merchant), Some(environment)) = (merchant, environment) {
+            let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
+            waiting.endpoints.push((tenant, id));
+        }
+    }
+    Ok(waiting)
+}
+
+// Rows that somebody has locked are released in a later round, and delay none of the others.
+statement! { FreeOnServer on Pg {
+    "UPDATE deliveries SET node = NULL WHERE ctid = ANY (ARRAY (SELECT ctid FROM deliveries WHERE node IS NOT NULL
+     AND node <> " => node: &'a str as Text ; " AND node NOT IN (SELECT node FROM nodes) FOR UPDATE SKIP LOCKED))"
+} }
+
 #[async_trait]
 impl DeliveryQueue for Store {
-    async fn waiting(
-        &self,
-        now: Timestamp,
-        after: Option<&EndpointId>,
-    ) -> Result<Vec<(Tenant, EndpointId)>, StoreUnavailable> {
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable> {
         let (now, after) = (now.millis(), after.map_or_else(String::new, |id| id.as_str().to_owned()));
         let waiting = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
-                let (after, limit) = (after.as_str(), &ENDPOINTS);
-                let rows: Vec<(i64, String, String)> = match conn {
+                let (after, steps, last) = (after.as_str(), STEPS, STEPS);
+                let rows: Vec<WaitingRow> = match conn {
                     Connection::Sqlite(conn) => {
-                        diesel::RunQueryDsl::load(WaitingInFile { after, now, limit }, conn)?
+                        diesel::RunQueryDsl::load(WaitingInFile { after, steps, now, last }, conn)?
                     }
                     Connection::Postgres(conn) => {
-                        let waiting = WaitingOnServer { after, now, limit };
+                        let waiting = WaitingOnServer { after, steps, now, last };
                         diesel_async::RunQueryDsl::load(waiting, &mut ***conn).await?
                     }
                 };
-                let endpoint = |(merchant, environment, id): (i64, String, String)| {
-                    let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
-                    Ok::<_, Fault>((tenant, EndpointId::restore(id)))
-                };
-                rows.into_iter().map(endpoint).collect()
+                waiting_from(rows)
             })
         });
         waiting.await.map_err(|fault: Fault| fault.into())
@@ -168,8 +189,17 @@ impl DeliveryQueue for Store {
         }
         let freed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let free = diesel::update(abandoned!(node)).set(deliveries::node.eq(None::<String>));
-                Ok::<_, Fault>(execute!(conn, free)?)
+                let freed = match conn {
+                    Connection::Sqlite(conn) => {
+                        let free = diesel::update(abandoned!(node)).set(deliveries::node.eq(None::<String>));
+                        diesel::RunQueryDsl::execute(free, conn)?
+                    }
+                    Connection::Postgres(conn) => {
+                        let free = FreeOnServer { node: &node };
+                        diesel_async::RunQueryDsl::execute(free, &mut ***conn).await?
+                    }
+                };
+                Ok::<_, Fault>(freed)
             })
         });
         Ok(unlearnt + freed.await? as u64)
@@ -194,12 +224,19 @@ impl DeliveryQueue for Store {
                 rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, Fault>>()
             })
         });
-        let mut disabled = Vec::new();
+        let (mut disabled, mut failures) = (Vec::new(), 0);
         for endpoint in failing.await? {
             let policy = policy.clone();
             let decide =
                 move |endpoint: &mut Endpoint, _: Vec<Outcome>| endpoint.disable_if_failing(now, &policy);
-            disabled.extend(self.revise(endpoint.tenant, endpoint.id, Vec::new(), decide).await?);
+            match self.revise(endpoint.tenant, endpoint.id, Vec::new(), decide).await {
+                Ok(changed) => disabled.extend(changed),
+                Err(fault) if failures < MOST_LOCKED => {
+                    tracing::warn!(%fault, "an endpoint that fails could not be disabled; the next round tries again");
+                    failures += 1;
+                }
+                Err(fault) => return Err(fault.into()),
+            }
         }
         Ok(disabled)
     }

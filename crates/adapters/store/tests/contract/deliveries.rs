@@ -163,9 +163,12 @@ async fn a_commit_owes_its_events_to_those_who_hear_them(fixture: Fixture) {
     let told = tell(&store, HEARD, 10).await;
     tell(&store, EventName::TicketUpdated, 11).await;
     assert_eq!(store.next_due(START).await.expect("asked"), Some(after(10)));
-    assert_eq!(store.waiting(after(9), None).await.expect("asked"), []);
-    assert_eq!(store.waiting(after(10), None).await.expect("asked"), [(tenant(1), hears.id.clone())]);
-    assert_eq!(store.waiting(after(10), Some(&hears.id)).await.expect("asked"), []);
+    assert_eq!(store.waiting(after(9), None).await.expect("asked").endpoints, []);
+    assert_eq!(
+        store.waiting(after(10), None).await.expect("asked").endpoints,
+        [(tenant(1), hears.id.clone())]
+    );
+    assert_eq!(store.waiting(after(10), Some(&hears.id)).await.expect("asked").endpoints, []);
     assert!(claim(&store, &hears, 9, 10).await.is_empty(), "it is not due yet");
     let claimed = claim(&store, &hears, 10, 10).await;
     assert_eq!(ids(&claimed), [told]);

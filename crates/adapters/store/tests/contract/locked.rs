@@ -124,7 +124,7 @@ fn an_endpoint_is_disabled_though_all_deliveries_are_locked() {
         let endpoint = hearing(&store, tenant(1)).await;
         store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("created");
         fixture.sql("UPDATE deliveries SET due_at = due_at + 86400000").await.expect("put off");
-        assert_eq!(store.waiting(after(1_000), None).await.expect("asked"), []);
+        assert_eq!(store.waiting(after(1_000), None).await.expect("asked").endpoints, []);
         let mut session = AsyncPgConnection::establish(&fixture.url).await.expect("a session");
         session.batch_execute("BEGIN; LOCK TABLE deliveries IN EXCLUSIVE MODE").await.expect("locked");
         let disable = EndpointChange::Disable;
@@ -132,7 +132,7 @@ fn an_endpoint_is_disabled_though_all_deliveries_are_locked() {
         assert!(!disabled.is_enabled());
         session.batch_execute("ROLLBACK").await.expect("unlocked");
         assert_eq!(store.backlog().await.expect("asked").0, 1);
-        let waiting = store.waiting(after(1_000), None).await.expect("asked");
+        let waiting = store.waiting(after(1_000), None).await.expect("asked").endpoints;
         assert_eq!(waiting, [(tenant(1), endpoint.id.clone())]);
         assert!(claimed(&store, &endpoint).await.is_empty());
         assert_eq!(store.backlog().await.expect("asked").0, 0);
