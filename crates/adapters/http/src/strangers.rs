@@ -148,9 +148,18 @@ mod tests {
     #[test]
     fn room_is_scarce_when_half_of_it_is_taken() {
         let strangers = Strangers::default();
-        let rooms: Vec<_> = (0..4).map(|number| strangers.room(Some(address(number)))).collect();
-        assert!(rooms[..3].iter().all(|room| room.grow_to(8 * MIB)));
-        assert!(rooms[3].grow_to(8 * MIB - 1024) && !rooms[0].is_scarce());
-        assert!(rooms[3].grow_to(8 * MIB) && rooms[0].is_scarce());
+        let rooms: Vec<_> = (0..32).map(|number| strangers.room(Some(address(number)))).collect();
+        assert!(rooms[1..].iter().all(|room| room.grow_to(MIB)));
+        assert!(rooms[0].grow_to(MIB - 1024) && !rooms[1].is_scarce());
+        assert!(rooms[0].grow_to(MIB) && rooms[1].is_scarce());
+    }
+
+    #[test]
+    fn room_is_scarce_for_an_address_that_has_taken_half_of_its_share() {
+        let strangers = Strangers::default();
+        let (one, same) = (strangers.room(Some(address(1))), strangers.room(Some(address(1))));
+        assert!(one.grow_to(4 * MIB - 1024) && !same.is_scarce());
+        assert!(same.grow_to(1024) && one.is_scarce() && same.is_scarce());
+        assert!(!strangers.room(Some(address(2))).is_scarce());
     }
 }
