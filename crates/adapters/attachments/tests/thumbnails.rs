@@ -49,8 +49,8 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
     let folder = tempfile::tempdir().expect("a folder");
     let stopped = folder.path().join("stopped");
     std::fs::write(&stopped, "#!/bin/sh\nkill -KILL $$\n").expect("a script");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&stopped, mode).expect("its mode");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&stopped, executable).expect("its mode");
     for (program, words) in [("/no/such/program".into(), "did not start"), (stopped, "was stopped")] {
         let failed = ChildThumbnails::new(program).shrink(png(1, 1), ContentType::Png).await;
         let failed = failed.expect_err(words).to_string();

@@ -20,7 +20,7 @@ use super::{
     unlearnt::Taken,
 };
 use crate::{
-    connection::{Connection, execute, first, load},
+    connection::{Connection, first, load},
     error::Fault,
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
@@ -231,11 +231,11 @@ impl DeliveryQueue for Store {
                 move |endpoint: &mut Endpoint, _: Vec<Outcome>| endpoint.disable_if_failing(now, &policy);
             match self.revise(endpoint.tenant, endpoint.id, Vec::new(), decide).await {
                 Ok(changed) => disabled.extend(changed),
-                Err(fault) if failures < MOST_LOCKED => {
-                    tracing::warn!(%fault, "an endpoint that fails could not be disabled; the next round tries again");
+                Err(error) if failures < MOST_LOCKED => {
+                    tracing::warn!(%error, "an endpoint that fails could not be disabled; the next round tries again");
                     failures += 1;
                 }
-                Err(fault) => return Err(fault.into()),
+                Err(error) => return Err(error),
             }
         }
         Ok(disabled)
