@@ -29,13 +29,13 @@ use crate::{
     strangers::Room,
 };
 
-/// The most a JSON body may have.
+/// The most bytes of a JSON body.
 pub(crate) const MAX_JSON: usize = 1024 * 1024;
-/// The most a form may have.
+/// The most bytes of a form.
 const MAX_FORM: usize = 64 * 1024;
-/// What is skipped at most of a body that nobody wants, to keep its connection.
+/// The most bytes of an unread body that are skipped to keep its connection open.
 const MAX_SKIPPED: usize = 64 * 1024;
-/// How long the skipping may take.
+/// The longest time for this skipping.
 const SKIPPING: Duration = Duration::from_millis(100);
 
 /// How the body of a route's requests is read.
@@ -43,13 +43,13 @@ const SKIPPING: Duration = Duration::from_millis(100);
 pub(crate) enum Intake {
     /// Not at all.
     Nothing,
-    /// Whole, up to 1 MiB; one that says it is anything but JSON is refused.
+    /// Whole, up to 1 MiB; a body with another declared type than JSON is refused.
     Json,
     /// Whole, up to 64 KiB, as a browser sends a form.
     Form,
-    /// Whole, up to so many bytes, of whatever type.
+    /// Whole, up to this many bytes, of any type.
     Whole(usize),
-    /// By the handler, piece by piece, up to so many bytes in all.
+    /// By the handler, piece by piece, up to this many bytes in all.
     Stream(u64),
 }
 
@@ -62,7 +62,7 @@ impl Intake {
         }
     }
 
-    /// The most bytes that are taken.
+    /// The most bytes that are accepted.
     pub(crate) const fn at_most(self) -> u64 {
         match self {
             Self::Nothing => 0,
@@ -73,14 +73,14 @@ impl Intake {
         }
     }
 
-    /// Refuses a body of another type before it is sent, where it is known that there will be one.
+    /// Refuses a body of another type before it is sent, if the head makes certain that there will be a body.
     pub(crate) fn judge_announced(self, request: &HttpRequest) -> Result<(), ApiError> {
         let is_certain = declared_length(request).is_some_and(|length| length > 0)
             || is_announced(request) && request.headers().contains_key(header::EXPECT);
         if is_certain { self.judge_kind(request) } else { Ok(()) }
     }
 
-    /// Refuses a body of another type. A body that does not say what it is counts as the right one.
+    /// Refuses a body of another type. A body without a declared type counts as the right one.
     pub(crate) fn judge_type(self, request: &HttpRequest, body: &[u8]) -> Result<(), ApiError> {
         if body.is_empty() { Ok(()) } else { self.judge_kind(request) }
     }
@@ -105,13 +105,13 @@ impl Intake {
     }
 }
 
-/// Whether a request of this method has a body that anybody reads.
+/// Whether the body of a request of this method is read.
 pub(crate) fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Reads the whole body, up to so many bytes, which a stranger's needs room for. While that is scarce no stranger is waited
-/// for.
+/// Reads the whole body, up to `at_most` bytes. An unauthenticated caller's body needs `room`; once half of
+/// all room is taken, it is refused unless it arrives within two seconds.
 pub(crate) async fn read(
     payload: &mut Payload,
     at_most: usize,
@@ -136,7 +136,7 @@ pub(crate) async fn read(
     unless_refused(whole, at_most as u64, announced).await
 }
 
-/// Reads on, unless what the client announces is too much, or no body at all.
+/// Reads on, unless the client announces more than is accepted, or sends malformed chunks.
 async fn unless_refused<T>(
     reading: impl Future<Output = Result<T, ApiError>>,
     at_most: u64,
@@ -176,22 +176,22 @@ async fn collect(payload: &mut Payload, at_most: usize, room: Option<&Room>) -> 
     Ok(body.freeze())
 }
 
-/// A request's body between the handler that may read it and the answer that outlives the handler.
+/// A request's body, shared by the handler that may read it and the answer that outlives the handler.
 pub(crate) type SharedPayload = Rc<RefCell<Payload>>;
 
-/// A body that its handler reads piece by piece. It never gives more than the route allows.
+/// A body that its handler reads piece by piece. It never returns more bytes than the route allows.
 pub(crate) struct Upload {
     payload: SharedPayload,
     conversation: Option<Rc<Conversation>>,
     at_most: u64,
     taken: u64,
     patience: Duration,
-    /// When the present period began, and how many bytes had come by then.
+    /// When the present period began, and how many bytes had arrived by then.
     since: (Instant, u64),
 }
 
 impl Upload {
-    /// Each piece must come within `patience`, and within each such time enough of them.
+    /// Each piece must arrive within `patience`, and in each such period enough bytes.
     pub(crate) fn new(
         payload: SharedPayload,
         conversation: Option<Rc<Conversation>>,
@@ -201,7 +201,7 @@ impl Upload {
         Self { payload, conversation, at_most, taken: 0, patience, since: (Instant::now(), 0) }
     }
 
-    /// The next piece; `None` at the end. Nobody is asked to send one before.
+    /// The next piece; `None` at the end. Only this call asks a client that holds its body back to send it.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
         let announced = self.conversation.as_deref().and_then(|conversation| {
             conversation.want_body();
@@ -220,8 +220,8 @@ impl Upload {
         Ok(Some(piece))
     }
 
-    /// The deadline for the next piece. A client that has sent enough since the last deadline gets a new one; any other
-    /// keeps what is left of the present one.
+    /// The deadline for the next piece. It is renewed if the client has sent enough since the last renewal;
+    /// otherwise the present deadline stays.
     fn patient_until(&mut self) -> Result<Instant, ApiError> {
         let (now, (since, taken)) = (Instant::now(), self.since);
         let has_sent_enough = self.taken - taken >= least_within(self.patience);
@@ -234,7 +234,7 @@ impl Upload {
     }
 }
 
-/// Whether what is left of a body that nobody wants was short and here already, so that the connection can go on.
+/// Whether the unread rest of a body was short and has arrived, so that the connection can be reused.
 pub(crate) async fn is_soon_over(payload: &mut Payload) -> bool {
     let read_on = async {
         let mut skipped = 0;
@@ -249,8 +249,8 @@ pub(crate) async fn is_soon_over(payload: &mut Payload) -> bool {
     tokio::time::timeout(SKIPPING, read_on).await.unwrap_or(false)
 }
 
-/// An answer on its way, with what must last until it is out: the turn of its connection, and what is still to come of
-/// the request's body. While that is held the server closes the connection after the answer and does not read on.
+/// An answer being sent. It holds its connection's turn until it is sent, and the unread rest of the
+/// request's body: while that is held, the server closes the connection after the answer without reading on.
 pub(crate) struct Sending {
     answer: BoxBody,
     _turn: Option<Turn>,
@@ -307,10 +307,10 @@ fn broken() -> ApiError {
     ApiError::validation("body", "ended before its time")
 }
 
-/// The body as JSON. What is wrong with its syntax is one problem, without the parser's words: they may quote the body.
+/// Parses a JSON body. A syntax error is one problem, without the parser's words, which may quote the body.
 pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
     serde_json::from_slice(body).map_err(|error| {
-        // JSON itself has no largest number (RFC 8259, section 6), and the parser has no other word for it than this text.
+        // JSON has no largest number (RFC 8259, section 6); the parser reports this case only in this text.
         let is_too_large = error.to_string().starts_with("number out of range");
         Problems::of(
             "body",
@@ -319,7 +319,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, Problems> {
     })
 }
 
-/// The same for an operation whose body may be left out, which is then an empty object.
+/// Like `parse`, for an operation whose body may be left out, which is then an empty object.
 pub(crate) fn parse_optional(body: &[u8]) -> Result<Value, Problems> {
     if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { parse(body) }
 }
@@ -335,8 +335,8 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// When an upload ends whose pieces come like these, one after the other, each after some seconds; nothing if it goes on
-    /// for five minutes.
+    /// The second at which an upload with these pieces fails, each `piece` being its delay in seconds and its
+    /// length; `None` if it goes on for five minutes.
     async fn ends(piece: impl Fn(u64) -> (u64, usize) + Copy + 'static) -> Option<u64> {
         let pieces = stream::unfold(0, move |number| async move {
             let (seconds, length) = piece(number);

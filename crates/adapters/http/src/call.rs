@@ -1,4 +1,4 @@
-//! One request on its way to a handler, and what handlers answer.
+//! One request on its way to a handler, and the result type of handlers.
 
 use std::{pin::Pin, rc::Rc, sync::Arc};
 
@@ -14,9 +14,9 @@ use crate::{
     state::AppState,
 };
 
-/// What a handler answers.
+/// The result of a handler.
 pub(crate) type Outcome = Result<HttpResponse, ApiError>;
-/// A handler at work.
+/// A running handler.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Outcome>>>;
 
 /// One request, as handlers see it.
@@ -24,13 +24,13 @@ pub(crate) struct Call {
     pub(crate) state: Arc<AppState>,
     pub(crate) request: HttpRequest,
     pub(crate) content: Rc<Content>,
-    /// The body on its way, if the route leaves it to the handler.
+    /// The unread body, on routes whose handler reads it piece by piece.
     pub(crate) upload: Option<Upload>,
     pub(crate) now: Timestamp,
 }
 
 impl Call {
-    /// A segment of the path; empty if it is no text that a database takes.
+    /// A segment of the path; empty if it is not UTF-8 or holds a NUL, which no database stores.
     pub(crate) fn segment(&self, name: &str) -> &str {
         segment_of(&self.request, name)
     }
@@ -39,12 +39,12 @@ impl Call {
         Query::parse(self.request.query_string())
     }
 
-    /// Says which payment the call made, for the log and traces. One that the path names needs no saying.
+    /// Records which payment the call made, for the log and traces; one named by the path needs no record.
     pub(crate) fn made(&self, payment: PaymentId) {
         self.request.extensions_mut().insert(Made(payment));
     }
 
-    /// The whole body, if the route has it read. Whatever can be refused without it is to be refused before.
+    /// The whole body, on routes that read it whole. Everything that needs no body is checked before.
     pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
         self.content.whole(&self.state, &self.request).await
     }
@@ -61,7 +61,7 @@ impl Call {
         Ok(body::parse(&self.body().await?)?)
     }
 
-    /// The body as JSON, an empty object if there is none.
+    /// The body as JSON; an empty object if there is no body.
     pub(crate) async fn optional_json(&self) -> Result<Value, ApiError> {
         Ok(body::parse_optional(&self.body().await?)?)
     }
@@ -72,7 +72,7 @@ impl Call {
     }
 }
 
-/// A segment of a path. One that is no UTF-8 or holds a NUL names nothing, as an empty one does.
+/// A segment of a path. One that is not UTF-8 or holds a NUL counts as empty.
 fn segment_of<'r>(request: &'r HttpRequest, name: &str) -> &'r str {
     request.match_info().get(name).filter(|segment| !segment.contains('\0')).unwrap_or_default()
 }

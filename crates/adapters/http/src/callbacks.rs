@@ -12,20 +12,20 @@ use crate::{
     error::ApiError,
 };
 
-/// The most that a callback may have. The protocol's own has less than two kilobytes.
+/// The most bytes of a callback. Those of our own protocol have less than two kilobytes.
 pub(crate) const MOST_BYTES: usize = 64 * 1024;
 
-/// Its signature over the raw body is judged before anything of a callback is read.
+/// Judges the signature over the raw body before anything in the body is read.
 pub(crate) const JUDGE: Judge = Judge {
     head: |call| match judge(call, &[]) {
         Err((NotVerified::Missing | NotVerified::NoCallbacks, refusal)) => Err(refusal),
-        // What it signs is still to come.
+        // The signature covers the body, which has not been read yet.
         Ok(_) | Err(_) => Ok(()),
     },
     whole: |call, body| judge(call, body).map_err(|(_, refusal)| refusal),
 };
 
-/// Which rail a callback comes from.
+/// Finds the rail that a callback comes from, and verifies its signature.
 fn judge(call: &Call, body: &[u8]) -> Result<Provider, (NotVerified, ApiError)> {
     // A header that is sent twice is ambiguous, so the callback is refused.
     let header = |name: &str| {
@@ -51,8 +51,8 @@ fn unknown() -> ApiError {
     ApiError::refused(ErrorCode::RouteNotFound, "there is no such provider")
 }
 
-/// Stores what a provider tells and applies it, once. What cannot be applied waits for a person, and is answered like the
-/// rest: the provider has done its part.
+/// Stores and applies a provider's event, once. An event that cannot be applied waits for a person, and is
+/// answered like the others, since the provider has done its part.
 pub(crate) async fn handle(call: Call, provider: Provider) -> Outcome {
     let event = RailEvent::parse(&call.json().await?)?;
     let heard = call.state.services.hear.run(provider.rail(), &event).await?;

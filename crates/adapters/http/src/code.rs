@@ -1,11 +1,11 @@
-//! Every `error_code` with the status it is answered with.
+//! Every `error_code`, with the HTTP status of its answers.
 
 use actix_web::http::StatusCode;
 
-/// One line a code: its name here, its name in answers, its status.
+/// One line for each code: its name here, its name in answers, its status.
 macro_rules! codes {
     ($($name:ident = $text:literal, $status:ident;)+) => {
-        /// What an error answer says in `error_code`. Each code has one status.
+        /// The `error_code` of an error answer. Each code has one status.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
             $(#[doc = concat!("`", $text, "`")] $name,)+
@@ -89,7 +89,7 @@ codes! {
 }
 
 impl ErrorCode {
-    /// The status it is answered with.
+    /// The HTTP status of its answers.
     pub fn status(self) -> u16 {
         self.http_status().as_u16()
     }

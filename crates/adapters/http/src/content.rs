@@ -17,27 +17,28 @@ use crate::{
     strangers::IN_A_HURRY,
 };
 
-/// A body that is read when somebody first asks for it. A client that waits for `100 Continue` is not told to send it
-/// before, so that whatever is refused by then is refused without it (RFC 9110, section 10.1.1).
+/// A body that is read when it is first asked for. Only then is a client that waits for `100 Continue` asked
+/// to send it, so that an earlier refusal spares it the sending (RFC 9110, section 10.1.1).
 pub(crate) struct Content {
     intake: Intake,
     payload: SharedPayload,
-    /// What is shared with the socket; nothing where there is none, as in tests.
+    /// The state shared with the socket; `None` without a socket, as in tests.
     conversation: Option<Rc<Conversation>>,
     patience: Cell<Duration>,
-    /// Whether its sender is not known. Only so many bytes are held for all such senders together, and for each address.
+    /// Whether its sender is not authenticated yet. The memory for such bodies is limited, in all and for
+    /// each address.
     is_of_stranger: Cell<bool>,
-    /// Whether nothing of it is still to come.
+    /// Whether all of it has arrived.
     is_over: Cell<bool>,
     whole: OnceCell<Bytes>,
 }
 
 impl Content {
-    /// The body of a request, read as its route says. `patience` is how long it may take.
+    /// The body of a request, read as its route says, within `patience`.
     pub(crate) fn new(intake: Intake, request: &HttpRequest, payload: Payload, patience: Duration) -> Self {
         let whole = OnceCell::new();
         if !body::has_body(request.method()) || intake == Intake::Nothing {
-            // Nobody reads it, whatever is sent.
+            // It is not read, even if one is sent.
             whole.get_or_init(Bytes::new);
         }
         Self {
@@ -51,17 +52,17 @@ impl Content {
         }
     }
 
-    /// Its sender is known from now on.
+    /// Notes that its sender is authenticated.
     pub(crate) fn is_of_known_caller(&self) {
         self.is_of_stranger.set(false);
     }
 
-    /// It must be here soon: its sender has failed too often to be waited for.
+    /// Shortens the time in which it must arrive, since its sender has failed too often.
     pub(crate) fn hurry(&self) {
         self.patience.set(self.patience.get().min(IN_A_HURRY));
     }
 
-    /// Refuses what its head shows to be wrong: that it is too large, or of another type.
+    /// Refuses a body that its head shows to be too large or of another type.
     pub(crate) fn judge_head(&self, request: &HttpRequest) -> Result<(), ApiError> {
         if self.whole.get().is_some() {
             return Ok(());
@@ -76,7 +77,7 @@ impl Content {
         if is_too_large { Err(body::too_large(at_most)) } else { Ok(()) }
     }
 
-    /// All of it.
+    /// The whole body.
     pub(crate) async fn whole(&self, state: &AppState, request: &HttpRequest) -> Result<Bytes, ApiError> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole.clone());
@@ -86,7 +87,7 @@ impl Content {
         Ok(whole)
     }
 
-    /// The same, of whatever type: for those who must know first who has sent it.
+    /// The whole body, of any type: for callers that must authenticate its sender before judging the type.
     pub(crate) async fn untyped(&self, state: &AppState, request: &HttpRequest) -> Result<Bytes, ApiError> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole.clone());

@@ -1,4 +1,4 @@
-//! Routes that will go away, and how their callers hear of it in time.
+//! Deprecated routes, and how their callers are informed in time.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,19 +7,20 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue, HttpDate
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
-/// A route that still works and will end. docs/VERSIONING.md says what merchants are promised.
+/// A route that still works and will end. docs/VERSIONING.md says what is promised to merchants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deprecation {
-    /// Since when callers should use something else, in Unix seconds.
+    /// Since when callers should use a replacement, in Unix seconds.
     pub(crate) since: u64,
-    /// From when on the route may be gone, in Unix seconds.
+    /// From when the route may be gone, in Unix seconds.
     pub(crate) sunset: u64,
-    /// Where it is written what to use instead.
+    /// The address of the advice about the replacement.
     pub(crate) link: &'static str,
 }
 
 impl Deprecation {
-    /// Says it in the headers of an answer: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a link to the advice.
+    /// Writes the headers of an answer: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a link to the
+    /// advice.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         let texts = [
             (DEPRECATION, format!("@{}", self.since)),
@@ -27,14 +28,14 @@ impl Deprecation {
             (header::LINK, format!("<{}>; rel=\"deprecation\"; type=\"text/html\"", self.link)),
         ];
         for (name, text) in texts {
-            // A link with a line break in it would be a mistake in the table; a test reads every row.
+            // A link with a line break would be a mistake in the table; a test reads every row.
             if let Ok(value) = HeaderValue::from_str(&text) {
                 headers.append(name, value);
             }
         }
     }
 
-    /// What the document says of the route.
+    /// The sentences that the document shows for the route.
     pub(crate) fn in_words(&self) -> String {
         format!(
             "Deprecated, and gone after {}: see [what to use instead]({}).",

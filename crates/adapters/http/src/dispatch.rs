@@ -1,4 +1,5 @@
-//! From a request to its answer, with what every answer has: a request id, what is left of the budget, a line in the log.
+//! From a request to its answer, with the parts of every answer: a request id, the rate budget's headers, a
+//! log line.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -60,7 +61,7 @@ pub(crate) async fn dispatch(
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let span = span(row, &request_id);
     let outcome = if has_place {
-        // Pinned here: passed on by value so large a future would be copied several times for each call.
+        // Pinned here: such a large future, passed on by value, would be copied several times for each call.
         let opening = pin!(entrance.open());
         let opened = Arc::<CallWaits>::default().around(opening);
         let opened = AssertUnwindSafe(opened).catch_unwind().instrument(span.clone()).await;
@@ -90,13 +91,14 @@ pub(crate) async fn dispatch(
     }
     measure::request(row, response.status(), took, verdict);
     if *request.method() == Method::HEAD && response.body().size() == BodySize::Stream {
-        // Nobody reads the pieces, so none are made.
+        // The pieces would not be sent, so none are made.
         response = response.set_body(BoxBody::new(()));
     }
     sending(response, turn, rest)
 }
 
-/// One call, for traces. It names the route and not the path, which a caller may have filled with anything.
+/// The trace span of one call. It names the route and not the path, which a caller may have filled with
+/// anything.
 fn span(row: &RouteRow, request_id: &HeaderValue) -> Span {
     tracing::info_span!(
         "call",
@@ -122,7 +124,7 @@ fn sending(response: HttpResponse, turn: Option<Turn>, rest: Option<Payload>) ->
     response.map_body(|_, answer| BoxBody::new(Sending::new(answer, turn, rest)))
 }
 
-/// Answers one request that no route takes: its path has none, or not this method.
+/// Answers a request that matches no route: its path has none, or not with this method.
 pub(crate) async fn refuse(
     state: Arc<AppState>,
     request: HttpRequest,
@@ -133,7 +135,7 @@ pub(crate) async fn refuse(
     answer_unrouted(state, request, payload, family, Err(error)).await
 }
 
-/// Says which methods a path has.
+/// Answers `OPTIONS` with the methods of a path.
 pub(crate) async fn options(
     state: Arc<AppState>,
     request: HttpRequest,
@@ -145,7 +147,7 @@ pub(crate) async fn options(
     answer_unrouted(state, request, payload, Family::Api, Ok(response.finish())).await
 }
 
-/// Answers without a route. Nobody wants the body, but the next request begins only behind it.
+/// Answers without a route. The body is not needed, but the next request begins only after it.
 async fn answer_unrouted(
     state: Arc<AppState>,
     request: HttpRequest,
@@ -164,17 +166,17 @@ async fn answer_unrouted(
     sending(response, turn, (!is_over).then_some(rest))
 }
 
-/// Where in the table a request arrived.
+/// The route that a request arrived at.
 struct Place {
     route: Option<&'static str>,
     family: Family,
     credentials: Credentials,
-    /// What the call is about.
+    /// The payment that the call is about.
     payment: Option<PaymentId>,
 }
 
-/// Writes the answer's common headers, and to the log what happened and how long it took. A line names the route and not
-/// the path, which a caller may have filled with anything.
+/// Writes the answer's common headers, and a log line with the outcome and the duration. The line names the
+/// route and not the path, which a caller may have filled with anything.
 fn finish(
     request_id: &HeaderValue,
     request: &HttpRequest,

@@ -1,4 +1,4 @@
-//! The documents, and the interactive reference over the merchants' one. Everything is served by the gateway itself.
+//! The documents, and the interactive reference for the merchants' one. The gateway itself serves everything.
 
 use std::sync::Arc;
 
@@ -18,14 +18,15 @@ use crate::{
     reply,
 };
 
-/// The reference runs no script but its own and calls nobody but the gateway. It draws with inline styles and images.
+/// The reference runs only its own scripts and calls only the gateway. It draws with inline styles and
+/// images.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 const PAGE: &str = include_str!("docs/reference.html");
 const START: &str = include_str!("docs/start.js");
 
-/// The files of the reference that its page names.
+/// The files that the reference's page loads.
 const FILES: [(&str, &str); 2] = [
     ("swagger-ui.css", "text/css; charset=utf-8"),
     ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),

@@ -1,4 +1,4 @@
-//! Doors: who may come in, and the handler behind.
+//! Doors: the kinds of authentication, each with the handler behind it.
 
 use quipu_kernel::Tenant;
 use quipu_merchants::{BudgetKind, Role, Scope};
@@ -9,31 +9,32 @@ use crate::{
     error::ApiError,
 };
 
-/// What a merchant's call needs and is charged to.
+/// The scope and budget of a merchant's call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs {
     pub(crate) scope: Option<Scope>,
     pub(crate) budget: BudgetKind,
 }
 
-/// Who judges whether a callback is what it says.
+/// The functions that verify a callback.
 #[derive(Clone, Copy)]
 pub(crate) struct Judge {
-    /// Refuses what shows without the body.
+    /// Refuses what can be refused without the body.
     pub(crate) head: fn(&Call) -> Result<(), ApiError>,
-    /// Judges the signature over the raw body, and says which rail it is.
+    /// Verifies the signature over the raw body, and finds the rail.
     pub(crate) whole: fn(&Call, &[u8]) -> Result<Provider, ApiError>,
 }
 
-/// Who may come in, and the handler behind. A handler takes what its door makes, so neither fits another.
+/// The kinds of authentication, each with its handler. A handler takes what its door provides, so it fits no
+/// other door.
 #[derive(Clone, Copy)]
 pub(crate) enum Door {
-    /// Anybody, uncounted.
+    /// Everyone, uncounted.
     Public(fn(Call) -> Running),
-    /// Anybody, counted by address: hosted pages and transfers of files.
+    /// Everyone, counted by address: hosted pages and transfers of files.
     Visitor(fn(Call) -> Running),
-    /// A payment provider. Callbacks that do not verify are counted by address, those that do by rail, so that nobody uses up a
-    /// provider's budget.
+    /// A payment provider. Unverified callbacks are counted by address and verified ones by rail, so that
+    /// nobody else can use up a provider's budget.
     Callback(Judge, fn(Call, Provider) -> Running),
     /// A merchant by its API key.
     ApiKey(Needs, fn(Call, Caller) -> Running),
@@ -41,15 +42,15 @@ pub(crate) enum Door {
     KeyOrToken(Needs, fn(Call, Caller) -> Running),
     /// A merchant by its API key or a bearer token for itself, or staff for any.
     Scoped(Needs, fn(Call, Tenant) -> Running),
-    /// A merchant by a signed request, whose nonce is used up when there is an answer.
+    /// A merchant by a signed request, whose nonce is used up after the handler has answered.
     Signed(Needs, fn(Call, Caller) -> Running),
     /// A merchant by a signed request, whose nonce the handler uses up.
     SignedCreation(Needs, fn(Call, Signed) -> Running),
-    /// Staff of a role.
+    /// Staff with a role.
     Staff(Role, fn(Call, AuthenticatedOperator) -> Running),
 }
 
-/// What a route asks of those who call it.
+/// The credentials that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credentials {
     /// Nothing.
@@ -64,12 +65,12 @@ pub enum Credentials {
     ApiKeyTokenOrStaff,
     /// The five headers of a signed request.
     Signature,
-    /// An operator token of this role.
+    /// An operator token with this role.
     Staff(Role),
 }
 
 impl Credentials {
-    /// How a caller who did not bring them is told of them (RFC 9110, section 11.6.1).
+    /// The challenges in the answer to a caller without credentials (RFC 9110, section 11.6.1).
     pub(crate) const fn challenges(self) -> &'static [&'static str] {
         const KEY: &str = r#"ApiKey realm="quipu", header="X-API-Key""#;
         const TOKEN: &str = r#"Bearer realm="quipu""#;
@@ -96,7 +97,7 @@ impl Door {
         }
     }
 
-    /// What a merchant's call needs; none where no merchant's key is asked for.
+    /// The scope and budget of a merchant's call; `None` if the route requires no merchant's key.
     pub(crate) const fn needs(&self) -> Option<Needs> {
         match self {
             Self::ApiKey(needs, _)

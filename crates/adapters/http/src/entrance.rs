@@ -1,6 +1,6 @@
-//! The way of one request through its route's door. The order of the checks: credentials, version, rate limit,
-//! suspension, scope, and only then the request itself. So every call of a key or credential is counted, whatever is
-//! answered.
+//! The way of one request through its route's door. The checks come in this order: credentials, version, rate
+//! limit, suspension, scope, and only then the request itself. So every call of a key or credential is
+//! counted, whatever the answer is.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -44,7 +44,7 @@ impl Entrance {
         Self { row, state, request, content: Rc::new(content), now, verdict: None }
     }
 
-    /// What the rate limit said, for the headers of the answer.
+    /// The verdict of the rate limit, for the headers of the answer.
     pub(crate) const fn verdict(&self) -> Option<&RateVerdict> {
         self.verdict.as_ref()
     }
@@ -83,7 +83,7 @@ impl Entrance {
             Door::Signed(needs, run) => {
                 let Signed { caller, nonce } = self.by_signature(needs).await?;
                 let tenant = caller.tenant();
-                // A question changes nothing, so whether it may be answered is asked when there is an answer.
+                // Such a call changes nothing, so its nonce is used up only when its answer is known.
                 let outcome = async {
                     let call = self.call()?;
                     self.row.intake.judge_type(&self.request, &call.body().await?)?;
@@ -106,18 +106,18 @@ impl Entrance {
         }
     }
 
-    /// Whether the answer is a page: to whoever asks for one, and to a browser that sends a form.
+    /// Whether the answer is a page: on page routes, and for a browser that sends a form.
     fn is_read_by_a_person(&self) -> bool {
         self.row.family() == Family::Page || self.row.intake == Intake::Form && wants_page(&self.request)
     }
 
-    /// What is still to come of a body that nobody wanted; nothing if it was short and here, so that the connection can
-    /// go on. Whoever asks too often is not waited for.
+    /// The unread rest of the body; `None` if it was short and has arrived, so that the connection can be
+    /// reused. The body of a caller beyond its rate limit is not waited for.
     pub(crate) async fn leave(self, has_patience: bool) -> Option<Payload> {
         self.content.leave(&self.request, has_patience).await
     }
 
-    /// The request of a known caller, whose body its handler asks for.
+    /// The request of an authenticated caller, whose body its handler reads.
     fn call(&self) -> Result<Call, ApiError> {
         self.content.is_of_known_caller();
         self.call_of_stranger()
@@ -130,10 +130,10 @@ impl Entrance {
         Ok(Call { state, request, upload: content.upload(), content, now: self.now })
     }
 
-    /// Authenticates a signed request. The signature covers the body, so the body is read before the sender is known, but
-    /// only if the merchant has a credential that could have signed it. A body that cannot be read counts as a failed
-    /// authentication. That of a `GET` counts as empty, whatever is sent. Once the signature has verified, its nonce is
-    /// used up whatever is answered.
+    /// Authenticates a signed request. The signature covers the body, so the body is read before the sender
+    /// is authenticated, but only if the merchant has a credential that could have signed it. A body that
+    /// cannot be read counts as a failed authentication. The body of a `GET` counts as empty, whatever is
+    /// sent. Once the signature has been verified its nonce is used up, whatever the answer is.
     async fn by_signature(&mut self, needs: Needs) -> Result<Signed, ApiError> {
         let request = self.request.clone();
         let claimed = caller::claim_signature(&self.state, &request, self.now).await;
@@ -156,8 +156,8 @@ impl Entrance {
         }
     }
 
-    /// The body that a signature covers. One of the wrong type is refused when its sender is known, unless the sender waits
-    /// to be told whether to send it.
+    /// The body that a signature covers. A body of the wrong type is refused only after its sender is
+    /// authenticated, unless the sender waits for `100 Continue`.
     async fn signed_body(&self) -> Result<Bytes, ApiError> {
         if self.request.headers().contains_key(header::EXPECT) {
             self.content.judge_head(&self.request)?;
@@ -165,11 +165,11 @@ impl Entrance {
         self.content.untyped(&self.state, &self.request).await
     }
 
-    /// The merchant that the path names: the caller's own, or any for staff.
+    /// The merchant that the path names: the caller's own, or any merchant for staff.
     async fn scoped_tenant(&mut self, needs: Needs) -> Result<Tenant, ApiError> {
         let named = merchant_in_path(&self.request);
         if caller::is_staff(&self.request) {
-            // Whoever is staff reads what a viewer reads.
+            // All staff may read what a viewer may read.
             self.by_operator_token(Role::Viewer).await?;
             let mut problems = Problems::new();
             let query = Query::parse(self.request.query_string())?;
@@ -192,8 +192,8 @@ impl Entrance {
         Ok(staff)
     }
 
-    /// Lets a provider in that was verified, and counts what was not against its address. A body that cannot be read counts
-    /// as not verified.
+    /// Lets a verified provider in, and counts an unverified callback for its address. A body that cannot be
+    /// read counts as unverified.
     async fn by_callback(&mut self, judge: Judge) -> Result<(Call, Provider), ApiError> {
         match self.judge_callback(judge).await {
             Ok((call, provider)) => {
@@ -214,7 +214,7 @@ impl Entrance {
         Ok((call, provider))
     }
 
-    /// Counts a visitor of pages and files.
+    /// Counts a visitor of pages or files.
     async fn visit(&mut self) -> Result<(), ApiError> {
         let limited = caller::charge_address(&self.state, &self.request, BudgetKind::Pages).await;
         self.limited(limited)
@@ -229,7 +229,7 @@ impl Entrance {
         Ok(caller)
     }
 
-    /// Passes who was authenticated on, and charges a failure.
+    /// Passes on an authenticated caller, and charges a failed authentication.
     async fn charged<T>(&mut self, authenticated: Result<T, ApiError>) -> Result<T, ApiError> {
         match authenticated {
             Err(error) if error.is_unauthorized() => {
@@ -248,21 +248,21 @@ impl Entrance {
         self.limited(limited).err().unwrap_or(error)
     }
 
-    /// Does not wait for the body of whose address has used up its failures of this kind.
+    /// Shortens the wait for the body if the address has used up its failures of this kind.
     fn hurry_if_distrusted(&self, kind: BudgetKind) {
         if self.state.lookups.distrusts(&self.failing_as(kind), self.now) {
             self.content.hurry();
         }
     }
 
-    /// The name under which the client's address is distrusted. Callbacks have names of their own: a provider that signs
-    /// wrongly must not slow down the merchants of its address.
+    /// The name under which the client's address is distrusted. Callbacks have separate names: a provider
+    /// with wrong signatures must not slow down the merchants at its address.
     fn failing_as(&self, kind: BudgetKind) -> String {
         let address = caller::address_of(&self.state, &self.request);
         if matches!(kind, BudgetKind::UnverifiedCallbacks) { format!("callbacks/{address}") } else { address }
     }
 
-    /// Keeps what the rate limit said for the answer, and refuses beyond it.
+    /// Keeps the verdict of the rate limit for the answer, and refuses beyond the limit.
     fn limited(&mut self, verdict: RateVerdict) -> Result<(), ApiError> {
         self.verdict = Some(verdict);
         if verdict.allowed { Ok(()) } else { Err(ApiError::RateLimited(verdict)) }

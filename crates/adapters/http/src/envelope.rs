@@ -1,4 +1,4 @@
-//! How successes are written (docs/API.md).
+//! The JSON of successful answers (docs/API.md).
 
 use actix_web::{HttpResponse, http::StatusCode};
 use quipu_kernel::Page;
@@ -48,7 +48,7 @@ pub(crate) fn one<T: Serialize>(data: T) -> Result<HttpResponse, ApiError> {
     json(StatusCode::OK, &One { success: true, data })
 }
 
-/// `{success, data}` of something new, with 201.
+/// `{success, data}` of a new resource, with 201.
 pub(crate) fn created<T: Serialize>(data: T) -> Result<HttpResponse, ApiError> {
     json(StatusCode::CREATED, &One { success: true, data })
 }
@@ -58,7 +58,7 @@ pub(crate) fn many<T: Serialize>(data: Vec<T>, total: u64, page: Page) -> Result
     page_of(data, total, page, None)
 }
 
-/// The same with `total` inside `pagination` too, as lists of tickets have it.
+/// Like `many`, with `total` inside `pagination` too, as in lists of tickets.
 pub(crate) fn many_counted<T: Serialize>(
     data: Vec<T>,
     total: u64,

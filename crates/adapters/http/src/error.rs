@@ -21,24 +21,24 @@ use crate::{
 /// How many seconds a caller waits after `OVERLOADED`.
 const OVERLOAD_RETRY_SECONDS: u32 = 1;
 
-/// A refusal, as it will be answered. Its status is its code's; its shape is that of the route's family.
+/// An error as it will be answered. Its status follows from its code, and its shape from the route's family.
 #[derive(Debug)]
 pub(crate) enum ApiError {
-    /// The request is not what it must be; every problem is named.
+    /// The request is invalid; every problem is named.
     Validation(Problems),
     /// Refused for the reason that the code names.
     Refused { code: ErrorCode, message: String, transaction_id: Option<String> },
-    /// The path does not have this method; it has these.
+    /// The path does not have this method, only the methods in `allow`.
     MethodNotAllowed { allow: String },
     /// Too many requests.
     RateLimited(RateVerdict),
     /// Nothing was written; the same call may be sent again.
     Overloaded,
-    /// The same; the cause goes to the log and nowhere else.
+    /// Like `Overloaded`; the cause is only written to the log.
     Unavailable { cause: String },
-    /// It cannot be learnt whether the change was made; the cause goes to the log and nowhere else.
+    /// It is not known whether the change was made; the cause is only written to the log.
     OutcomeUnknown { cause: String },
-    /// Our own fault; the cause goes to the log and nowhere else.
+    /// An error of the gateway; the cause is only written to the log.
     Internal { cause: String },
 }
 
@@ -47,12 +47,12 @@ impl ApiError {
         Self::Validation(Problems::of(field, what))
     }
 
-    /// Refused for the reason that `code` names, in these words.
+    /// A refusal for the reason that `code` names, with this message.
     pub(crate) fn refused(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Refused { code, message: message.into(), transaction_id: None }
     }
 
-    /// Whether it is answered 503, so that the same call may be sent again, signature and all.
+    /// Whether the answer is 503, so that the same call may be sent again with the same signature.
     pub(crate) const fn wrote_nothing(&self) -> bool {
         matches!(self, Self::Overloaded | Self::Unavailable { .. })
     }
@@ -81,7 +81,7 @@ impl ApiError {
         Self::refused(ErrorCode::MerchantNotFound, "there is no such merchant")
     }
 
-    /// What was being done, and why it failed, for the log.
+    /// An internal error from the action that failed and its cause, for the log.
     pub(crate) fn internal(doing: &str, error: &dyn std::fmt::Display) -> Self {
         Self::Internal { cause: format!("{doing}: {error}") }
     }
@@ -98,12 +98,12 @@ impl ApiError {
         }
     }
 
-    /// Whether the caller did not show who it is.
+    /// Whether the caller is not authenticated.
     pub(crate) fn is_unauthorized(&self) -> bool {
         self.code().status() == 401
     }
 
-    /// Hands what an answer shows to `write`.
+    /// Passes the visible parts of an answer to `write`.
     fn shown<T>(&self, write: impl FnOnce(&Shown<'_>) -> T) -> T {
         let code = self.code();
         let fixed = |text: &str| text.to_owned();
@@ -130,7 +130,7 @@ impl ApiError {
         write(&Shown { code, messages: slice::from_ref(&text), transaction_id: None })
     }
 
-    /// The whole answer, but for the headers that every answer has.
+    /// The whole answer, except for the headers that every answer has.
     pub(crate) fn into_response(self, family: Family, now: Timestamp) -> HttpResponse {
         let mut response = self.shown(|shown| family.answer(shown, now));
         let headers = response.headers_mut();
@@ -322,7 +322,7 @@ impl From<DirectoryError> for ApiError {
         let code = match error {
             DirectoryError::NotFound => return Self::merchant_not_found(),
             DirectoryError::Store(error) => return error.into(),
-            // Decided again many times, and always overtaken.
+            // Decided again many times, and overtaken by another change each time.
             DirectoryError::Stale => return Self::Overloaded,
             DirectoryError::LimitReached(_) => ErrorCode::LimitReached,
             DirectoryError::Conflict(_) => ErrorCode::InvalidStatusTransition,

@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can work (docs/OPERATIONS.md).
+//! Liveness and readiness of the process (docs/OPERATIONS.md).
 
 use actix_web::http::StatusCode;
 use serde_json::{Map, json};
@@ -8,12 +8,12 @@ use crate::{
     envelope,
 };
 
-/// `GET /healthz`: the process answers.
+/// `GET /healthz`: 200 while the process answers.
 pub(crate) async fn alive(_call: Call) -> Outcome {
     envelope::json(StatusCode::OK, &json!({ "status": "ok" }))
 }
 
-/// `GET /readyz`: everything it depends on is there; 503 names what is not, and why.
+/// `GET /readyz`: 200 while all dependencies are in order; 503 names the failed ones, and why.
 pub(crate) async fn ready(call: Call) -> Outcome {
     let probes = call.state.looked.look(call.state.services.readiness.as_ref()).await;
     let (mut checks, mut problems) = (Map::new(), Map::new());

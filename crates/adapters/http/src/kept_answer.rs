@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: how answers are written, and sent again.
+//! `Idempotency-Key`: how answers are written for keeping, and sent again.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 const IDEMPOTENT_REPLAYED: header::HeaderName = header::HeaderName::from_static("idempotent-replayed");
 
-/// How refusals of creations are written.
+/// Writes the refusals of creations as they are kept.
 pub(crate) struct WrittenRefusal(pub(crate) Arc<AppState>);
 
 impl RefusalForm for WrittenRefusal {
@@ -26,7 +26,7 @@ impl RefusalForm for WrittenRefusal {
     }
 }
 
-/// The header, if it is sent. Two of them name no attempt.
+/// The header, if it is sent. Two of them are refused, since they do not say which key is meant.
 pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, Problems> {
     let mut sent = call.request.headers().get_all(IDEMPOTENCY_KEY);
     let (Some(value), second) = (sent.next(), sent.next()) else { return Ok(None) };
@@ -37,7 +37,7 @@ pub(crate) fn idempotency_key(call: &Call) -> Result<Option<IdempotencyKey>, Pro
     key.map(Some).ok_or_else(|| Problems::of(IDEMPOTENCY_KEY, "must be 1 to 255 printable ASCII characters"))
 }
 
-/// Sends an answer, and says if it is not the first.
+/// Sends an answer, and marks it if it is a repeat.
 pub(crate) fn send(answered: Answered) -> Outcome {
     let status = StatusCode::from_u16(answered.answer.status)
         .map_err(|error| ApiError::internal("reading a kept answer", &error))?;
@@ -48,7 +48,7 @@ pub(crate) fn send(answered: Answered) -> Outcome {
     Ok(response)
 }
 
-/// Sends an answer that nothing keeps.
+/// Sends an answer that is not kept.
 pub(crate) fn send_first(answer: Answer) -> Outcome {
     send(Answered { answer, replayed: false })
 }

@@ -1,4 +1,4 @@
-//! When keys were last used, kept without a write per request.
+//! The last use of each key, kept without a write for each request.
 
 use std::{
     collections::HashMap,
@@ -12,15 +12,15 @@ use quipu_merchants::CallerBook;
 /// How long a use may wait in memory.
 const FLUSH_AFTER: Duration = Duration::from_secs(5);
 
-/// Collects the last use of each key in memory. The first use after a flush sets the next one five seconds ahead, so that
-/// nothing runs while nobody calls.
+/// Collects the last use of each key in memory. The first use after a flush schedules the next one in five
+/// seconds, so that nothing runs while no calls arrive.
 pub struct KeyUses {
     credentials: Arc<dyn CallerBook>,
     latest: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl KeyUses {
-    /// A collector that flushes into these credentials.
+    /// A collector that flushes into this caller book.
     pub fn new(credentials: Arc<dyn CallerBook>) -> Self {
         Self { credentials, latest: Mutex::default() }
     }
@@ -44,8 +44,8 @@ impl KeyUses {
         }
     }
 
-    /// Writes what was noted. What cannot be written is dropped and said in the log: it is a hint for people, and the next use
-    /// of the key brings it again.
+    /// Writes the noted uses. Uses that cannot be written are dropped with a log line: they only inform
+    /// people, and the next use of the key brings a newer one.
     pub async fn flush(&self) {
         let noted = std::mem::take(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner));
         if noted.is_empty() {

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-// The room's tests share the world of the tests that see this crate from outside.
+// The tests in `room` share their world with the integration tests, which see this crate from outside.
 #[cfg(test)]
 extern crate self as quipu_http;
 

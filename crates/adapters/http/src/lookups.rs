@@ -1,8 +1,8 @@
 //! A limit on look-ups of credentials.
 //!
-//! A good key works from an address that others misuse. But somebody who tries thousands of keys causes a look-up in the
-//! database for each, which must not slow down callers with good keys. So an address that has used up its failures may cause
-//! only few look-ups of credentials that are not in memory.
+//! A good key works from an address that others misuse. But each of thousands of guessed keys causes a
+//! look-up in the database, which must not slow down callers with good keys. So an address that has used up
+//! its failures may cause only a few look-ups of credentials that are not in memory.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,15 +13,15 @@ use quipu_kernel::Timestamp;
 
 /// How many credentials are remembered in each of two generations.
 const REMEMBERED: usize = 20_000;
-/// How many addresses are distrusted at once. Beyond it the budget of failures alone holds.
+/// How many addresses are distrusted at once. Beyond this only the budget of failures applies.
 const DISTRUSTED: usize = 50_000;
 
-/// Whether a credential may be looked up.
+/// How a credential may be looked up.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// At once.
     Freely,
-    /// Within the budget of its address.
+    /// Within the budget of distrusted addresses.
     Distrusted,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Asked {
 struct Memory {
     young: HashSet<String>,
     old: HashSet<String>,
-    /// Addresses that have used up their failures, and until when, in Unix seconds.
+    /// The addresses that have used up their failures, each with its end in Unix seconds.
     distrusted: HashMap<String, i64>,
 }
 
@@ -39,17 +39,17 @@ impl Memory {
     }
 }
 
-/// Which credentials were found lately, and which addresses failed too often.
+/// The credentials that were found lately, and the addresses that failed too often.
 #[derive(Default)]
 pub(crate) struct Lookups(Mutex<Memory>);
 
 impl Lookups {
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        // It is whole after every statement, so a thread that panicked left nothing half done.
+        // The memory is consistent after every statement, so a thread that panicked left nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `address` may have this credential looked up.
+    /// How `address` may have this credential looked up.
     pub(crate) fn asked(&self, address: &str, credential: &str, now: Timestamp) -> Asked {
         let memory = self.memory();
         if memory.distrusts(address, now)
@@ -78,7 +78,7 @@ impl Lookups {
         memory.young.insert(credential.to_owned());
     }
 
-    /// Remembers that an address has used up its failures, until this second.
+    /// Remembers until `until`, in Unix seconds, that an address has used up its failures.
     pub(crate) fn distrust(&self, address: &str, until: i64) {
         let mut memory = self.memory();
         if memory.distrusted.len() >= DISTRUSTED {

@@ -9,14 +9,14 @@ use crate::row::RouteRow;
 
 const RATE_LIMITED: &str = "quipu_rate_limited_total";
 
-/// Shows the refusals of each limited route as none, so that a first one is seen as a change.
+/// Shows the refusals of each limited route as 0, so that a first refusal is seen as a change.
 pub(crate) fn begin_at_zero(rows: impl Iterator<Item = &'static RouteRow>) {
     for row in rows.filter(|row| row.is_limited()) {
         metrics::counter!(RATE_LIMITED, "method" => row.method(), "path" => row.path()).absolute(0);
     }
 }
 
-/// One answered request of a route.
+/// Measures one answered request of a route.
 pub(crate) fn request(row: &RouteRow, status: StatusCode, took: Duration, verdict: Option<&RateVerdict>) {
     let (method, path) = (row.method(), row.path());
     let labels = [("method", method), ("path", path), ("status", class(status))];

@@ -1,4 +1,4 @@
-//! Keys and secrets, made of the system's randomness and kept under the keyring.
+//! New keys and secrets: random from the system, hashed or sealed by the keyring.
 
 use std::sync::Arc;
 

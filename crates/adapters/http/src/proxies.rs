@@ -1,4 +1,4 @@
-//! Whose word is taken for where a call comes from.
+//! Which proxies are trusted to say where a call comes from.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
@@ -7,7 +7,7 @@ use std::{
 
 use actix_web::HttpRequest;
 
-/// One address, or all that share its first bits.
+/// One address, or all addresses with the same first bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     bits: u128,
@@ -51,21 +51,22 @@ impl Network {
     }
 }
 
-/// Whether a proxy at the address is believed.
+/// Whether a proxy at the address is trusted.
 pub(crate) fn is_trusted(address: IpAddr, trusted: &[Network]) -> bool {
     trusted.iter().any(|network| network.contains(address))
 }
 
-/// Where a call comes from: the peer, or, as far as proxies that are trusted hand it on, whom they name in
-/// `X-Forwarded-For`. The rightmost address that is no trusted proxy's counts, since whoever stands to its left may have
-/// invented the rest.
+/// The client's address: the peer, or, behind trusted proxies, the address that they name in
+/// `X-Forwarded-For`. The rightmost address that is not a trusted proxy counts, since that client may have
+/// invented all addresses to its left.
 pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip().to_canonical();
     if !is_trusted(peer, trusted) {
         return Some(peer);
     }
     let lines = request.headers().get_all("x-forwarded-for");
-    // What a client invented on the left may be no text at all, and hides nothing of what proxies added to it.
+    // The part that a client invented, on the left, may not be text; it must not hide the part that proxies
+    // added.
     let named: Vec<_> = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
     let mut nearest = peer;
     for bytes in named.into_iter().rev() {
@@ -79,14 +80,15 @@ pub(crate) fn client(request: &HttpRequest, trusted: &[Network]) -> Option<IpAdd
     Some(nearest)
 }
 
-/// An entry of `X-Forwarded-For`. Some proxies name the port too, and put brackets around an IPv6 address.
+/// An entry of `X-Forwarded-For`. Some proxies add the port, and put brackets around an IPv6 address.
 fn named_address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let with_port = || text.parse::<SocketAddr>().map(|named| named.ip());
     bare.parse().or_else(|_| with_port()).ok()
 }
 
-/// The address as it is counted: an IPv4 address, or the /64 that one IPv6 subscriber usually has to itself.
+/// The address as it is counted: an IPv4 address, or the /64 network that one IPv6 subscriber usually has
+/// alone.
 pub(crate) fn subscriber(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -97,7 +99,7 @@ pub(crate) fn subscriber(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The same as a text.
+/// The counted address as text.
 pub(crate) fn counted_as(address: Option<IpAddr>) -> String {
     address.map_or_else(|| "unknown".to_owned(), |address| subscriber(address).to_string())
 }

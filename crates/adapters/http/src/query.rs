@@ -7,18 +7,18 @@ use quipu_merchants::Period;
 
 use crate::error::ApiError;
 
-/// The last millisecond of a day, from its first.
+/// From the first to the last millisecond of a day.
 const REST_OF_DAY: Duration = Duration::from_millis(24 * 60 * 60 * 1000 - 1);
 
-/// The parameters of a query string, decoded. Parameters nobody asks for are ignored.
+/// The parameters of a query string, decoded. Parameters that no code asks for are ignored.
 pub(crate) struct Query {
     parameters: Vec<(String, String)>,
-    /// Whether all of it is UTF-8. What is not is decoded as U+FFFD.
+    /// Whether all of it is UTF-8. Other bytes are decoded as U+FFFD.
     is_utf8: bool,
 }
 
-/// Reads a query string as lists do, with parameters of every kind; answers whether it is good for all of them. For tests that
-/// throw anything at it.
+/// Reads a query string as lists do, with parameters of every kind; returns whether it is valid for all of
+/// them. For fuzz tests.
 pub fn judge_query(text: &str) -> bool {
     let Ok(query) = Query::parse(text) else { return false };
     let mut problems = Problems::new();
@@ -34,7 +34,7 @@ pub fn judge_query(text: &str) -> bool {
     problems.is_empty()
 }
 
-/// How often U+FFFD stands in a text.
+/// How many times U+FFFD occurs in a text.
 fn replaced(text: &str) -> usize {
     text.matches('\u{fffd}').count()
 }
@@ -49,8 +49,8 @@ impl Query {
         Ok(Self { parameters, is_utf8 })
     }
 
-    /// All of them by name, and what is wrong with how they were sent: of a member that is sent twice nobody can say
-    /// which one was meant.
+    /// All parameters by name, and the problems in how they were sent: a member that is sent twice is
+    /// ambiguous.
     pub(crate) fn into_members(self) -> (BTreeMap<String, String>, Problems) {
         let (mut members, mut problems) = (BTreeMap::new(), Problems::new());
         for (name, value) in self.parameters {
@@ -66,7 +66,7 @@ impl Query {
         (members, problems)
     }
 
-    /// The text of a parameter that is given at most once.
+    /// The text of a parameter that may be sent once.
     pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&str> {
         let given = self.parameters.iter().filter(|(given, _)| given == name);
         let mut values = given.map(|(_, value)| value.as_str());
@@ -87,7 +87,7 @@ impl Query {
         value.parse().map_err(|error: T::Err| problems.add(name, error)).ok()
     }
 
-    /// A parameter that may be given several times, each value parsed by its type's own rule.
+    /// A parameter that may be sent several times, each value parsed by its type's own rule.
     pub(crate) fn parsed_all<T: FromStr<Err: Display>>(&self, name: &str, problems: &mut Problems) -> Vec<T> {
         let values = self.parameters.iter().filter(|(given, _)| given == name);
         let parsed = values
@@ -112,7 +112,7 @@ impl Query {
         page.flatten().unwrap_or_default()
     }
 
-    /// Digits only: `+1`, `1.0` and ` 1` are no whole numbers here.
+    /// A whole number. Only digits are accepted: not `+1`, `1.0` or ` 1`.
     pub(crate) fn whole_number(&self, name: &str, problems: &mut Problems) -> Option<u64> {
         let value = self.text(name, problems)?;
         let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
@@ -142,7 +142,7 @@ impl Query {
         }
     }
 
-    /// The merchant of `merchant_id`. A number beyond every merchant's belongs to nobody.
+    /// The merchant of `merchant_id`. A number beyond all merchants' matches none.
     pub(crate) fn merchant(&self, problems: &mut Problems) -> Option<MerchantId> {
         let number = self.whole_number("merchant_id", problems)?;
         Some(MerchantId(i64::try_from(number).unwrap_or(i64::MAX)))
@@ -155,7 +155,7 @@ impl Query {
         problems: &mut Problems,
     ) -> Option<(Timestamp, bool)> {
         let value = self.text(name, problems)?;
-        // A plus sign that was not escaped arrives as a blank, and an instant has no other blank.
+        // An unescaped plus sign arrives as a blank, and a time has no other blank.
         let value = value.replace(' ', "+");
         let date = Timestamp::parse_date(&value).map(|date| (date, true));
         let time = date.or_else(|| Some((parse(&value)?, false)));

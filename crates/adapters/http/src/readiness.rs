@@ -1,4 +1,4 @@
-//! What the process depends on, and when it was last looked at.
+//! The state of the process's dependencies, and when it was last checked.
 
 use std::{
     borrow::Cow,
@@ -8,28 +8,28 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::Mutex;
 
-/// Whether a dependency is in order, or what is wrong with it, in words that anybody may read.
+/// Whether a dependency is in order, or the trouble, in words that are safe to publish.
 pub type Part = Result<(), Cow<'static, str>>;
 
-/// Whether what the process depends on is there.
+/// Checks the dependencies of the process.
 #[async_trait]
 pub trait Readiness: Send + Sync {
-    /// Each dependency by name, and whether it is there.
+    /// Each dependency by name, and whether it is in order.
     async fn probe(&self) -> Vec<(&'static str, Part)>;
 }
 
-/// For how long what was found is answered again: anybody may ask, and each look costs the database something.
+/// For how long a result is reused: anyone may ask, and each check costs the database something.
 const REMEMBERED: Duration = Duration::from_millis(100);
 
 /// Each dependency, and whether it is in order.
 type Probes = Vec<(&'static str, Part)>;
 
-/// What was found when it was last looked. Whoever asks meanwhile waits for that look and makes no other.
+/// The last result. Callers during a check wait for its result and start no other.
 #[derive(Default)]
 pub(crate) struct LastLook(Mutex<Option<(Instant, Probes)>>);
 
 impl LastLook {
-    /// What is so now, or was so a moment ago.
+    /// The present state, or a result that is at most `REMEMBERED` old.
     pub(crate) async fn look(&self, readiness: &dyn Readiness) -> Probes {
         let mut last = self.0.lock().await;
         if let Some((at, probes)) = &*last

@@ -1,8 +1,9 @@
-//! Waking the tasks of a worker from other threads, all at once instead of one by one.
+//! Wakes the tasks of a worker from other threads, all at once instead of one by one.
 //!
-//! A runtime of one thread keeps tasks that others wake in a queue of their own, which it looks at once in 31 turns while it has
-//! work from its own sockets. Under a flood it always has, and answers that the database gave long ago would wait behind
-//! newcomers who are only refused. So others wake one task of the worker, and that one wakes all who wait.
+//! A single-threaded runtime keeps tasks woken by other threads in a separate queue, which it checks only
+//! every 31 turns while its own sockets have work. In a flood they always have, and answers that the database
+//! gave long ago would wait behind new requests that are only refused. So other threads wake one task of the
+//! worker, and that task wakes all others.
 
 use std::{
     cell::Cell,
@@ -23,14 +24,14 @@ pub(crate) struct Relay {
     is_served: Rc<Cell<bool>>,
 }
 
-/// Where other threads leave word.
+/// The tasks that other threads have woken.
 #[derive(Default)]
 struct Post {
     woken: Mutex<Vec<Arc<Waiter>>>,
     worker: AtomicWaker,
 }
 
-/// A task that waits.
+/// A task that waits for another thread.
 struct Waiter {
     home: ThreadId,
     post: Arc<Post>,
@@ -38,7 +39,7 @@ struct Waiter {
 }
 
 impl Relay {
-    /// Runs a future of this worker's, so that other threads wake it through the relay.
+    /// Runs a future on this worker, so that other threads wake it through the relay.
     pub(crate) async fn run<F: Future>(&self, future: F) -> F::Output {
         if !self.is_served.replace(true) {
             actix_web::rt::spawn(serve(Arc::clone(&self.post)));
@@ -61,7 +62,7 @@ impl Relay {
     }
 }
 
-/// Wakes on this thread who was woken by others.
+/// Wakes, on this thread, the tasks that other threads have woken.
 async fn serve(post: Arc<Post>) {
     let mut taken = Vec::new();
     poll_fn(move |context| {
@@ -132,7 +133,8 @@ mod tests {
                     reply.send(()).expect("somebody waits");
                 }
             });
-            // Never leaves the worker without a task, so that it looks only at times at what other threads woke.
+            // Keeps the worker always busy, so that it seldom checks the queue of tasks woken by other
+            // threads.
             let busy = spawn(poll_fn(|context| {
                 context.waker().wake_by_ref();
                 Poll::<()>::Pending

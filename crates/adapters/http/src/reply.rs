@@ -1,4 +1,4 @@
-//! The bytes of an answer and the headers that every answer of its kind has.
+//! The bodies of answers, with the headers of each kind.
 
 use actix_web::{
     HttpResponse,
@@ -12,16 +12,16 @@ use futures_util::{Stream, StreamExt};
 
 use crate::stop::Stop;
 
-/// A body that is JSON already.
+/// An answer with a body that is JSON already.
 pub(crate) fn raw(status: StatusCode, body: Vec<u8>) -> HttpResponse {
-    // Answers show balances, payments and keys: no cache may keep one.
+    // Answers contain balances, payments and keys: no cache may keep one.
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json")))
         .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
         .body(body)
 }
 
-/// A page of HTML under the strictest policy. Whoever has something to load adds what the page needs to `policy`.
+/// An HTML page under the strictest policy. A page that loads something adds it to `policy`.
 pub(crate) fn page(status: StatusCode, policy: &'static str, html: String) -> HttpResponse {
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")))
@@ -33,7 +33,7 @@ pub(crate) fn page(status: StatusCode, policy: &'static str, html: String) -> Ht
         .body(html)
 }
 
-/// An answer that comes in pieces, as they arise. It ends with the pieces, or when the process is told to stop.
+/// An answer that is sent piece by piece. It ends with the last piece, or when the process is to stop.
 pub(crate) fn stream(
     stop: &Stop,
     content_type: &'static str,
@@ -43,7 +43,7 @@ pub(crate) fn stream(
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))
         .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
-        // A proxy that collects an answer before it passes it on would hold back what is to be seen at once.
+        // A proxy that buffers the whole answer would hold back pieces that must be seen at once.
         .insert_header((HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")))
         .streaming(pieces.map(Ok::<_, std::convert::Infallible>))
 }

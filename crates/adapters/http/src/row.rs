@@ -10,7 +10,7 @@ use crate::{
     shape::Family,
 };
 
-/// One route: where it is, who may come in, how its body is read, and how it answers what it refuses.
+/// One route: its path, its door, how its body is read, and the shape of its refusals.
 pub struct RouteRow {
     method: &'static str,
     path: &'static str,
@@ -18,9 +18,9 @@ pub struct RouteRow {
     family: Family,
     pub(crate) intake: Intake,
     pub(crate) door: Door,
-    /// What the documents say of it.
+    /// Its description in the documents.
     pub(crate) operation: Option<Operation>,
-    /// That it will end, if it will.
+    /// Its deprecation, if it will end.
     pub(crate) deprecation: Option<Deprecation>,
 }
 
@@ -31,18 +31,18 @@ impl RouteRow {
         Self { method, path, alias: None, family, intake, door, operation: None, deprecation: None }
     }
 
-    /// Says what the documents show of it.
+    /// Describes it for the documents.
     pub(crate) const fn doc(self, operation: Operation) -> Self {
         Self { operation: Some(operation), ..self }
     }
 
-    /// Says that it will end. Its answers carry `Deprecation` and `Sunset` from then on.
+    /// Marks it as deprecated. Its answers then carry `Deprecation` and `Sunset`.
     #[cfg_attr(not(test), expect(dead_code, reason = "no route is deprecated today"))]
     pub(crate) const fn deprecated(self, deprecation: Deprecation) -> Self {
         Self { deprecation: Some(deprecation), ..self }
     }
 
-    /// Whether its callers are counted against a budget that its answers tell of.
+    /// Whether its callers are counted against a budget that its answers report.
     pub(crate) const fn is_limited(&self) -> bool {
         !matches!(self.door, Door::Public(_) | Door::Staff(..))
     }
@@ -52,7 +52,7 @@ impl RouteRow {
         Self { alias: Some(path), ..self }
     }
 
-    /// Answers what it refuses in the shapes of this family.
+    /// Answers refusals in the shapes of this family.
     pub(crate) const fn family_of(self, family: Family) -> Self {
         Self { family, ..self }
     }
@@ -82,12 +82,12 @@ impl RouteRow {
         std::iter::once(self.path).chain(self.alias)
     }
 
-    /// How it answers what it refuses.
+    /// The family of its refusals.
     pub const fn family(&self) -> Family {
         self.family
     }
 
-    /// What it asks of those who call it.
+    /// The credentials that it requires.
     pub const fn credentials(&self) -> Credentials {
         self.door.credentials()
     }
@@ -100,7 +100,7 @@ impl RouteRow {
         }
     }
 
-    /// The budget that a merchant's call is charged to; none for routes that are not limited by key.
+    /// The budget that a merchant's call is charged to; `None` for routes without a limit by key.
     pub const fn budget(&self) -> Option<BudgetKind> {
         match self.door.needs() {
             Some(needs) => Some(needs.budget),

@@ -6,21 +6,22 @@ use actix_web::{App, HttpResponse, HttpServer, dev::Server, http::header, rt::ne
 use async_trait::async_trait;
 use socket2::SockRef;
 
-/// How long a client may take to send its request. Short, since whoever says nothing keeps others waiting.
+/// How long a client may take to send its request. It is short, since a silent client keeps others waiting.
 const HEAD: Duration = Duration::from_secs(1);
-/// How long a connection is kept for the next request, and how long an answer may lie untaken.
+/// How long a connection is kept for the next request, and how long the client may leave an answer unread.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Connections that are open at most: scrapers are few, and their descriptors come from the reserve.
+/// The most open connections: scrapers are few, and their descriptors come from the reserve.
 const CONNECTIONS: usize = 48;
 
-/// What was measured so far.
+/// The metrics of the process.
 #[async_trait]
 pub trait Measured: Send + Sync {
-    /// In the text form of Prometheus.
+    /// Renders them in the text format of Prometheus.
     async fn render(&self) -> String;
 }
 
-/// Serves what was measured at `/metrics`, to many at once, until the returned server is stopped through its handle.
+/// Serves the metrics at `/metrics`, to several clients at once, until the server is stopped through its
+/// handle.
 pub fn serve_measured(listener: TcpListener, measured: Arc<dyn Measured>) -> std::io::Result<Server> {
     let server = HttpServer::new(move || {
         let measured = Arc::clone(&measured);
@@ -41,7 +42,7 @@ pub fn serve_measured(listener: TcpListener, measured: Arc<dyn Measured>) -> std
     let server =
         server.workers(1).max_connections(CONNECTIONS).keep_alive(PATIENCE).on_connect(|socket, _| {
             if let Some(socket) = socket.downcast_ref::<TcpStream>() {
-                // Where it cannot be set, the system gives up on its own, later.
+                // If it cannot be set, the system gives up later.
                 let _set = SockRef::from(socket).set_tcp_user_timeout(Some(PATIENCE));
             }
         });

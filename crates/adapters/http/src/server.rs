@@ -1,4 +1,4 @@
-//! The server: the router built from the table, and the listener it stands on.
+//! The server: the router built from the table, and its listener.
 
 use std::{
     collections::HashSet, future::ready, io::ErrorKind, net::TcpListener, rc::Rc, sync::Arc, time::Duration,
@@ -29,19 +29,19 @@ use crate::{
     state::{AppState, Documents, Services},
 };
 
-/// How many connections a worker accepts that have no place, to end an idle one for them.
+/// How many connections without a place a worker accepts, so that an idle one can be closed for them.
 const BEYOND: usize = 8;
 
-/// How long after the order to stop a connection that was accepted may still begin a request: what its client has sent may not
-/// have been read yet.
+/// How long after the order to stop an accepted connection may still begin a request, since bytes that its
+/// client has sent may not have been read yet.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 fn describe(root: &str) -> Documents {
     Documents { of_merchants: openapi_under(root, false), of_operators: openapi_under(root, true) }
 }
 
-/// Serves the interface on `listener` until the returned server is stopped through its handle, which finishes what was
-/// accepted. Signals are the application's to handle.
+/// Serves the interface on `listener` until the server is stopped through its handle, which finishes the
+/// accepted requests. The application handles signals.
 pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) -> std::io::Result<Server> {
     let state = Arc::new(AppState::new(services, settings, describe));
     measure::begin_at_zero(route_table());
@@ -51,8 +51,8 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
         if settings.max_connections == 0 { descriptors(workers * BEYOND) } else { settings.max_connections };
     let server = Server::build()
         .workers(workers)
-        // New ones come to the workers in turns. The crowd bounds them all, and must see who comes beyond; more than that wait
-        // to be accepted, and take no descriptor.
+        // New connections go to the workers in turn. The crowd bounds their total, and must see a few beyond
+        // it; further ones wait to be accepted, and take no descriptor.
         .max_concurrent_connections(connections.div_ceil(workers) + BEYOND)
         .shutdown_timeout(settings.shutdown_timeout.as_secs())
         .disable_signals();
@@ -68,7 +68,7 @@ pub fn serve(listener: TcpListener, services: Services, settings: HttpSettings) 
         let http = HttpService::build()
             .keep_alive(guarding.settings.keep_alive)
             .client_request_timeout(guarding.settings.request_timeout)
-            // The socket lingers by itself.
+            // The socket itself lingers.
             .client_disconnect_timeout(Duration::ZERO)
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -107,7 +107,7 @@ pub fn configure(services: Services, settings: HttpSettings) -> impl FnOnce(&mut
     configure_with(services, settings, route_table().collect())
 }
 
-/// The same with a table of one's own.
+/// Like `configure`, with another table.
 pub(crate) fn configure_with(
     services: Services,
     settings: HttpSettings,
@@ -134,7 +134,8 @@ fn add_routes(config: &mut ServiceConfig, rows: &[&'static RouteRow], state: &Ar
     }));
 }
 
-/// One path with all its methods. `HEAD` is answered as `GET` is, without the body; `OPTIONS` says what there is.
+/// One path with all its methods. `HEAD` is answered like `GET`, without the body; `OPTIONS` lists the
+/// methods.
 fn resource(
     path: &str,
     rows: &[&'static RouteRow],

@@ -1,4 +1,4 @@
-//! What the configuration says about the edge.
+//! The settings of the HTTP adapter.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use crate::proxies::Network;
 use quipu_merchants::{Budget, BudgetKind, RateLimits, Window};
 use quipu_pages::FrontLink;
 
-/// What a client must send of a long body, or take of a long answer, each second: a little less than the 16 KiB that it is
-/// told, since bytes come in portions.
+/// How many bytes of a long body a client must send, or of a long answer take, each second. This is a little
+/// less than the documented 16 KiB, since bytes arrive in portions.
 const LEAST_PER_SECOND: u64 = 15 * 1024;
 
-/// What a client must send or take within a time.
+/// How many bytes a client must send or take within a time.
 pub(crate) const fn least_within(time: Duration) -> u64 {
     LEAST_PER_SECOND * time.as_secs()
 }
 
-/// How many credentials a second an address that has used up its failures may have looked up.
+/// How many look-ups of credentials a second an address may cause that has used up its failures.
 const LOOKUPS_PER_SECOND: u32 = 10;
 
 /// Rate limits; a key may have its own.
@@ -25,7 +25,7 @@ pub struct Limits {
     pub payment_create_per_minute: u32,
     /// Payment creations of a key in any ten seconds.
     pub payment_create_per_10s: u32,
-    /// Everything else of a key in any minute.
+    /// All other calls of a key in any minute.
     pub standard_per_minute: u32,
     /// Callbacks of one rail in any minute.
     pub callbacks_per_minute: u32,
@@ -49,7 +49,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The budget of one key or credential, its own limits considered.
+    /// The budget of one key or credential, with its own limits if it has any.
     pub(crate) fn of_key(&self, kind: BudgetKind, own: &RateLimits) -> Budget {
         match kind {
             BudgetKind::PaymentCreation => Budget::double(
@@ -64,12 +64,12 @@ impl Limits {
         }
     }
 
-    /// The budget of a rail whose provider calls back.
+    /// The budget of a rail for its provider's callbacks.
     pub(crate) const fn of_callbacks(&self) -> Budget {
         Budget::single(BudgetKind::Callbacks, Window::per_minute(self.callbacks_per_minute))
     }
 
-    /// The budget of a client address: its pages and transfers, or its calls that did not authenticate.
+    /// The budget of a client address: for pages and transfers, or for failed authentications.
     pub(crate) const fn of_address(&self, kind: BudgetKind) -> Budget {
         if matches!(kind, BudgetKind::Lookups) {
             return Budget::single(kind, Window::new(LOOKUPS_PER_SECOND, 1));
@@ -83,7 +83,7 @@ impl Limits {
     }
 }
 
-/// How the edge listens.
+/// How the HTTP adapter listens.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// `{base_url}`, without a slash at its end; the issuer of bearer tokens.
@@ -92,17 +92,18 @@ pub struct HttpSettings {
     pub upload_url: String,
     /// Rate limits.
     pub limits: Limits,
-    /// Whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
     /// Threads that handle requests; 0 means one for each core.
     pub workers: usize,
-    /// Connections that are open at most, in all; 0 means as many as there are descriptors, less a reserve.
+    /// The most open connections; 0 means as many as there are descriptors, less a reserve.
     pub max_connections: usize,
     /// How long an idle connection is kept.
     pub keep_alive: Duration,
     /// How long a client may take to send the head of a request.
     pub request_timeout: Duration,
-    /// How long a client may take to send the body of a request; a file may take longer, as long as enough of it comes.
+    /// How long a client may take to send the body of a request; a file may take longer, as long as enough
+    /// bytes arrive.
     pub body_timeout: Duration,
     /// How long a client may take nothing of an answer, or too little.
     pub stall_timeout: Duration,

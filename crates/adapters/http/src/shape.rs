@@ -1,5 +1,5 @@
-//! The shapes in which an error is answered. A route's row names its family, and the family has one shape for each kind
-//! of error.
+//! The shapes of error answers. A route's row names its family, and a family has one shape for each kind of
+//! error.
 
 use actix_web::{HttpResponse, http::StatusCode};
 use quipu_kernel::Timestamp;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{code::ErrorCode, reply};
 
-/// How a route answers what it refuses.
+/// The family of shapes in which a route answers refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// JSON, in the shapes of payments, balances and webhooks.
@@ -18,10 +18,10 @@ pub enum Family {
     Page,
 }
 
-/// What a shape shows of an error.
+/// The visible parts of an error.
 pub(crate) struct Shown<'a> {
     pub(crate) code: ErrorCode,
-    /// One message, or for a validation error all of them.
+    /// The message; for a validation error one for each problem.
     pub(crate) messages: &'a [String],
     pub(crate) transaction_id: Option<&'a str>,
 }
@@ -39,7 +39,7 @@ impl Shown<'_> {
         self.code == ErrorCode::ValidationFailed
     }
 
-    /// The word that stands for a refused caller.
+    /// The word that stands for a caller who was refused.
     fn refused_caller(&self) -> Option<&'static str> {
         match self.code.http_status() {
             StatusCode::UNAUTHORIZED => Some("Unauthorized"),
@@ -50,7 +50,7 @@ impl Shown<'_> {
 }
 
 impl Family {
-    /// The family of a path that no route has, by what stands around it.
+    /// The family for a path without a route, by the routes near it.
     pub(crate) fn of_unknown_path(path: &str) -> Self {
         let begins_with = |prefix: &str| {
             path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -64,7 +64,7 @@ impl Family {
         }
     }
 
-    /// The error as this family answers it, but for the headers that every answer has.
+    /// The error as this family answers it, except for the headers that every answer has.
     pub(crate) fn answer(self, shown: &Shown<'_>, now: Timestamp) -> HttpResponse {
         let status = shown.code.http_status();
         match self {
@@ -94,8 +94,8 @@ pub(crate) fn api_body(shown: &Shown<'_>, now: Timestamp) -> Vec<u8> {
     }
 }
 
-/// The JSON of a ticket endpoint's error. Who is refused reads one body that is the shape of every endpoint and that of
-/// tickets at once.
+/// The JSON of a ticket endpoint's error. For 401 and 403 one body has the members of both the general shape
+/// and the shape of tickets.
 fn ticket_body(shown: &Shown<'_>) -> Vec<u8> {
     let (status_code, error_code, text) = (shown.status(), shown.code.as_str(), shown.text());
     match shown.refused_caller() {
@@ -106,7 +106,7 @@ fn ticket_body(shown: &Shown<'_>) -> Vec<u8> {
     }
 }
 
-/// What a person sees in a browser: the words, and nothing that loads or runs.
+/// The page for a person in a browser: only words, and nothing that loads or runs.
 fn page(status: StatusCode, shown: &Shown<'_>) -> HttpResponse {
     let (number, text) = (shown.status(), escaped(&shown.text()));
     let title = status.canonical_reason().unwrap_or("Error");

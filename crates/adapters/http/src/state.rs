@@ -26,18 +26,18 @@ use crate::{
     tokens::Tokens,
 };
 
-/// What handlers of webhooks call.
+/// The use cases and ports that handlers of webhooks call.
 #[derive(Clone)]
 pub struct Webhooks {
-    /// Makes endpoints.
+    /// Creates endpoints.
     pub create: Arc<CreateEndpoint>,
     /// Reads and changes them.
     pub endpoints: Arc<dyn Endpoints>,
-    /// What each was told.
+    /// The deliveries of each endpoint.
     pub log: Arc<dyn DeliveryLog>,
-    /// Sends a test.
+    /// Sends a test event.
     pub courier: Arc<dyn Courier>,
-    /// Who delivers in this process.
+    /// The deliverer of this process.
     pub wake: Arc<dyn Handover>,
 }
 
@@ -50,13 +50,13 @@ pub struct Services {
     pub cancel: Arc<CancelPayment>,
     /// Adjusts balances.
     pub adjust: Arc<AdjustBalance>,
-    /// Carries out what staff decide about payments.
+    /// Carries out the decisions of staff about payments.
     pub decide: Arc<DecidePayment>,
-    /// Pays deposits back.
+    /// Refunds deposits.
     pub refund: Arc<RefundPayment>,
     /// Resolves parked receipts.
     pub resolve: Arc<ResolveReceipt>,
-    /// Hears what rails tell.
+    /// Applies the events of rails.
     pub hear: Arc<HearRail>,
     /// Reads payments of every merchant, for staff.
     pub money: Arc<dyn MoneyReads>,
@@ -70,9 +70,9 @@ pub struct Services {
     pub support_reads: Arc<dyn SupportReads>,
     /// Reads balances.
     pub ledger: Arc<dyn LedgerReads>,
-    /// How far entries and audit log are sealed.
+    /// How far the entries and the audit log are sealed.
     pub chains: Arc<dyn Chains>,
-    /// Who calls.
+    /// Looks up callers.
     pub credentials: Arc<dyn CallerBook>,
     /// Routes and saved beneficiaries, for payments.
     pub routes: Arc<dyn RouteBook>,
@@ -94,15 +94,15 @@ pub struct Services {
     pub rails: Arc<Rails>,
     /// Whether the process is ready.
     pub readiness: Arc<dyn Readiness>,
-    /// Collects when keys were used; the application flushes it once more when it stops.
+    /// Collects when keys were last used; the application flushes it once more when it stops.
     pub key_uses: Arc<KeyUses>,
     /// Hosted pages.
     pub pages: PageServices,
-    /// Tells long answers that the process is to end.
+    /// Signals long answers that the process is to stop.
     pub stop: Stop,
 }
 
-/// The descriptions of the interface for machines, as text.
+/// The documents of the interface, as text.
 pub(crate) struct Documents {
     pub(crate) of_merchants: String,
     pub(crate) of_operators: String,
@@ -111,7 +111,7 @@ pub(crate) struct Documents {
 /// Writes them for a public address with this path.
 pub(crate) type Describe = fn(&str) -> Documents;
 
-/// Everything a request may need, made once.
+/// Everything that a request may need, built once.
 pub(crate) struct AppState {
     pub(crate) services: Services,
     pub(crate) settings: HttpSettings,
@@ -119,7 +119,7 @@ pub(crate) struct AppState {
     pub(crate) tokens: Tokens,
     pub(crate) lookups: Lookups,
     pub(crate) strangers: Strangers,
-    /// What was found when readiness was last looked at.
+    /// The result of the last readiness check.
     pub(crate) looked: LastLook,
     describe: Describe,
     documents: OnceLock<Documents>,
@@ -148,7 +148,7 @@ impl AppState {
         }
     }
 
-    /// Made when the first of them is asked for.
+    /// The documents, written at the first request for one.
     pub(crate) fn documents(&self) -> &Documents {
         self.documents.get_or_init(|| (self.describe)(self.settings.root()))
     }

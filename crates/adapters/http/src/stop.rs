@@ -1,13 +1,13 @@
-//! The word that the process is to end, for answers that would go on for long.
+//! The signal that the process is to stop, for long answers.
 
 use tokio::sync::watch;
 
-/// Told to every long answer when the process is to end.
+/// The signal to every long answer that the process is to stop.
 #[derive(Debug, Clone)]
 pub struct Stop(Option<watch::Receiver<bool>>);
 
 impl Stop {
-    /// Given when the channel says `true`, or when its sender is gone.
+    /// Given when the channel holds `true`, or its sender is gone.
     pub const fn on(told: watch::Receiver<bool>) -> Self {
         Self(Some(told))
     }
@@ -17,11 +17,11 @@ impl Stop {
         Self(None)
     }
 
-    /// Completes when it is given.
+    /// Completes when the signal is given.
     pub async fn given(mut self) {
         match &mut self.0 {
             Some(told) => {
-                // A sender that is gone gives no other word any more.
+                // An error means that the sender is gone, which counts as the signal.
                 let _ = told.wait_for(|stop| *stop).await;
             }
             None => std::future::pending().await,

@@ -1,4 +1,4 @@
-//! Room for the bodies of callers who are not known yet.
+//! Memory for the bodies of callers who are not authenticated yet.
 
 use std::{
     cell::Cell,
@@ -8,20 +8,21 @@ use std::{
     time::Duration,
 };
 
-/// Bytes that are counted as one.
+/// The bytes of one unit.
 const UNIT: usize = 1024;
-/// Units that all strangers together may have held for them: 64 MiB.
+/// The most units for all unauthenticated callers together: 64 MiB.
 const UNITS: usize = 64 * 1024;
-/// Units of these that one address may have.
+/// The most of these units for one address.
 const SHARE: usize = UNITS / 8;
-/// How long a body may take whose sender is not waited for.
+/// How long a body may take when its sender is not to be waited for.
 pub(crate) const IN_A_HURRY: Duration = Duration::from_secs(2);
 
 /// A limit on the memory for the bodies of all unauthenticated callers together, and of each address among them.
 #[derive(Default)]
 pub(crate) struct Strangers(Arc<Mutex<Taken>>);
 
-/// What is held. An address is in it only while it holds something, so there are never more addresses than units.
+/// The units in use. An address is listed only while it uses some, so there are never more addresses than
+/// units.
 #[derive(Default)]
 struct Taken {
     units: usize,
@@ -29,14 +30,14 @@ struct Taken {
 }
 
 impl Strangers {
-    /// Room for the body of one of them, who calls from this address. It takes none before something has come: whoever only
-    /// announces a body must not keep the room from others.
+    /// Room for the body of a caller at this address. It takes no units until bytes have arrived: a client
+    /// that only announces a body must not keep the room from others.
     pub(crate) fn room(&self, address: Option<IpAddr>) -> Room {
         Room { taken: Arc::clone(&self.0), address, held: Cell::new(0) }
     }
 }
 
-/// The room that one body takes, until it is dropped.
+/// The units that one body uses, until it is dropped.
 pub(crate) struct Room {
     taken: Arc<Mutex<Taken>>,
     address: Option<IpAddr>,
@@ -45,11 +46,12 @@ pub(crate) struct Room {
 
 impl Room {
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        // It is whole after every statement, so a thread that panicked left nothing half done.
+        // The counts are consistent after every statement, so a thread that panicked left nothing half done.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room for so many bytes in all. Whether there is enough left, of all and of the address's share.
+    /// Takes room for `bytes` in all. Returns whether there is enough left, in all and in the address's
+    /// share.
     pub(crate) fn grow_to(&self, bytes: usize) -> bool {
         let lacks = bytes.div_ceil(UNIT).saturating_sub(self.held.get());
         let has_room = lacks == 0 || self.taken().take(self.address, lacks);
@@ -59,7 +61,8 @@ impl Room {
         has_room
     }
 
-    /// Completes when half of all room, or of the address's share, is taken and this body has had some time.
+    /// Completes when at least half of all room, or of the address's share, is taken, checked every two seconds
+    /// from the call on.
     pub(crate) async fn is_needed(&self) {
         loop {
             tokio::time::sleep(IN_A_HURRY).await;

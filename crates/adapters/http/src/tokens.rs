@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{code::ErrorCode, error::ApiError};
 
-/// What kind of key a token stands for.
+/// The kind of key that a token stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum KeyKind {
@@ -18,7 +18,7 @@ pub(crate) enum KeyKind {
     HmacCredential,
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Claims {
     iss: String,
@@ -32,14 +32,14 @@ pub(crate) struct Claims {
     pub(crate) key_id: String,
 }
 
-/// What a token stands for.
+/// The key or credential that a token stands for.
 pub(crate) struct Bearer<'a> {
     pub(crate) tenant: Tenant,
     pub(crate) key_kind: KeyKind,
     pub(crate) key_id: &'a str,
 }
 
-/// A new token, as its endpoint answers it.
+/// A new token, as it is answered.
 #[derive(Serialize)]
 pub(crate) struct IssuedToken {
     access_token: String,
@@ -60,7 +60,7 @@ pub(crate) struct Jwk {
     x: String,
 }
 
-/// The keys that make and recognise tokens.
+/// The keys that sign and verify tokens.
 pub(crate) struct Tokens {
     header: Header,
     signing: EncodingKey,
@@ -79,8 +79,8 @@ impl Tokens {
         // The time is judged by the clock port below.
         validation.validate_exp = false;
         validation.required_spec_claims.clear();
-        // Nobody else has these keys, so the issuer adds nothing: a token stays good on every node, and when the gateway
-        // gets another address.
+        // The issuer is not checked, since only this gateway has these keys: a token is valid on every node,
+        // and stays valid when the gateway's address changes.
         let known = keyring.token_keys();
         let known = known.map(|key| (key.key_id().to_owned(), DecodingKey::from_ed_der(key.public_bytes())));
         let public = keyring.token_keys().map(|key| Jwk {
@@ -136,7 +136,7 @@ impl Tokens {
         })
     }
 
-    /// What a token says, if one of the keys signed it and its time is not over.
+    /// The claims of a token, if one of the keys signed it and it has not expired.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<Claims, ApiError> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| invalid())?;
         let key = header.kid.and_then(|kid| self.known.get(&kid)).ok_or_else(invalid)?;

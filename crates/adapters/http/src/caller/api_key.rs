@@ -14,8 +14,9 @@ use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
 pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Form and checksum are judged before the database is asked. A key of a merchant who moved to v2 is told of that first:
-/// the switch has revoked it too, but the version is what the caller must change.
+/// Authenticates an API key. Its form and checksum are judged before the database is asked. The key of a
+/// merchant who moved to v2 is answered with the version mismatch, although the switch has revoked it too:
+/// the version is what the caller must change.
 pub(super) async fn authenticate(
     state: &AppState,
     request: &HttpRequest,
@@ -45,7 +46,7 @@ pub(super) async fn authenticate(
         let message = "the merchant uses version 2, whose requests are signed";
         return Err(ApiError::refused(ErrorCode::ApiVersionMismatch, message));
     }
-    // Whatever this node's clock says: a revocation is never set for later.
+    // The time does not matter: a revocation is never set for later.
     if envelope.key.revoked_at.is_some() {
         return Err(ApiError::refused(ErrorCode::ApiKeyRevoked, "the API key was revoked"));
     }

@@ -10,7 +10,8 @@ use crate::{
     tokens::{KeyKind, invalid},
 };
 
-/// Looks the token's key up at every use, so that a token ends with its key.
+/// Authenticates a bearer token. The token's key is looked up at every use, so that the token ends with its
+/// key.
 pub(super) async fn authenticate(state: &AppState, token: &str, now: Timestamp) -> Result<Caller, ApiError> {
     let claims = state.tokens.verify(token, now)?;
     let credentials = &state.services.credentials;

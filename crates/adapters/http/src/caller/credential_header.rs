@@ -1,13 +1,13 @@
-//! Reading the headers that say who is calling.
+//! Reads the headers that identify the caller.
 
 use actix_web::{HttpRequest, http::header::HeaderName};
 
-/// A header as it was sent. One that stands there twice is not read at all: whoever looked at the request before us may
-/// have gone by the other value.
+/// A credential header as it was sent. One that is sent twice is not read at all: a proxy in front of us may
+/// have used the other value.
 pub(super) enum CredentialHeader<'a> {
     Nothing,
     Text(&'a str),
-    /// Sent twice, or in bytes that are no text.
+    /// Sent twice, or not as text.
     Unusable,
 }
 
@@ -21,7 +21,8 @@ impl<'a> CredentialHeader<'a> {
         }
     }
 
-    /// The text; for what is unusable one that no header may have, so that it is refused for its form.
+    /// The text. An unusable header is read as a text that is always malformed, so that it is refused as
+    /// such.
     pub(super) const fn or_malformed(self) -> Option<&'a str> {
         match self {
             Self::Nothing => None,

@@ -1,4 +1,4 @@
-//! A merchant that has shown who it is.
+//! An authenticated merchant.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::{
     tokens::{Bearer, KeyKind},
 };
 
-/// The merchant's key or credential that opened the call.
+/// The merchant's key or credential that authenticated the call.
 #[derive(Clone)]
 pub(super) enum Authority {
     Key(Arc<KeyEnvelope<ApiKeyRecord>>),
     Credential(Arc<KeyEnvelope<HmacCredential>>),
 }
 
-/// A merchant, authenticated. Only this module's children make one.
+/// An authenticated merchant. Only the children of this module construct one.
 pub(crate) struct Caller {
     pub(super) authority: Authority,
-    /// A bearer token's scopes; what its key has lost since is lost to the token too.
+    /// The scopes of a bearer token. A scope that its key has lost since is lost to the token too.
     pub(super) narrowed_to: Option<Scopes>,
 }
 
@@ -54,12 +54,12 @@ impl Caller {
         by_key && self.narrowed_to.as_ref().is_none_or(|scopes| scopes.grants(scope))
     }
 
-    /// All that it may do, as a token for it may carry.
+    /// All scopes of the caller, as a token for it may carry them.
     pub(crate) fn scopes(&self) -> Scopes {
         Scope::ALL.into_iter().filter(|scope| self.grants(*scope)).collect()
     }
 
-    /// What its requests are counted under: a bearer token counts for its key.
+    /// The name under which its requests are counted: a bearer token counts for its key.
     pub(super) fn subject(&self) -> &str {
         match &self.authority {
             Authority::Key(envelope) => &envelope.key.key_id,
@@ -74,7 +74,7 @@ impl Caller {
         }
     }
 
-    /// What a token for it stands for.
+    /// The key or credential that a token for this caller stands for.
     pub(crate) fn bearer(&self) -> Bearer<'_> {
         let (key_kind, key_id) = match &self.authority {
             Authority::Key(envelope) => (KeyKind::ApiKey, &envelope.key.key_id),
@@ -83,7 +83,7 @@ impl Caller {
         Bearer { tenant: self.tenant(), key_kind, key_id }
     }
 
-    /// Whether its merchant may act, and it may do what needs this scope.
+    /// Refuses if the merchant is suspended or the caller lacks this scope.
     pub(crate) fn may(&self, scope: Option<Scope>) -> Result<(), ApiError> {
         if self.merchant().status == MerchantStatus::Suspended {
             return Err(ApiError::refused(ErrorCode::MerchantSuspended, "the merchant is suspended"));

@@ -1,4 +1,4 @@
-//! What calls are counted against.
+//! Charges calls to rate budgets.
 
 use actix_web::HttpRequest;
 use quipu_merchants::{BudgetKind, RateVerdict};
@@ -15,19 +15,19 @@ pub(crate) async fn charge_call(state: &AppState, caller: &Caller, kind: BudgetK
     state.services.limiter.take(budget, caller.subject()).await
 }
 
-/// Counts a verified callback against its rail.
+/// Counts a verified callback for its rail.
 pub(crate) async fn charge_callback(state: &AppState, provider: &Provider) -> RateVerdict {
     state.services.limiter.take(state.settings.limits.of_callbacks(), provider.rail()).await
 }
 
-/// Counts a call against the client's address. Failures of authentication are counted like this; successes are neither
-/// counted nor refused, so a good key works from an address that others misuse.
+/// Counts a call for the client's address. Failed authentications are counted in this way; successes are
+/// neither counted nor refused, so a good key works from an address that others misuse.
 pub(crate) async fn charge_address(state: &AppState, request: &HttpRequest, kind: BudgetKind) -> RateVerdict {
     let budget = state.settings.limits.of_address(kind);
     state.services.limiter.take(budget, &address_of(state, request)).await
 }
 
-/// The client's address, as it is counted.
+/// The client's address in the form in which it is counted.
 pub(crate) fn address_of(state: &AppState, request: &HttpRequest) -> String {
     counted_as(client(request, &state.settings.trusted_proxies))
 }

@@ -1,4 +1,4 @@
-//! Who is calling: found out before any handler runs.
+//! Authentication: finds out who is calling before any handler runs.
 
 mod api_key;
 mod bearer;
@@ -21,7 +21,7 @@ pub(crate) use signature::{Signed, authenticate as authenticate_signature, claim
 
 use crate::{error::ApiError, lookups::Asked, state::AppState};
 
-/// Opens the door for API keys alone.
+/// Authenticates by an API key alone.
 pub(crate) async fn by_api_key(
     state: &AppState,
     request: &HttpRequest,
@@ -30,7 +30,7 @@ pub(crate) async fn by_api_key(
     api_key::authenticate(state, request, now).await
 }
 
-/// Opens the door for API keys and for bearer tokens; where both are sent the key counts.
+/// Authenticates by an API key or a bearer token; if both are sent the key counts.
 pub(crate) async fn by_key_or_token(
     state: &AppState,
     request: &HttpRequest,
@@ -44,7 +44,7 @@ pub(crate) async fn by_key_or_token(
     }
 }
 
-/// Opens the door for staff.
+/// Authenticates a member of staff.
 pub(crate) async fn by_operator_token(
     state: &AppState,
     request: &HttpRequest,
@@ -53,8 +53,8 @@ pub(crate) async fn by_operator_token(
     operator::authenticate(state, request, bearer_text(request), now).await
 }
 
-/// Lets a credential be looked up: at once if it was found lately or its address is in good standing, else only so often
-/// a second.
+/// Permits the look-up of a credential: at once if it was found lately or its address is in good standing,
+/// otherwise only at a limited rate per second.
 async fn permit_lookup(
     state: &AppState,
     request: &HttpRequest,
@@ -70,13 +70,13 @@ async fn permit_lookup(
     }
 }
 
-/// Whether the request brings an operator's token rather than a merchant's.
+/// Whether the request carries an operator's token rather than a merchant's.
 pub(crate) fn is_staff(request: &HttpRequest) -> bool {
     bearer_text(request).is_some_and(operator::looks_like_one)
         && !request.headers().contains_key(api_key::X_API_KEY)
 }
 
-/// The merchant and environment that staff name in path and query; the default environment is live.
+/// The merchant and environment that staff name in the path and the query; the default environment is live.
 pub(crate) async fn tenant_named_by_staff(
     state: &AppState,
     merchant: Option<MerchantId>,
@@ -92,7 +92,8 @@ pub(crate) async fn tenant_named_by_staff(
     Ok(Tenant::new(merchant, environment.unwrap_or(Environment::Live)))
 }
 
-/// What follows `Bearer` in `Authorization` (RFC 6750); the word's case does not matter (RFC 9110, section 11.1).
+/// The text after `Bearer` in `Authorization` (RFC 6750); the word's case does not matter (RFC 9110, section
+/// 11.1).
 fn bearer_text(request: &HttpRequest) -> Option<&str> {
     match CredentialHeader::read(request, &header::AUTHORIZATION) {
         CredentialHeader::Nothing => None,

@@ -10,16 +10,16 @@ use quipu_signing::OperatorToken;
 use super::permit_lookup;
 use crate::{code::ErrorCode, error::ApiError, state::AppState, tokens::invalid};
 
-/// A member of staff, authenticated.
+/// An authenticated member of staff.
 pub(crate) struct AuthenticatedOperator(Arc<Operator>);
 
 impl AuthenticatedOperator {
-    /// Who the audit log names.
+    /// This person, as the audit log names them.
     pub(crate) fn actor(&self) -> Actor {
         Actor { id: self.0.operator_id.clone(), name: self.0.name.clone() }
     }
 
-    /// Refuses those who are not of this role.
+    /// Refuses staff without this role.
     pub(crate) fn require(&self, role: Role) -> Result<(), ApiError> {
         if self.0.role.covers(role) {
             return Ok(());

@@ -1,12 +1,12 @@
-//! Payment providers that call back.
+//! Payment providers that send callbacks.
 
-/// A provider whose signature has verified.
+/// A provider whose signature has been verified.
 pub(crate) struct Provider {
     rail: String,
 }
 
 impl Provider {
-    /// The provider of this rail; to be made by whoever has verified its signature over the raw body.
+    /// The provider of this rail. Only to be called after its signature over the raw body was verified.
     pub(crate) const fn verified(rail: String) -> Self {
         Self { rail }
     }

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{code::ErrorCode, error::ApiError, state::AppState};
 
-/// A timestamp may lie 300 seconds ahead and stays good for 300 after; by then a replay is refused for its age. The minute
-/// more is for what was judged in time and waits to be committed.
+/// How long a nonce is kept. A timestamp may lie 300 seconds ahead and stays valid for 300 seconds after;
+/// from then on a replay is refused for its age. The last minute is for a request that was judged in time and
+/// still waits to be committed.
 const NONCE_KEPT: Duration = Duration::from_mins(11);
 
 /// A signed request whose signature has verified, and the nonce it must use up.
@@ -31,8 +32,8 @@ pub(crate) struct Claimed<'a> {
     credentials: Arc<[KeyEnvelope<HmacCredential>]>,
 }
 
-/// What the headers claim. Most of what can be wrong shows in them and in what is known of the merchant, before anybody's
-/// body is read.
+/// Reads the claim in the headers. Most mistakes show in them and in what is known of the merchant, so these
+/// are refused before the body is read.
 pub(crate) async fn claim<'a>(
     state: &AppState,
     request: &'a HttpRequest,
@@ -66,9 +67,9 @@ pub(crate) async fn claim<'a>(
     Ok(Claimed { claim, credentials })
 }
 
-/// Verifies the claim under every active credential of the merchant; the one that verifies selects the environment. The
-/// time is judged again, because a body that dawdles must not carry its timestamp past the end of its nonce. The nonce
-/// is not used up here: a creation does that in its own commit.
+/// Verifies the claim with every active credential of the merchant; the matching credential selects the
+/// environment. The time is judged again, because a slow body must not carry its timestamp past the end of
+/// its nonce. The nonce is not used up here: a creation does that in its own commit.
 pub(crate) fn authenticate(
     state: &AppState,
     request: &HttpRequest,
@@ -93,13 +94,13 @@ pub(crate) fn authenticate(
     Err(SignatureProblem::Mismatch.into())
 }
 
-/// The name under which a merchant's credentials are remembered to have been good.
+/// The name under which the look-ups remember that a merchant's credentials were good.
 fn known_as(merchant: MerchantId) -> String {
     format!("merchant/{merchant}")
 }
 
-/// What is wrong with a request that has all its headers. A merchant of v1 cannot sign at all, so it is told of its
-/// version, whatever else is wrong.
+/// The refusal of a request that has all its headers. A merchant of v1 cannot sign at all, so the answer is
+/// the version mismatch, whatever else is wrong.
 async fn refusal(state: &AppState, merchant: MerchantId, problem: SignatureProblem) -> ApiError {
     match state.services.credentials.remembered_merchant(merchant).await {
         Ok(Some(merchant)) if merchant.api_version == ApiVersion::V1 => version_mismatch(),

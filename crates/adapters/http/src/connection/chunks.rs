@@ -1,4 +1,4 @@
-//! Follows a body that comes in chunks.
+//! Follows a body in chunked transfer coding.
 //!
 //! The web server does not report the size of a chunk before its bytes have arrived, and does not answer a malformed chunk. So
 //! the socket reports the announced size of each body, and does not pass malformed chunks to the web server.
@@ -10,10 +10,10 @@ use std::{
     task::{Poll, Waker},
 };
 
-/// A size that no route takes. Its line is not passed on.
+/// A larger chunk size is accepted by no route. Its line is not passed on.
 pub(super) const ABSURD: u64 = u32::MAX as u64;
 
-/// What a client has announced so far of a body that comes in chunks.
+/// The bytes that a client has announced so far of a chunked body.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
     bytes: Cell<u64>,
@@ -21,17 +21,17 @@ pub(crate) struct Announced {
     waker: RefCell<Option<Waker>>,
 }
 
-/// Why the rest of a body is not waited for.
+/// Why the rest of a body need not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotWaitedFor {
-    /// More was announced than is taken.
+    /// More bytes were announced than are accepted.
     TooLarge,
-    /// What came is no chunk.
+    /// The bytes are not a valid chunk.
     Malformed,
 }
 
 impl Announced {
-    /// Completes when the body need not be waited for by somebody who takes so many bytes.
+    /// Completes when the body has to be refused by a reader that accepts `at_most` bytes.
     pub(crate) async fn refusal(&self, at_most: u64) -> NotWaitedFor {
         poll_fn(|context| {
             if self.is_malformed.get() {
@@ -68,7 +68,7 @@ impl Announced {
     }
 }
 
-/// Where in a body of chunks (RFC 9112, section 7.1).
+/// The position within a chunked body (RFC 9112, section 7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     FirstDigit,
@@ -79,27 +79,27 @@ enum Step {
     Data,
     DataCr,
     DataLf,
-    /// At the beginning of a line after the last chunk.
+    /// At the beginning of a trailer line, or of the empty line that ends the body.
     Line,
     WithinLine,
     LineLf,
     LastLf,
 }
 
-/// The state of one such body.
+/// The state of one chunked body.
 pub(super) struct Chunks {
     step: Step,
-    /// What is announced of the present chunk, or left of it.
+    /// The size of the present chunk as far as it was read, then the bytes left of it.
     size: u64,
     announced: Rc<Announced>,
 }
 
-/// How far some bytes were followed.
+/// How many of some bytes belong to the body.
 pub(super) enum Followed {
     All,
-    /// So many bytes, and the next one begins another request.
+    /// This many bytes; the next one begins another request.
     ToTheEnd(usize),
-    /// So many bytes, and the next one is not to be passed on.
+    /// This many bytes; the next one must not be passed on.
     Refused(usize),
 }
 
@@ -108,7 +108,7 @@ impl Chunks {
         Self { step: Step::FirstDigit, size: 0, announced: Rc::default() }
     }
 
-    /// What is announced of it from now on.
+    /// The announced size of the body, which grows as chunks arrive.
     pub(super) fn announced(&self) -> Rc<Announced> {
         Rc::clone(&self.announced)
     }
@@ -142,7 +142,7 @@ impl Chunks {
         Followed::All
     }
 
-    /// The step after this byte; none if it cannot stand here.
+    /// The next step after this byte; `None` if the byte is not allowed here.
     fn next(&mut self, byte: u8) -> Option<Step> {
         let next = match (self.step, byte) {
             (Step::FirstDigit | Step::Digits, _) if byte.is_ascii_hexdigit() => {
@@ -151,7 +151,7 @@ impl Chunks {
                 Step::Digits
             }
             (Step::Digits | Step::Blank, b' ' | b'\t') => Step::Blank,
-            // Readers of a quoted text disagree about where it ends, and no client needs one.
+            // Parsers disagree about where a quoted text ends, and no client needs one.
             (Step::Extension, b'"' | b'\\') => return None,
             (Step::Digits | Step::Blank, b';') | (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
                 Step::Extension

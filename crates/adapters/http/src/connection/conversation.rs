@@ -13,12 +13,12 @@ use super::{
     crowd::{Crowd, Share},
 };
 
-/// How long a head may take from its first byte, and the first one from the connection on.
+/// How long a head may take from its first byte; for the first head, from the connection's beginning.
 const HEAD: Duration = Duration::from_secs(15);
 /// How long a connection is kept without a request.
 const IDLE: Duration = Duration::from_secs(75);
 
-/// Where a connection is.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// After an answer, before the next head.
@@ -36,18 +36,19 @@ pub(crate) struct Conversation {
     since: Cell<Instant>,
     /// Whether the client waits for `100 Continue`.
     expects: Cell<bool>,
-    /// Whether somebody wants the body that the client holds back.
+    /// Whether a handler wants the body that the client holds back.
     wants_body: Cell<bool>,
-    /// What is announced of the body of each request whose exchange has not begun; nothing where its head says it all.
+    /// The announced bodies of the requests whose exchange has not begun; `None` for a body that is not
+    /// chunked.
     announced: RefCell<VecDeque<Option<Rc<Announced>>>>,
-    /// The same of the present one.
+    /// The announced body of the present request.
     present: RefCell<Option<Rc<Announced>>>,
-    /// The crowd in which the forwarded clients are counted, if the peer is a trusted proxy.
+    /// The crowd in which forwarded clients are counted, if the peer is a trusted proxy.
     clients: Option<Crowd>,
 }
 
 impl Conversation {
-    /// The state of a new connection; for a proxy's, with the crowd in which the proxy's clients are counted.
+    /// The state of a new connection. `clients` is given for a proxy, to count its clients.
     pub(super) fn new(clients: Option<Crowd>) -> Self {
         Self {
             phase: Cell::new(Phase::Head),
@@ -65,14 +66,14 @@ impl Conversation {
         self.since.set(Instant::now());
     }
 
-    /// Bytes have arrived.
+    /// Notes that bytes have arrived.
     pub(super) fn heard(&self) {
         if self.phase.get() == Phase::Idle {
             self.enter(Phase::Head);
         }
     }
 
-    /// When the phase must be over; an exchange has deadlines of its own, at each of its steps.
+    /// When the phase must be over. An exchange has no deadline here, since each of its steps has its own.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.phase.get() {
             Phase::Idle => Some(self.since.get() + IDLE),
@@ -81,12 +82,12 @@ impl Conversation {
         }
     }
 
-    /// The head of a request has come, and with it what is announced of its body from now on.
+    /// Notes that the head of a request has arrived, with the announced size of its body if it is chunked.
     pub(super) fn announce(&self, body: Option<Rc<Announced>>) {
         self.announced.borrow_mut().push_back(body);
     }
 
-    /// What is announced of the body of the present request, if it comes in chunks.
+    /// The announced size of the present request's body, if it is chunked.
     pub(crate) fn announced(&self) -> Option<Rc<Announced>> {
         self.present.borrow().clone()
     }
@@ -96,17 +97,17 @@ impl Conversation {
         self.announced.take()
     }
 
-    /// Whether nobody is being answered.
+    /// Whether no request is being answered.
     pub(super) fn is_between_exchanges(&self) -> bool {
         self.phase.get() != Phase::Exchange
     }
 
-    /// Whether all requests whose heads have come are answered.
+    /// Whether all requests whose heads have arrived are answered.
     pub(super) fn is_answered(&self) -> bool {
         self.is_between_exchanges() && self.announced.borrow().is_empty()
     }
 
-    /// The head of a request asks whether its body is wanted.
+    /// Notes that the head of a request asks whether its body is wanted.
     pub(crate) fn expect(&self) {
         self.wants_body.set(false);
         self.expects.set(true);
@@ -120,12 +121,13 @@ impl Conversation {
         self.wants_body.get()
     }
 
-    /// Somebody is about to read the body.
+    /// Notes that a handler is about to read the body.
     pub(crate) fn want_body(&self) {
         self.wants_body.set(true);
     }
 
-    /// An exchange begins; it ends when the turn is dropped, which is when the last of the answer was handed over.
+    /// Begins an exchange. It ends when the turn is dropped, after the last byte of the answer was handed
+    /// over.
     pub(crate) fn begin(self: &Rc<Self>) -> Turn {
         self.enter(Phase::Exchange);
         *self.present.borrow_mut() = self.announced.borrow_mut().pop_front().flatten();
@@ -141,7 +143,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Counts the exchange for the client that a proxy forwards. Whether there is a place for it.
+    /// Counts the exchange for the client that a proxy forwards. Returns whether there is a place for it.
     pub(crate) fn take_place(&mut self, client: impl FnOnce() -> Option<IpAddr>) -> bool {
         let Some((crowd, client)) = self.conversation.clients.as_ref().zip(client()) else { return true };
         self.share = crowd.share(client);

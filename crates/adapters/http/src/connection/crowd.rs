@@ -1,4 +1,4 @@
-//! All open connections: how many there may be, and who gives way.
+//! All open connections: how many there may be, and which are closed for new ones.
 
 use std::{
     collections::HashMap,
@@ -12,17 +12,17 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
-/// Descriptors that are kept for the database, the log, calls to receivers and rails, and what else the process opens.
+/// Descriptors that are reserved for the database, the log, calls to receivers and rails, and other uses.
 const RESERVE: usize = 128;
-/// What is assumed where the system does not say.
+/// The number of descriptors that is assumed if the system does not report it.
 const USUAL: usize = 1024;
-/// For how many milliseconds a connection that is idle keeps its place while there is another: a new one is idle until its
-/// first request has come, and must not make way for the next that arrives.
+/// For how many milliseconds an idle connection keeps its place while other places are free. A new one is
+/// idle until its first request has arrived, and must not give way to the next new one.
 const FRESH: u64 = 1_000;
-/// A connection that is not idle.
+/// The mark of a connection that is not idle.
 const BUSY: u64 = u64::MAX;
 
-/// How many connections the process may have open: its descriptors less a reserve, and less so many more.
+/// How many connections the process may have open: its descriptors less a reserve and less `less`.
 pub(crate) fn descriptors(less: usize) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
@@ -31,7 +31,7 @@ pub(crate) fn descriptors(less: usize) -> usize {
     all.saturating_sub(RESERVE + less).max(all / 2).max(1)
 }
 
-/// One connection as the others see it.
+/// The place of one connection in the crowd.
 pub(super) struct Place {
     number: u64,
     crowd: Arc<Inner>,
@@ -39,17 +39,17 @@ pub(super) struct Place {
     _share: Option<Share>,
 }
 
-/// One of what an address holds: a connection, or an exchange on a connection of a proxy.
+/// One unit of an address's share: a connection, or an exchange on a proxy's connection.
 #[derive(Debug)]
 pub(crate) struct Share {
     address: IpAddr,
     crowd: Arc<Inner>,
 }
 
-/// What tells whether a connection may be ended, and ends it.
+/// The state by which the crowd judges whether a connection may be closed, and asks it to close.
 #[derive(Debug)]
 struct Seen {
-    /// Since when it is idle, in milliseconds of the crowd's time; or that it is not.
+    /// When it became idle, in milliseconds since the crowd's beginning; `BUSY` if it is not idle.
     idle_since: AtomicU64,
     must_go: AtomicBool,
     waker: AtomicWaker,
@@ -66,7 +66,7 @@ struct Inner {
 struct Open {
     next: u64,
     places: HashMap<u64, Arc<Seen>>,
-    /// How many shares each address holds.
+    /// The number of shares that each address holds.
     held: HashMap<IpAddr, usize>,
 }
 
@@ -75,14 +75,14 @@ struct Open {
 pub(crate) struct Crowd(Arc<Inner>);
 
 impl Crowd {
-    /// At most so many at once.
+    /// A crowd of at most `at_most` connections.
     pub(crate) fn new(at_most: usize) -> Self {
         Self(Arc::new(Inner { begun: Instant::now(), at_most, open: Mutex::default() }))
     }
 
-    /// A place for a new connection. Once three quarters of the places are taken, the connection that has been idle for
-    /// longest gives way, and an address that holds more than an eighth of them gets no other. Connections of a proxy come
-    /// from no address: it speaks for many.
+    /// Returns a place for a new connection. Once three quarters of the places are taken, the connection that
+    /// has been idle for longest gives way, and an address that holds more than an eighth of the places gets
+    /// no more. A proxy's connection has no address, since the proxy speaks for many clients.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
         self.admit_at(self.0.now(), address)
     }
@@ -127,7 +127,7 @@ impl Crowd {
 
 impl Inner {
     fn open(&self) -> MutexGuard<'_, Open> {
-        // It is whole after every statement, so a thread that panicked left nothing half done.
+        // The map is consistent after every statement, so a thread that panicked left nothing half done.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -150,7 +150,8 @@ impl Open {
         Share { address, crowd: Arc::clone(crowd) }
     }
 
-    /// Only one that has been idle since then at the latest.
+    /// Asks the connection that has been idle for longest to close, if it has been idle at least since
+    /// `since`.
     fn ask_the_idlest_to_go(&self, since: u64) {
         let staying = self.places.values().filter(|seen| !seen.must_go.load(Ordering::Relaxed));
         let idlest = staying.min_by_key(|seen| seen.idle_since.load(Ordering::Relaxed));
@@ -162,7 +163,7 @@ impl Open {
 }
 
 impl Place {
-    /// Says whether the connection is idle.
+    /// Notes whether the connection is idle.
     pub(super) fn note(&self, is_idle: bool) {
         let was_busy = self.seen.idle_since.load(Ordering::Relaxed) == BUSY;
         if is_idle && was_busy {
@@ -172,7 +173,7 @@ impl Place {
         }
     }
 
-    /// Whether the connection is to give way; the waker is called when it is.
+    /// Whether the connection has to give way. The waker is called when it has to.
     pub(super) fn must_go(&self, waker: &std::task::Waker) -> bool {
         self.seen.waker.register(waker);
         self.seen.must_go.load(Ordering::Relaxed)

@@ -1,8 +1,9 @@
-//! Lets requests in a few at a time, so that those who are being answered do not wait behind everybody who has just come.
+//! Begins requests a few at a time, so that requests in progress do not wait behind all new ones.
 //!
-//! A worker takes its tasks in the order in which they were woken. Under a flood thousands of sockets are readable at once, and a
-//! payment that the database has long committed would be answered only after all of them were refused. So only some requests
-//! begin in each round of the tasks; the rest wait at the gate, in their order, and cost next to nothing there.
+//! A worker runs its tasks in the order in which they were woken. In a flood thousands of sockets are
+//! readable at once, and a payment that was committed long ago would be answered only after all of them were
+//! refused. So a limited number of requests begins in each round of the tasks; the others wait at the gate,
+//! in their order, and cost almost nothing there.
 
 use std::{
     cell::{Cell, RefCell},
@@ -12,7 +13,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// How many requests begin in one round: a few milliseconds' worth of refusals.
+/// How many requests begin in one round. Refusing as many takes a few milliseconds.
 const AT_ONCE: usize = 256;
 
 /// The gate of one worker.
@@ -20,7 +21,7 @@ const AT_ONCE: usize = 256;
 pub(crate) struct Gate(Rc<Inner>);
 
 struct Inner {
-    /// How many may still begin in this round.
+    /// How many requests may still begin in this round.
     left: Cell<usize>,
     waiting: RefCell<VecDeque<Rc<Ticket>>>,
     keeper: Cell<Option<Waker>>,
@@ -66,7 +67,7 @@ impl Gate {
         Poll::Pending
     }
 
-    /// The round ends when the keeper has its turn, behind everybody who was woken before.
+    /// Begins a round. It ends when the keeper's task runs, after all tasks that were woken before it.
     fn begin_round(&self) {
         if !self.0.is_kept.replace(true) {
             let gate = self.clone();
@@ -79,7 +80,7 @@ impl Gate {
         }
     }
 
-    /// Calls those who have waited for longest, and begins the next round with them.
+    /// Lets in the requests that have waited for longest, and begins the next round with them.
     fn end_round(&self, context: &Context<'_>) {
         let mut waiting = self.0.waiting.borrow_mut();
         let called = waiting.len().min(AT_ONCE);
@@ -87,7 +88,7 @@ impl Gate {
             ticket.is_called.set(true);
             ticket.waker.borrow().wake_by_ref();
         }
-        // Newcomers go behind those who wait.
+        // New requests queue behind those that already wait.
         self.0.left.set(if waiting.is_empty() { AT_ONCE - called } else { 0 });
         if called > 0 {
             context.waker().wake_by_ref();

@@ -1,4 +1,4 @@
-//! A socket whose phases end.
+//! A socket with a time limit for each phase of its connection.
 
 use std::{
     io,
@@ -29,62 +29,62 @@ use crate::{
     state::AppState,
 };
 
-/// What the system may hold of an answer that it cannot send yet.
+/// The most unsent bytes of an answer that the system buffers.
 const UNSENT: u32 = 128 * 1024;
-/// How much is passed on at a time, so that the web server looks at what it has before it takes more. By itself it gathers
-/// several times as much for each client who sends faster than somebody reads.
+/// How many bytes are passed on at a time, so that the web server handles what it has before it takes more.
+/// Otherwise it buffers several times as much for each client that sends faster than its body is read.
 const AT_A_TIME: usize = 32 * 1024;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
-/// How long is read on, and thrown away, after our side was closed.
+/// How long bytes are still read and discarded after our side was closed.
 const LINGER: Duration = Duration::from_secs(1);
-/// How much later than armed a deadline may be noticed without the timer being armed anew.
+/// By how much a deadline may be missed, so that the timer need not be set anew for each small change.
 const SLACK: Duration = Duration::from_secs(1);
 
 /// Bytes that are to be written before anything else.
 struct Ahead {
     bytes: Vec<u8>,
     written: usize,
-    /// Whether they are a `100 Continue`, which is written only when somebody wants the body.
+    /// Whether they are a `100 Continue`, which is written only when a handler wants the body.
     is_continue: bool,
 }
 
-/// A socket that ends its connection when a phase takes too long, or when others need the place.
+/// A socket that ends its connection when a phase takes too long, or when its place is needed.
 pub(crate) struct Guarded {
     socket: TcpStream,
     conversation: Rc<Conversation>,
     place: Place,
     gate: Gate,
-    /// Its place at the gate, while it waits there.
+    /// Its place in the gate's queue, while it waits there.
     ticket: Option<Rc<Ticket>>,
     state: Arc<AppState>,
     ahead: Option<Ahead>,
     incoming: Incoming,
-    /// Whether what has arrived waits for an answer to be out.
+    /// Whether bytes that have arrived wait until an answer is sent.
     is_held: bool,
-    /// How much was passed on without a pause.
+    /// How many bytes were passed on without a pause.
     passed_on: usize,
-    /// Since when bytes wait to be taken, and how many were taken since.
+    /// Since when written bytes have waited for the client to take them, and how many it has taken since.
     blocked: Option<(Instant, u64)>,
-    /// Whether all that was handed over has been written.
+    /// Whether all bytes that were handed over have been written.
     is_clean: bool,
     timer: Pin<Box<Sleep>>,
-    /// Until when is read on after our side was closed.
+    /// Until when bytes are read and discarded after our side was closed.
     lingers_until: Option<Instant>,
 }
 
 impl Guarded {
-    /// Guards a new connection; `None` if there is no place for it.
+    /// Guards a new connection; `None` if it gets no place.
     pub(crate) fn new(socket: TcpStream, crowd: &Crowd, gate: Gate, state: Arc<AppState>) -> Option<Self> {
         let peer = socket.peer_addr().ok().map(|peer| peer.ip().to_canonical());
         let is_proxy = peer.is_some_and(|peer| is_trusted(peer, &state.settings.trusted_proxies));
         let place = crowd.admit(peer.filter(|_| !is_proxy).map(subscriber))?;
-        // Where it cannot be set, answers are only later.
+        // If it cannot be set, answers only take longer.
         let _set = socket.set_nodelay(true);
-        // What the system holds for a client that takes nothing, not even into its own buffers, ends with the connection.
-        // Where that cannot be set, whoever writes more will notice.
+        // Ends the connection of a client whose system takes no bytes. If it cannot be set, the next write
+        // notices.
         let system = SockRef::from(&socket);
         let _set = system.set_tcp_user_timeout(Some(state.settings.stall_timeout));
-        // So that how much a slow client takes is seen in small steps, and little is held for it.
+        // Shows in small steps how much a slow client takes, and bounds what the system buffers for it.
         let _set = system.set_tcp_notsent_lowat(UNSENT);
         let conversation = Rc::new(Conversation::new(is_proxy.then(|| crowd.clone())));
         let first = conversation.deadline().unwrap_or_else(Instant::now);
@@ -106,15 +106,15 @@ impl Guarded {
         })
     }
 
-    /// The state that those who answer share with it.
+    /// The state that the socket shares with the handlers.
     pub(crate) fn conversation(&self) -> Rc<Conversation> {
         Rc::clone(&self.conversation)
     }
 
-    /// Fails when time is up or the place is needed.
+    /// Fails when the time is up or the place is needed.
     fn judge(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.lingers_until.is_some() {
-            // The end has its own time.
+            // Closing has its own deadline.
             return Ok(());
         }
         let is_idle = self.conversation.is_between_exchanges();
@@ -158,7 +158,7 @@ impl Guarded {
         self.is_clean && self.conversation.is_answered()
     }
 
-    /// Ready when there may be something to pass on. A request that begins has been let in by the gate.
+    /// Ready when there may be bytes to pass on. The gate has let in any request that begins.
     fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let begins = self.incoming.is_behind() && self.is_free();
         if self.incoming.is_ahead() {
@@ -177,14 +177,14 @@ impl Guarded {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads no more until the answer is out. Behind the last request nothing is read at all, as whoever answers it ends the
-    /// connection.
+    /// Stops reading until the answer is sent. After the last request of a connection nothing more is read,
+    /// since its answer ends the connection.
     fn hold<T>(&mut self) -> Poll<T> {
         self.is_held = self.incoming.is_behind();
         Poll::Pending
     }
 
-    /// Passes on what may be. How many bytes that was; none if the client has ended.
+    /// Passes on the bytes that may be passed on. Returns their number; 0 if the client has closed its side.
     fn poll_pass(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
         loop {
             let given = self.incoming.give(buffer.remaining(), |bytes| buffer.put_slice(bytes));
@@ -211,8 +211,8 @@ impl Guarded {
         }
     }
 
-    /// Writes the queued prefix bytes. Ready when they are written, or when they are a `100 Continue` and no handler has
-    /// asked for the body yet.
+    /// Writes the bytes in `ahead`. Ready when they are written, or when they are a `100 Continue` and no
+    /// handler has asked for the body yet.
     fn poll_ahead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(ahead) = &mut self.ahead {
             if ahead.is_continue && !self.conversation.wants_body() {
@@ -233,7 +233,8 @@ impl Guarded {
         Poll::Ready(Ok(()))
     }
 
-    /// Takes bytes that are not to be written as they are. How many of them that is.
+    /// Intercepts bytes of the web server that are replaced. Returns how many; `None` if they are written as
+    /// they are.
     fn take_over(&mut self, bytes: &[u8]) -> Option<usize> {
         if bytes.starts_with(CONTINUE) && self.conversation.take_expectation() {
             self.ahead = Some(Ahead { bytes: CONTINUE.to_vec(), written: 0, is_continue: true });
@@ -277,7 +278,7 @@ impl AsyncWrite for Guarded {
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         this.judge(context)?;
-        // An answer that comes before anybody wanted the body says all there is to say.
+        // An answer before any handler wanted the body makes `100 Continue` superfluous.
         if this.ahead.as_ref().is_some_and(|ahead| ahead.is_continue && !this.conversation.wants_body()) {
             this.ahead = None;
         }
@@ -290,7 +291,7 @@ impl AsyncWrite for Guarded {
             Poll::Ready(written) => written?,
             Poll::Pending => {
                 this.blocked.get_or_insert((Instant::now(), 0));
-                // The timer must run for it.
+                // Sets the timer for the stall.
                 this.judge(context)?;
                 return Poll::Pending;
             }
@@ -301,7 +302,7 @@ impl AsyncWrite for Guarded {
         Poll::Ready(Ok(written))
     }
 
-    /// Called when all bytes that there are have been handed over.
+    /// Called when all available bytes have been handed over.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         this.judge(context)?;
@@ -316,8 +317,8 @@ impl AsyncWrite for Guarded {
         Poll::Ready(Ok(()))
     }
 
-    /// Closes our side, and reads on for a moment: a reset, which bytes that nobody read would cause, may destroy the last
-    /// answer before the client has read it.
+    /// Closes our side, and reads on for a moment: unread bytes would cause a reset, which may destroy the
+    /// last answer before the client has read it.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.lingers_until.is_none() {

@@ -1,36 +1,36 @@
-//! Reads one head: what follows it, and whether it is the last one.
+//! Reads one request head: what follows it, and whether it is the last one of its connection.
 
-/// The longest head that is waited for; the web server takes none that is longer.
+/// The longest head that is read; the web server refuses longer ones.
 const LONGEST: usize = 128 * 1024;
-/// Lines of a head, as many as the web server takes.
+/// The most lines of a head, the same as the web server's limit.
 const LINES: usize = 96;
-/// The name of the header, and of the option of a connection, that offer another protocol.
+/// The name of the header, and of the connection option, that offer another protocol.
 const OFFER: &str = "upgrade";
-/// What is written over an offer: a name of the same length that means nothing.
+/// The text written over an offer: a name of the same length without a meaning.
 const IGNORED: &[u8; OFFER.len()] = b"ignored";
 
-/// What some bytes are that begin a head.
+/// How bytes at the beginning of a head are read.
 #[derive(Debug)]
 pub(super) enum Beginning {
     Whole(Head),
-    /// A head of so many bytes that does not say for certain where its body ends. The web server refuses it.
+    /// A head of this many bytes that leaves unclear where its body ends. The web server refuses it.
     Endless(usize),
-    /// The rest has not come.
+    /// The rest of the head has not arrived.
     Part,
-    /// What the web server refuses.
+    /// Not a head; the web server refuses it.
     Nonsense,
 }
 
-/// One head.
+/// One request head.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) length: usize,
     pub(super) body: Body,
-    /// Whether the connection ends with its request.
+    /// Whether the connection ends with this request.
     pub(super) is_last: bool,
 }
 
-/// What follows a head.
+/// The body that follows a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     None,
@@ -38,8 +38,8 @@ pub(super) enum Body {
     Chunks,
 }
 
-/// Reads a head. An offer to upgrade is made unrecognisable in it: we upgrade to nothing, so it is to be ignored (RFC 9110,
-/// section 7.8), but the web server would take all that follows for the other protocol.
+/// Reads a head, and overwrites any offer to upgrade in it. We upgrade to nothing, so an offer has to be
+/// ignored (RFC 9110, section 7.8), but the web server would take all later bytes for the other protocol.
 pub(super) fn read(bytes: &mut [u8]) -> Beginning {
     let mut lines = [httparse::EMPTY_HEADER; LINES];
     let mut request = httparse::Request::new(&mut lines);
@@ -49,7 +49,7 @@ pub(super) fn read(bytes: &mut [u8]) -> Beginning {
         _ => return Beginning::Nonsense,
     };
     let Some(body) = body(&request) else { return Beginning::Endless(length) };
-    // The web server would take all that follows a CONNECT for its body.
+    // The web server would take all bytes after a CONNECT for its body.
     let is_tunnel = request.method == Some("CONNECT") && body == Body::None;
     let is_last = is_tunnel || is_last(&request);
     let begin = bytes.as_ptr().addr();
@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &mut [u8]) -> Beginning {
     Beginning::Whole(Head { length, body, is_last })
 }
 
-/// What follows a head (RFC 9112, section 6.3), where it is beyond doubt.
+/// The body that follows a head (RFC 9112, section 6.3); `None` if that is unclear.
 fn body(request: &httparse::Request<'_, '_>) -> Option<Body> {
     let mut length = None;
     let mut is_chunked = false;
@@ -84,19 +84,19 @@ fn body(request: &httparse::Request<'_, '_>) -> Option<Body> {
     }
 }
 
-/// Whether the client wants no other answer on the connection (RFC 9112, section 9.3).
+/// Whether the client wants no further answer on the connection (RFC 9112, section 9.3).
 fn is_last(request: &httparse::Request<'_, '_>) -> bool {
     let has = |wanted: &[u8]| options(request).any(|option| option.eq_ignore_ascii_case(wanted));
     has(b"close") || request.version == Some(0) && !has(b"keep-alive")
 }
 
-/// The options of the connection.
+/// The options in the `Connection` header.
 fn options<'r>(request: &'r httparse::Request<'_, '_>) -> impl Iterator<Item = &'r [u8]> {
     let lines = request.headers.iter().filter(|line| line.name.eq_ignore_ascii_case("connection"));
     lines.flat_map(|line| line.value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
 }
 
-/// Where another protocol is offered.
+/// The names in a head that offer another protocol.
 fn offers<'r>(request: &'r httparse::Request<'_, '_>) -> impl Iterator<Item = &'r [u8]> {
     let names = request.headers.iter().map(|line| line.name.as_bytes());
     names.chain(options(request)).filter(|word| word.eq_ignore_ascii_case(OFFER.as_bytes()))
@@ -106,7 +106,7 @@ fn offers<'r>(request: &'r httparse::Request<'_, '_>) -> impl Iterator<Item = &'
 mod tests {
     use super::*;
 
-    /// How a head is passed on, and what was read in it.
+    /// The head as it is passed on, and what was read in it.
     fn passed(head: &str) -> (String, Head) {
         let mut bytes = head.as_bytes().to_vec();
         let Beginning::Whole(head) = read(&mut bytes) else { panic!("no head: {head}") };

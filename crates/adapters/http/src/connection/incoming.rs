@@ -1,9 +1,10 @@
 //! Parses the framing of incoming requests (heads and chunk sizes), and passes them on one by one.
 //!
-//! A head is passed on when it is whole, and what comes behind a request when that one is answered. So what the web server
-//! refuses by itself is the beginning of an answer, which makes it recognisable, and whatever follows the last request of a
-//! connection is not done. What is no head at all is passed on as it is: the web server refuses it. Of a request whose body
-//! has no certain end only the head is passed on, which the web server refuses too.
+//! A head is passed on when it is complete, and the bytes after a request when that request is answered. So a
+//! refusal by the web server itself always stands at the beginning of an answer, where it can be recognised,
+//! and nothing after the last request of a connection is carried out. Bytes that are no head are passed on as
+//! they are, for the web server to refuse. Of a request whose body has no certain end only the head is passed
+//! on, which the web server refuses too.
 
 use super::{
     Conversation,
@@ -11,28 +12,28 @@ use super::{
     head::{self, Beginning, Body, Head},
 };
 
-/// Where in the stream of requests a connection is.
+/// The position of a connection in its stream of requests.
 enum State {
     Head,
-    /// Within a body of which so many bytes are still to come.
+    /// Within a body, with this many bytes still to come.
     Body(u64),
     Chunks(Chunks),
-    /// Behind a request.
+    /// After a request.
     Behind,
-    /// Behind everything that is passed on.
+    /// After everything that is passed on.
     Over,
-    /// Within what the web server refuses.
+    /// Within bytes that the web server refuses.
     Nonsense,
 }
 
-/// Follows what arrives on one connection.
+/// Follows the bytes that arrive on one connection.
 pub(super) struct Incoming {
     state: State,
     /// Whether the connection ends with the present request.
     is_last: bool,
-    /// What has arrived and was not passed on.
+    /// Bytes that have arrived and were not passed on.
     held: Vec<u8>,
-    /// How much of it may be.
+    /// How many of the held bytes may be passed on.
     free: usize,
 }
 
@@ -41,23 +42,23 @@ impl Incoming {
         Self { state: State::Head, is_last: false, held: Vec::new(), free: 0 }
     }
 
-    /// Whether all of a request was given whose answer has not been seen. While some of it is held, what is held does not
-    /// begin with another request, even if the answer is out.
+    /// Whether all of a request was passed on whose answer has not been seen. While held bytes may still be
+    /// passed on they belong to this request, even if the answer is sent.
     pub(super) const fn is_behind(&self) -> bool {
         self.free == 0 && matches!(self.state, State::Behind)
     }
 
-    /// Whether bytes may be given that arrived before.
+    /// Whether held bytes may be passed on.
     pub(super) const fn has_free(&self) -> bool {
         self.free > 0
     }
 
-    /// Whether bytes are held that belong to none of the requests so far. More need not be read.
+    /// Whether bytes are held that belong to no request so far. Then no more need be read.
     pub(super) const fn is_ahead(&self) -> bool {
         self.free == 0 && !self.held.is_empty() && matches!(self.state, State::Behind | State::Over)
     }
 
-    /// Takes bytes that have arrived. How many of them are to be passed on at once; the others are held.
+    /// Takes bytes that have arrived. Returns how many of them are passed on at once; the others are held.
     pub(super) fn take(&mut self, arrived: &mut [u8], conversation: &Conversation) -> usize {
         if self.held.is_empty() {
             let passed = self.follow(arrived, conversation);
@@ -69,19 +70,19 @@ impl Incoming {
         0
     }
 
-    /// The request was given and is answered, so the next one may begin.
+    /// Begins the next request, after the present one was passed on and answered.
     pub(super) fn go_on(&mut self, conversation: &Conversation) {
         self.state = State::Head;
         self.look(conversation);
     }
 
-    /// Gives what may be passed on of the bytes that are held, at most so many.
+    /// Passes on at most `at_most` of the held bytes; returns how many.
     pub(super) fn give(&mut self, at_most: usize, to: impl FnOnce(&[u8])) -> usize {
         let some = self.free.min(at_most);
         to(&self.held[..some]);
         self.free -= some;
         if some == self.held.len() {
-            // A connection that idles holds no room.
+            // An idle connection holds no memory.
             self.held = Vec::new();
         } else {
             self.held.drain(..some);
@@ -95,7 +96,7 @@ impl Incoming {
         self.held = held;
     }
 
-    /// How many of the bytes may be passed on for now.
+    /// How many of the bytes may be passed on now.
     fn follow(&mut self, bytes: &mut [u8], conversation: &Conversation) -> usize {
         let mut at = 0;
         while at < bytes.len() {
@@ -154,7 +155,7 @@ impl Incoming {
         conversation.announce(announced);
     }
 
-    /// All of a request has come.
+    /// Notes that all of a request has arrived.
     fn end(&mut self) {
         self.state = if self.is_last { State::Over } else { State::Behind };
     }
@@ -166,8 +167,8 @@ mod tests {
 
     const HEAD: &str = "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-    /// Follows a text in pieces of some length, and answers each request at once; tells what was passed on, and what was
-    /// announced of each request.
+    /// Follows a text in pieces of this length, and answers each request at once. Returns the bytes that were
+    /// passed on, and the announced body of each request.
     fn follow(text: &str, piece: usize) -> (String, Vec<Option<(u64, bool)>>) {
         let (conversation, mut incoming) = (Conversation::new(None), Incoming::new());
         let (mut passed, mut announced) = (Vec::new(), Vec::new());

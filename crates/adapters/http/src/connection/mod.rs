@@ -1,11 +1,12 @@
-//! Connections, below HTTP: no client holds one for ever.
+//! Connections, below HTTP: no client can hold one for ever.
 //!
-//! The web server times the first head of a connection and nothing else. So it reads and writes through a [`Guarded`]
-//! socket. The socket shares a [`Conversation`] with the handlers, which tells it the phase of the connection: before a
-//! head, within a head, or in an exchange. Each phase has a time limit. The [`Crowd`] of all connections makes room for a
-//! new one by closing the one that has been idle for longest, and the [`Gate`] keeps a flood of requests from delaying the
-//! answers. [`Incoming`](incoming::Incoming) parses what arrives, so that the reader of a body knows its announced size, and
-//! passes requests on one by one.
+//! The web server limits the time of a connection's first head and of nothing else. So it reads and writes
+//! through a [`Guarded`] socket. The socket shares a [`Conversation`] with the handlers, which records the
+//! phase of the connection: before a head, within a head, or in an exchange. Each phase has a time limit. The
+//! [`Crowd`] of all connections makes room for a new one by closing the one that has been idle for longest,
+//! and the [`Gate`] keeps a flood of requests from delaying answers. [`Incoming`](incoming::Incoming) parses
+//! the arriving bytes, so that the reader of a body knows its announced size, and passes requests on one by
+//! one.
 
 mod chunks;
 mod conversation;

@@ -1,15 +1,16 @@
-//! What the web server refuses by itself, in our shape.
+//! Refusals that the web server makes by itself, rewritten in our shape.
 
 use actix_web::http::StatusCode;
 use quipu_kernel::{Clock, Entropy, Problems, base32};
 
 use crate::{code::ErrorCode, error::ApiError, request_id::X_REQUEST_ID};
 
-/// How an answer that the web server made begins: with the version of the last request that it understood. Ours carry a
-/// request id.
+/// The beginning of a refusal by the web server, with the version of the last request that it understood. Our
+/// own answers carry a request id.
 const BEGINNINGS: [&[u8]; 2] = [b"HTTP/1.1 4", b"HTTP/1.0 4"];
 
-/// Our answer instead of one that the web server made to a request that never reached us; nothing for any other bytes.
+/// Our answer in place of the web server's refusal of a request that never reached us; `None` for other
+/// bytes.
 pub(super) fn instead_of(bytes: &[u8], clock: &dyn Clock, entropy: &dyn Entropy) -> Option<Vec<u8>> {
     if !BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning)) {
         return None;

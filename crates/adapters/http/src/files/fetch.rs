@@ -1,5 +1,5 @@
-//! Fetching a file. Whatever a merchant uploaded, a browser that opens it runs nothing of it: it is what it is declared to
-//! be, in a sandbox, and anything but a picture is saved and not shown.
+//! Fetching a file. A browser that opens an uploaded file runs nothing in it: the file has its declared type,
+//! is sandboxed, and is saved instead of shown unless it is a picture.
 
 use std::fmt::Write as _;
 
@@ -60,7 +60,7 @@ async fn send(call: &Call, object: &str, kind: ContentType, disposition: &str) -
     Ok(response.body(BoxBody::new(SizedStream::new(size, Box::pin(pieces(outgoing))))))
 }
 
-/// The file piece by piece, each read when the one before was sent.
+/// The file piece by piece, each read after the previous one was sent.
 fn pieces(outgoing: Box<dyn Outgoing>) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> {
     unfold(Some(outgoing), |outgoing| async move {
         let mut outgoing = outgoing?;
@@ -72,7 +72,7 @@ fn pieces(outgoing: Box<dyn Outgoing>) -> impl futures_util::Stream<Item = Resul
     })
 }
 
-/// The header's value (RFC 6266): the name as it was given, every byte that could end it or mean something escaped.
+/// The header's value (RFC 6266): the given name, with every byte escaped that could end it or has a meaning.
 fn disposition(kind: ContentType, name: &str) -> String {
     let how = if kind.is_image() { "inline" } else { "attachment" };
     let mut escaped = String::with_capacity(name.len());

@@ -1,5 +1,5 @@
-//! The storage host: where files are sent and fetched by whoever has a signed URL. The URL is the permission, so nothing else
-//! is asked for; it names the merchant's file and ends soon.
+//! The storage host: files are uploaded and fetched at signed URLs. The URL is the permission, so no other is
+//! required; it names the merchant's file and expires soon.
 
 pub(crate) mod fetch;
 pub(crate) mod send;
@@ -41,7 +41,7 @@ impl Place {
         Self { tenant: stored.tenant, ticket, attachment }
     }
 
-    /// The path as it is signed, whatever stands before it at the storage host.
+    /// The path as it is signed, without any prefix of the storage host.
     fn path(&self, kind: Kind) -> String {
         let (environment, merchant) = (self.tenant.environment(), self.tenant.merchant());
         let (first, last) = match kind {
@@ -59,7 +59,7 @@ impl Place {
         format!("{}{path}?expires={expires}&signature={signature}", state.settings.upload_url)
     }
 
-    /// Whether the request's URL was made here, for this, and has not ended.
+    /// Whether the request's URL was signed here for this purpose, and has not expired.
     fn verify(&self, call: &Call, kind: Kind) -> Result<(), ApiError> {
         let query = Query::parse(call.request.query_string())?;
         let (mut ignored, invalid) = (quipu_kernel::Problems::new(), UrlProblem::Mismatch);
@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-/// What a URL is for.
+/// The purpose of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Upload,
@@ -98,18 +98,18 @@ fn refused(problem: UrlProblem) -> ApiError {
     ApiError::refused(code, problem.to_string())
 }
 
-/// The end of a URL, in whole seconds, rounded up.
+/// The expiry of a URL in whole seconds, rounded up.
 fn end(at: Timestamp) -> i64 {
     at.millis().div_euclid(1000) + i64::from(at.millis().rem_euclid(1000) > 0)
 }
 
-/// Where the bytes of an upload are sent.
+/// The URL to which an upload is sent.
 pub(crate) fn upload_url(state: &AppState, upload: &Upload) -> String {
     let (ticket, attachment) = (upload.ticket.clone(), upload.id.clone());
     Place { tenant: upload.tenant, ticket, attachment }.url(state, Kind::Upload, end(upload.expires_at))
 }
 
-/// Where an attachment is fetched: the data of an answer. `thumb_url` is null until the thumbnail is made.
+/// The URLs of an attachment, as an answer's data. `thumb_url` is null until the thumbnail is made.
 #[derive(Serialize)]
 pub(crate) struct Links {
     download_url: String,

@@ -12,7 +12,8 @@ use crate::{
     error::ApiError,
 };
 
-/// Takes the bytes piece by piece, and refuses as soon as one is too many or the first ones are of another type.
+/// Takes the bytes piece by piece, and refuses as soon as there are too many or the first ones show another
+/// type.
 pub(crate) async fn put(mut call: Call) -> Outcome {
     let place = Place::of(&call)?;
     place.verify(&call, Kind::Upload)?;

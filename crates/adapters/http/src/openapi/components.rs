@@ -1,4 +1,4 @@
-//! Schemas, parameters, headers and ways to authenticate.
+//! Schemas, parameters, headers and security schemes.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::code::ErrorCode;
 
-/// The schemas, an area a file.
+/// The schemas, one file for each area.
 const SCHEMAS: [&str; 9] = [
     include_str!("../../openapi/common.json"),
     include_str!("../../openapi/payments.json"),
@@ -21,7 +21,7 @@ const SCHEMAS: [&str; 9] = [
 const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
 
 fn object(text: &str) -> Map<String, Value> {
-    // A file that is no object leaves its references dangling, which a test finds.
+    // A file that is not an object leaves dangling references, which a test finds.
     serde_json::from_str(text).unwrap_or_default()
 }
 
@@ -33,7 +33,7 @@ fn schemas() -> Map<String, Value> {
     all
 }
 
-/// What the paths of a document refer to, and what that refers to in turn; nothing else.
+/// The components that a document's paths refer to, directly or through other components.
 pub(super) fn used_by(paths: &Value, is_for_operators: bool) -> Value {
     let all = json!({
         "schemas": schemas(),

@@ -1,4 +1,4 @@
-//! A document, made of the rows of the route table.
+//! A document, built from the rows of the route table.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{body::Intake, door::Credentials, files::FILE_TYPES, routes::route_table, row::RouteRow};
 
-/// Whose document it is.
+/// The readers of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     Merchants,
@@ -115,7 +115,7 @@ pub(crate) fn described(row: &RouteRow) -> Value {
     described
 }
 
-/// What can be said of a row that says nothing of itself.
+/// The description of a row that has none of its own.
 const fn plain(row: &RouteRow) -> Operation {
     let plain = op("", "");
     match row.intake {
@@ -124,7 +124,7 @@ const fn plain(row: &RouteRow) -> Operation {
     }
 }
 
-/// A name made of method and path: `getApiV1TicketsById`.
+/// A name built from method and path: `getApiV1TicketsById`.
 fn name_of(row: &RouteRow) -> String {
     let words = row.path().split(['/', '-', '_', '.']).filter(|word| !word.is_empty());
     words.fold(row.method().to_lowercase(), |mut name, word| {
@@ -141,7 +141,7 @@ fn name_of(row: &RouteRow) -> String {
     })
 }
 
-/// The heading under which a path stands.
+/// The heading of a path.
 fn area(path: &str) -> &'static str {
     const AREAS: [(&str, &str); 22] = [
         ("/operator/v1/operators", "Staff"),
@@ -232,7 +232,7 @@ fn body(row: &RouteRow, operation: &Operation) -> Option<Value> {
     Some(json!({ "required": is_required, "content": content }))
 }
 
-/// The events that go to the address which the body names.
+/// The events that are sent to the address in the body.
 fn callbacks(tells: Tells) -> Value {
     let schemas: Vec<_> =
         tells.schemas.iter().map(|name| json!({ "$ref": format!("#/components/schemas/{name}") })).collect();
@@ -251,7 +251,7 @@ fn callbacks(tells: Tells) -> Value {
     json!({ "event": { address: { "post": delivery } } })
 }
 
-/// Any one of these opens the door.
+/// The ways to authenticate, any one of which is enough.
 fn security(credentials: Credentials) -> Vec<Value> {
     let (key, token, staff) =
         (json!({ "ApiKey": [] }), json!({ "AccessToken": [] }), json!({ "StaffToken": [] }));

@@ -1,7 +1,8 @@
-//! The description of the interface for machines: `OpenAPI` 3.0.3, one document for merchants and one for staff.
+//! The machine-readable description of the interface: `OpenAPI` 3.0.3, one document for merchants and one for
+//! staff.
 //!
-//! Each row of the route table carries its [`Operation`]; a document is made of the rows, so no route is without its place
-//! in one. The schemas that operations name stand in `openapi/*.json` beside `src`, an area a file.
+//! Each row of the route table has its [`Operation`], and a document is built from the rows, so every route
+//! is in one. The schemas that operations name are in `openapi/*.json` beside `src`, one file for each area.
 
 mod components;
 mod document;

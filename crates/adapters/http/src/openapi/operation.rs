@@ -1,8 +1,8 @@
-//! What a route's row says of itself for the documents.
+//! The description of a route in its row, for the documents.
 
 use crate::code::ErrorCode;
 
-/// What an answer carries, by the name of a schema.
+/// The content of an answer, by the name of a schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shows {
     /// `{success, data}`
@@ -13,13 +13,13 @@ pub(crate) enum Shows {
     Members(&'static str),
     /// The schema itself.
     Plain(&'static str),
-    /// Nothing that a schema could say, of one of these media types.
+    /// Content without a schema, of one of these media types.
     Media(&'static [&'static str]),
     /// No body.
     Nothing,
 }
 
-/// One operation of the interface, as its document shows it.
+/// One operation of the interface, as its document describes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation {
     pub(super) id: &'static str,
@@ -37,16 +37,17 @@ pub(crate) struct Operation {
     pub(super) changes_nothing: bool,
 }
 
-/// What is sent to an address that a request named.
+/// The messages to an address that a request named.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tells {
     /// The member of the body that names the address.
     pub(super) member: &'static str,
-    /// The schemas of what is sent, one of them at a time.
+    /// The schemas of the messages; each message has one of them.
     pub(super) schemas: &'static [&'static str],
 }
 
-/// An operation by a name that programs use, and in a few words. What it shows and takes is said by the methods.
+/// An operation with a name for programs and a short summary. The other methods add its answers and
+/// parameters.
 pub(crate) const fn op(id: &'static str, summary: &'static str) -> Operation {
     Operation {
         id,
@@ -66,7 +67,7 @@ pub(crate) const fn op(id: &'static str, summary: &'static str) -> Operation {
 }
 
 impl Operation {
-    /// More words.
+    /// Adds a longer description.
     pub(crate) const fn says(self, text: &'static str) -> Self {
         Self { text, ..self }
     }
@@ -101,32 +102,32 @@ impl Operation {
         Self { also, ..self }
     }
 
-    /// Whoever accepts HTML reads a refusal as a page.
+    /// A browser reads its refusals as pages.
     pub(crate) const fn refuses_in_pages(self) -> Self {
         Self { refuses_in_pages: true, ..self }
     }
 
-    /// It changes nothing, whatever its method is, so that its outcome is never unknown.
+    /// It changes nothing, whatever its method is, so its outcome is never unknown.
     pub(crate) const fn changes_nothing(self) -> Self {
         Self { changes_nothing: true, ..self }
     }
 
-    /// The codes of its own refusals; what every route of its door refuses needs no saying.
+    /// The codes of its own refusals. The refusals of its door are added automatically.
     pub(crate) const fn refuses(self, codes: &'static [ErrorCode]) -> Self {
         Self { refuses: codes, ..self }
     }
 
-    /// What is sent, now and later, to the address in this member of the body.
+    /// The messages, now and later, to the address in this member of the body.
     pub(crate) const fn tells(self, member: &'static str, schemas: &'static [&'static str]) -> Self {
         Self { tells: Some(Tells { member, schemas }), ..self }
     }
 
-    /// The same under another name, for a second route that does the same.
+    /// The same operation with another name, for a second route that does the same.
     pub(crate) const fn named(self, id: &'static str) -> Self {
         Self { id, ..self }
     }
 
-    /// The same under another name, for a route that asks and answers the same but does something else.
+    /// The same parameters and answers with another name and summary, for a route that does something else.
     pub(crate) const fn like(self, id: &'static str, summary: &'static str) -> Self {
         Self { id, summary, ..self }
     }

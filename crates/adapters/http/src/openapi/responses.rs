@@ -1,4 +1,4 @@
-//! What an operation answers: its success, and what it refuses in the shapes of its family.
+//! The answers of an operation: its success, and its refusals in the shapes of its family.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn content(schema: &Value) -> Value {
 pub(super) fn shared() -> Value {
     let either = json!({ "oneOf": [schema("ValidationError"), schema("BusinessError")] });
     let page = json!({ "text/html": { "schema": { "type": "string" } } });
-    // Whoever asks for HTML gets a page, all others JSON.
+    // A caller that accepts HTML gets a page, every other caller JSON.
     let or_page = |name: &Value| {
         let mut content = content(name);
         content["text/html"] = page["text/html"].clone();

@@ -49,7 +49,7 @@ pub(crate) async fn adjust(call: Call, staff: AuthenticatedOperator) -> Outcome 
     }
 }
 
-/// The answer, written before the commit that keeps it, and the line of the audit log.
+/// The answer, written before the commit that keeps it, and the entry of the audit log.
 fn prepare(
     call: &Call,
     staff: &AuthenticatedOperator,

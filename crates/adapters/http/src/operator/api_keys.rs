@@ -32,7 +32,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let page = checked(Some(page), problems)?;
     let mut keys = call.state.services.directory.api_keys(existing_merchant(&call).await?.id).await?;
     keys.retain(|key| created.contains(key.created_at));
-    // A merchant has few keys, so a page is cut from all of them.
+    // A merchant has few keys, so a page is cut from the list of all.
     let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
     let rows = keys.iter().skip(skipped).take(page.limit() as usize).map(shown).collect();
     envelope::many(rows, keys.len() as u64, page)

@@ -1,4 +1,5 @@
-//! What every decision of a person has in common: it is made once under its key, and its answer is in its own commit.
+//! The common part of all decisions of a person: each is made once under its key, and its answer is kept in
+//! its own commit.
 
 use quipu_commit::{Answer, IdempotencyRecord};
 use quipu_kernel::Tenant;
@@ -13,14 +14,15 @@ use crate::{
     kept_answer,
 };
 
-/// A decision on its way: who makes it, and under which key.
+/// A decision in progress: who makes it, and under which key.
 pub(super) struct Deciding<'a> {
     pub(super) doing: Doing<'a>,
     keyed: Option<KeyedCall>,
 }
 
 impl<'a> Deciding<'a> {
-    /// Begins a decision about something of `tenant`; `Err` is the answer that it was given before.
+    /// Begins a decision about a payment or receipt of `tenant`. The inner `Err` is the answer of an earlier
+    /// attempt under this key.
     pub(super) async fn begin(
         call: &'a Call,
         staff: &AuthenticatedOperator,
@@ -38,12 +40,12 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    /// What is kept of the answer with this data, in the commit of the decision.
+    /// The record that keeps the answer with this data in the decision's commit.
     pub(super) fn keeps(&self, data: &Value) -> Option<IdempotencyRecord> {
         self.keyed.as_ref().map(|keyed| keyed.record(&answer(data)))
     }
 
-    /// Sends what came of it. A refusal by the state of things is kept too.
+    /// Answers with the outcome. A refusal because of the payment's state is kept too.
     pub(super) async fn end(self, decided: Result<Value, DecideError>) -> Outcome {
         match (decided, self.keyed) {
             (Ok(data), _) => kept_answer::send(Answered { answer: answer(&data), replayed: false }),

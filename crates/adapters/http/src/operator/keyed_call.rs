@@ -1,4 +1,5 @@
-//! Doing once what staff ask for under an `Idempotency-Key`. Their keys are apart from the merchant's.
+//! Calls of staff under an `Idempotency-Key`, each carried out once. These keys are separate from the
+//! merchant's.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use quipu_signing::sha256_hex;
 
 use crate::{call::Call, error::ApiError, state::AppState};
 
-/// One attempt of a member of staff, by its key.
+/// One attempt of a member of staff under its key.
 pub(super) struct KeyedCall {
     state: Arc<AppState>,
     tenant: Tenant,
@@ -28,7 +29,7 @@ impl KeyedCall {
         Ok(Self { state: Arc::clone(&call.state), tenant, key, body_hash, now: call.now })
     }
 
-    /// The answer that was given before, if there was one.
+    /// The answer of an earlier attempt, if there was one.
     pub(super) async fn repeat(&self) -> Result<Option<Answered>, ApiError> {
         let services = &self.state.services;
         let kept =
@@ -42,7 +43,7 @@ impl KeyedCall {
         Ok(Some(Answered { answer, replayed: true }))
     }
 
-    /// What a commit keeps of an answer.
+    /// The record that keeps an answer in a commit.
     pub(super) fn record(&self, answer: &Answer) -> IdempotencyRecord {
         IdempotencyRecord {
             audience: Audience::Operator,
@@ -54,7 +55,7 @@ impl KeyedCall {
         }
     }
 
-    /// Keeps a refusal by the merchant's state, so that a repeat gets it again.
+    /// Keeps a refusal because of the merchant's state, so that a repeat gets it again.
     pub(super) async fn keep(&self, refusal: &ApiError) -> Result<Answered, ApiError> {
         let answer = refusal.to_answer(self.now);
         let mut changes = Changes::new(self.tenant, self.now);

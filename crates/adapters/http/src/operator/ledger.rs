@@ -1,4 +1,4 @@
-//! Verifying the ledger, and what stands for all of it.
+//! Verifying the ledger, and the chains that seal it.
 
 use quipu_kernel::{Problems, Timestamp};
 use serde_json::json;

@@ -1,5 +1,6 @@
-//! What the operator's staff call (docs/openapi-operator.json). The verbs are [`Onboarding`](quipu_merchants::Onboarding)'s,
-//! which the shell uses too; every change carries its line of the audit log.
+//! The operator's interface for staff (docs/openapi-operator.json). Its actions are those of
+//! [`Onboarding`](quipu_merchants::Onboarding), which the command line uses too; every change includes its
+//! entry of the audit log.
 
 pub(crate) mod adjustments;
 pub(crate) mod api_keys;
@@ -30,8 +31,8 @@ fn merchant_of(call: &Call) -> Result<MerchantId, ApiError> {
     call.merchant_id().ok_or_else(ApiError::merchant_not_found)
 }
 
-/// The merchant that the path names, which must exist. Whoever takes a body asks for it after this, so that nobody sends one
-/// about a merchant who does not exist.
+/// The merchant that the path names, which must exist. A handler reads the body only after this check, so
+/// that no client sends a body about a merchant who does not exist.
 async fn existing_merchant(call: &Call) -> Result<Merchant, ApiError> {
     let found = call.state.services.directory.merchant(merchant_of(call)?).await?;
     found.ok_or_else(ApiError::merchant_not_found)
@@ -43,7 +44,7 @@ fn tenant_of(merchant: MerchantId, fields: &Fields<'_>, problems: &mut Problems)
     Some(Tenant::new(merchant, environment))
 }
 
-/// When something is to end by itself.
+/// The time at which something is to end by itself, from the body.
 fn read_expiry(fields: &Fields<'_>, now: Timestamp, problems: &mut Problems) -> Option<Timestamp> {
     let text = fields.text("expires_at", 64, problems)?;
     let at = Timestamp::parse(text).filter(|at| *at > now);
@@ -53,7 +54,7 @@ fn read_expiry(fields: &Fields<'_>, now: Timestamp, problems: &mut Problems) -> 
     at
 }
 
-/// A value that was read, unless there were problems.
+/// The value that was read, unless there were problems.
 fn checked<T>(value: Option<T>, problems: Problems) -> Result<T, ApiError> {
     match value {
         Some(value) if problems.is_empty() => Ok(value),
@@ -61,7 +62,7 @@ fn checked<T>(value: Option<T>, problems: Problems) -> Result<T, ApiError> {
     }
 }
 
-/// A refusal about a thing of a merchant rather than about the merchant.
+/// A refusal about a part of a merchant rather than about the merchant.
 fn of_part(code: ErrorCode, what: &str) -> impl FnOnce(DirectoryError) -> ApiError {
     let message = format!("there is no such {what}");
     move |error| match error {

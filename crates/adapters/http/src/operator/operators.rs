@@ -12,7 +12,7 @@ use crate::{
     envelope,
 };
 
-/// `POST /operator/v1/operators`; the token is in this answer and nowhere else.
+/// `POST /operator/v1/operators`; only this answer contains the token.
 pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let body = call.json().await?;
     let fields = Fields::of_body(&body)?;

@@ -1,4 +1,4 @@
-//! What hosted pages show of a merchant.
+//! The name and logo that hosted pages show for a merchant.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use quipu_kernel::{Fields, MerchantId, Problems};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 const MAX_NAME: usize = 255;
-/// The most characters that the base64 of a logo has, line breaks not counted on.
+/// The most characters of a logo in base64, not counting line breaks.
 const MAX_LOGO_TEXT: usize = MAX_LOGO_BYTES.div_ceil(3) * 4;
 
 /// `GET /operator/v1/merchants/{id}/page`
@@ -25,11 +25,12 @@ pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     shown(&call, merchant).await
 }
 
-/// `PUT /operator/v1/merchants/{id}/page`: sets all of it; what is left out is the gateway's own again.
+/// `PUT /operator/v1/merchants/{id}/page`: replaces everything; a member left out returns to the gateway's
+/// own.
 pub(crate) async fn put(call: Call, staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let (page, file) = parse(&call.json().await?)?;
-    // Pictures are drawn where nobody waits for the thread.
+    // Pictures are decoded on a thread for blocking work.
     let drawn = match file {
         Some(file) => {
             let drawn = tokio::task::spawn_blocking(move || redraw(&file)).await;

@@ -20,7 +20,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     envelope::many(payments.iter().map(operator_record).collect(), total, page)
 }
 
-/// `GET /operator/v1/payments/{payment_id}`: the payment and everything that happened to it.
+/// `GET /operator/v1/payments/{payment_id}`: the payment with its timeline.
 pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let payment = found(&call).await?;
     envelope::one(whole(&call, &payment).await?)
@@ -36,7 +36,7 @@ pub(super) async fn whole(call: &Call, payment: &Payment) -> Result<Value, ApiEr
     Ok(shown)
 }
 
-/// The payment that the path names, whoever's it is.
+/// The payment that the path names, of any merchant.
 pub(super) async fn found(call: &Call) -> Result<Payment, ApiError> {
     let id = call.segment("payment_id").parse().map_err(|_| ApiError::payment_not_found())?;
     let payment = call.state.services.money.find_payment(&id).await?;

@@ -46,7 +46,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     envelope::many(wanted.collect(), total, page)
 }
 
-/// The refund, and the payment as it stands after it.
+/// The refund, and the payment as it is after it.
 fn shown(payment: &Payment, refund: &Refund) -> Value {
     let mut shown = serde_json::to_value(refund).unwrap_or_default();
     shown["payment"] = operator_record(payment);

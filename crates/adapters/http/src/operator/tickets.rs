@@ -1,4 +1,4 @@
-//! Tickets, as support works with them.
+//! Tickets, for support staff.
 
 use quipu_kernel::{Page, Problems};
 use quipu_tickets::{
@@ -18,7 +18,7 @@ use crate::{
     query::Query,
 };
 
-/// How many characters a name has at most.
+/// The most characters of a name.
 const LONGEST_NAME: usize = 255;
 
 fn assignee(query: &Query, problems: &mut Problems) -> Option<String> {
@@ -51,7 +51,8 @@ pub(crate) async fn queue(call: Call, _staff: AuthenticatedOperator) -> Outcome 
     envelope::many_counted(items.iter().map(QueueRecord::of).collect(), total, page)
 }
 
-/// `GET /operator/v1/tickets/{id}`: the ticket, the latest of its conversation, and the payment it is about with its timeline.
+/// `GET /operator/v1/tickets/{id}`: the ticket, the end of its conversation, and its payment with the
+/// timeline.
 pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
@@ -82,7 +83,7 @@ struct Whole<'a> {
     payment: Option<Value>,
 }
 
-/// The last page of what was said: all of it, unless it is very long.
+/// The last page of the conversation: all of it, unless it is very long.
 async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
     let first = Page::new(1, 0).unwrap_or_default();
     let (_, total) =
@@ -91,7 +92,7 @@ async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
     Ok(Page::new(Page::MAX_LIMIT, behind).unwrap_or_default())
 }
 
-/// `GET /operator/v1/tickets/{id}/comments`: all that was said, page by page.
+/// `GET /operator/v1/tickets/{id}/comments`: the whole conversation, page by page.
 pub(crate) async fn comments(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
     let page = call.query()?.page(&mut problems);
@@ -102,7 +103,7 @@ pub(crate) async fn comments(call: Call, _staff: AuthenticatedOperator) -> Outco
     envelope::many_counted(entries.iter().map(EntryRecord::of).collect(), total, page)
 }
 
-/// `GET /operator/v1/tickets/{id}/attachments/{attachment_id}`: where a file of the merchant may be fetched.
+/// `GET /operator/v1/tickets/{id}/attachments/{attachment_id}`: the URL of a file of the merchant.
 pub(crate) async fn attachment(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let id = call.segment("attachment_id").parse().map_err(|_| ApiError::attachment_not_found())?;
@@ -135,7 +136,7 @@ pub(crate) async fn say(call: Call, staff: AuthenticatedOperator) -> Outcome {
     envelope::one(EntryRecord::of(&entry))
 }
 
-/// The same, which must exist before anybody sends what is to be done with it.
+/// The ticket that the path names, which must exist before a body about it is read.
 async fn existing_ticket(call: &Call) -> Result<TicketId, ApiError> {
     let id = ticket_id(call)?;
     call.state.services.tickets.any_ticket(&id).await?;

@@ -1,15 +1,15 @@
-//! What all visits of one page have in common.
+//! The part of a page that is the same for all its visitors.
 
 use quipu_kernel::Timestamp;
 use quipu_pages::{Brand, View, Words};
 use quipu_payments::Payment;
 
-/// Whose page it is, and what it asks for.
+/// The merchant of a page, and the details it asks for.
 pub(super) struct About {
     pub(super) brand: Brand,
     /// The path of the public address.
     pub(super) root: String,
-    /// The members that the recipient has to give, where one is awaited.
+    /// The members that the recipient has to fill in, while they are awaited.
     pub(super) members: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ impl About {
         Self { brand: Brand::plain("Merchant"), root: String::new(), members: Vec::new() }
     }
 
-    /// What is shown of a payment at `now`.
+    /// The view of a payment at `now`.
     pub(super) fn view<'a>(&'a self, payment: &'a Payment, words: Words, now: Timestamp) -> View<'a> {
         let (brand, root, members) = (&self.brand, self.root.as_str(), self.members.as_slice());
         View { payment, brand, words, now, root, token: "", members, filled: None }

@@ -1,4 +1,4 @@
-//! The page's facts as JSON.
+//! The contents of a page as JSON.
 
 use actix_web::http::StatusCode;
 use quipu_pages::PageDetails;
@@ -10,7 +10,8 @@ use crate::{
     envelope,
 };
 
-/// The facts at the top level, as a creation answers its payment, and once more as `data`, as every other read does.
+/// The contents at the top level, as in the answer to a creation, and again as `data`, as in every other
+/// read.
 #[derive(Serialize)]
 struct Details<'a> {
     success: bool,

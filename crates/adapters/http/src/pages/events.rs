@@ -18,9 +18,9 @@ use crate::{
     reply,
 };
 
-/// How often something is sent, so that nobody between us and the browser takes the stream for dead.
+/// How often something is sent, so that no proxy before the browser takes the stream for dead.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long one stream lasts. The browser then opens another, and whoever is no longer there does not.
+/// How long one stream lasts. A browser that is still there then opens another.
 const LONGEST: Duration = Duration::from_mins(30);
 /// How long a browser waits before it opens another stream.
 const RETRY_MILLIS: u32 = 2000;
@@ -31,22 +31,22 @@ pub(crate) async fn handle(call: Call) -> Outcome {
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     let viewers = &call.state.services.pages.viewers;
     let seat = viewers.enter(tenant, &id, &visit.about).ok_or(ApiError::Overloaded)?;
-    // Read again from the seat, so that no change falls between.
+    // Reads again after taking the seat, so that no change is missed in between.
     visit.payment = payment_of(&call.state, tenant, &id).await?;
     let watching = Watching::new(seat, &visit, Arc::clone(&call.state.services.clock));
     Ok(reply::stream(&call.state.services.stop, "text/event-stream", watching.pieces()))
 }
 
-/// One who watches. There are many of them, so that each holds little of its own.
+/// One viewer of a page. There are many, so each holds little memory.
 struct Watching {
     seat: Seat,
     words: Words,
     clock: Arc<dyn Clock>,
-    /// How it stood when the watcher came, until that is sent.
+    /// The state of the payment at the start, until it is sent.
     first: Option<Bytes>,
-    /// The revision of what was sent last.
+    /// The revision of the state that was sent last.
     sent: i64,
-    /// Whether nothing more will change.
+    /// Whether no more changes can follow.
     over: bool,
     heartbeat: Interval,
     until: Instant,
@@ -71,7 +71,7 @@ impl Watching {
         }
     }
 
-    /// What is sent: how it stands, then each change, and something between them now and then.
+    /// The pieces of the stream: the present state, then each change, with heartbeats in between.
     fn pieces(self) -> impl Stream<Item = Bytes> {
         stream::unfold(self, |mut watching| async move {
             let piece = watching.next().await?;
@@ -114,7 +114,7 @@ impl Watching {
     }
 }
 
-/// One event: JSON has no line breaks of its own.
+/// One event. JSON on one line has no line breaks.
 fn written(details: &PageDetails<'_>, before: std::fmt::Arguments<'_>) -> Bytes {
     let json = serde_json::to_string(details).unwrap_or_default();
     Bytes::from(format!("{before}id: {}\ndata: {json}\n\n", details.status_version()))

@@ -1,4 +1,4 @@
-//! The files beside pages, and the front page.
+//! The static files of pages, and the front page.
 
 use actix_web::{
     HttpResponse,
@@ -53,7 +53,7 @@ pub(crate) async fn guide(call: Call) -> Outcome {
     Ok(reply::page(StatusCode::OK, policy(), guide.html(call.state.settings.root())))
 }
 
-/// A file whose name has a hash of what is in it, so that it never changes.
+/// A file whose name contains a hash of its contents, so that it never changes.
 fn kept_for_ever(content_type: &'static str, body: Vec<u8>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, HeaderValue::from_static(content_type)))

@@ -1,5 +1,5 @@
-//! The address of a payment's page in answers to its merchant. It is added when an answer is sent, because nothing that is
-//! kept may hold it.
+//! Adds the address of a payment's page to answers for its merchant. It is added when an answer is sent,
+//! because kept answers must not contain it.
 
 use quipu_commit::Answer;
 use quipu_kernel::{Environment, PaymentId, Secret};
@@ -28,8 +28,8 @@ impl<'a> ShownPayment<'a> {
     }
 }
 
-/// The answer to a creation, first or repeated, with the address of the page. It follows from the payment alone, so that a
-/// repeat is the same byte for byte.
+/// Adds the page's address to the answer of a creation, first or repeated. The address is derived from the
+/// payment alone, so a repeat is the same byte for byte.
 pub(crate) fn with_page(mut answer: Answer, environment: Environment, links: &PageLinks) -> Answer {
     if let Some(url) = created(&answer).and_then(|(kind, id)| links.url(kind, environment, &id))
         && answer.body.ends_with('}')
@@ -40,7 +40,7 @@ pub(crate) fn with_page(mut answer: Answer, environment: Environment, links: &Pa
     answer
 }
 
-/// What of an answer the address follows from.
+/// The members of an answer from which the address is derived.
 #[derive(Deserialize)]
 struct Created<'a> {
     transaction_id: &'a str,
@@ -49,7 +49,7 @@ struct Created<'a> {
 }
 
 fn created(answer: &Answer) -> Option<(PaymentType, PaymentId)> {
-    // Most payments have no page, and their answers are not read for it.
+    // Most payments have no page, and their answers are not parsed.
     let may_have = answer.status == 200 && answer.body.contains("_pp\"");
     let created: Created<'_> = may_have.then(|| serde_json::from_str(&answer.body).ok()).flatten()?;
     Some((created.kind, created.transaction_id.parse().ok()?))

@@ -1,4 +1,4 @@
-//! Hosted pages: what a payer or a recipient sees, under an address that only they have.
+//! Hosted pages for a payer or a recipient, at an address that only this person has.
 
 mod about;
 pub(crate) mod details;

@@ -15,7 +15,7 @@ use crate::{
     reply,
 };
 
-/// `POST /payment-pages/{token}/recipient`. A browser is answered with a page, and everybody else with JSON.
+/// `POST /payment-pages/{token}/recipient`. A browser is answered with a page, any other client with JSON.
 pub(crate) async fn handle(call: Call) -> Outcome {
     let outcome = fill(&call).await;
     match outcome {
@@ -46,7 +46,7 @@ async fn fill(call: &Call) -> Outcome {
     }
 }
 
-/// What a person sees who comes too late: that there is an account, or how the payment has ended without one.
+/// The page for a person who comes too late: an account was given already, or the payment ended without one.
 async fn not_awaited(call: &Call) -> Outcome {
     let visit = Visit::of(call).await?;
     if visit.payment.state().payout.is_some() {

@@ -43,7 +43,7 @@ pub(crate) async fn decide(call: Call) -> Outcome {
     let (tenant, id) = (visit.payment.terms().tenant, visit.payment.id().clone());
     call.state.services.pages.scheme.run(tenant, &id, decision).await?;
     if let Some(token) = call.state.services.pages.links.token_of(&visit.payment) {
-        // As a scheme does: back to where the payer came from.
+        // Sends the payer back to the page, as a real scheme does.
         return Ok(see_page(&Place::new(&visit.about.root, token.expose(), visit.words.language())));
     }
     visit.payment = payment_of(&call.state, tenant, &id).await?;

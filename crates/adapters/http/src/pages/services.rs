@@ -1,4 +1,4 @@
-//! What pages need beside what every call needs.
+//! The services of pages, besides those of every call.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::viewers::Viewers;
 /// The use cases and ports of hosted pages.
 #[derive(Clone)]
 pub struct PageServices {
-    /// Where pages are kept.
+    /// Stores pages.
     pub store: Arc<dyn PageStore>,
     /// Makes their addresses.
     pub links: Arc<PageLinks>,
-    /// Takes recipients.
+    /// Takes the details of recipients.
     pub recipients: Arc<FillRecipient>,
-    /// Plays schemes in the test environment.
+    /// Simulates payment schemes in the test environment.
     pub scheme: Arc<PlayScheme>,
-    /// Who watches; the application lets it follow the news.
+    /// The viewers of pages; the application makes it follow commits.
     pub viewers: Arc<Viewers>,
 }

@@ -1,4 +1,4 @@
-//! The page itself, and what a person sees instead of it.
+//! The page itself, and the notice that replaces it after a refusal.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -26,7 +26,7 @@ pub(crate) async fn handle(call: Call) -> Outcome {
     }
 }
 
-/// A refusal in the reader's own language; what is our own fault stays an error.
+/// A refusal as a notice in the reader's language; other errors are returned as they are.
 pub(crate) fn instead(call: &Call, error: ApiError) -> Outcome {
     let code = error.code();
     let notice = match code {
@@ -43,7 +43,7 @@ pub(crate) fn instead(call: &Call, error: ApiError) -> Outcome {
     Ok(page)
 }
 
-/// Whether it is a browser that asks.
+/// Whether the client is a browser.
 pub(crate) fn wants_page(request: &HttpRequest) -> bool {
     let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
@@ -54,7 +54,8 @@ pub(super) fn notice_page(call: &Call, code: ErrorCode, notice: Notice) -> HttpR
     reply::page(code.http_status(), policy(), html)
 }
 
-/// To the page, after a form: it now says what became of it, and loading it again sends nothing again.
+/// Redirects to the page after a form: the page shows the outcome, and reloading it does not send the form
+/// again.
 pub(super) fn see_page(place: &Place) -> HttpResponse {
     HttpResponse::build(StatusCode::SEE_OTHER)
         .insert_header((header::LOCATION, place.page()))

@@ -1,7 +1,8 @@
-//! Who watches which page, and how a change reaches them.
+//! The viewers of each page, and how a change reaches them.
 //!
-//! One listener hears of every commit. It reads each payment that changed and is watched once, and hands it to the payment's
-//! room, whose viewers share the result. A room keeps only the latest state, so that a slow reader does not use more memory.
+//! One listener receives the news of every commit. It reads each changed payment that is watched once, and
+//! passes it to the payment's room, whose viewers share the result. A room keeps only the latest state, so a
+//! slow reader does not use more memory.
 
 use std::{
     collections::HashMap,
@@ -19,12 +20,12 @@ use tokio::sync::{Notify, watch};
 
 use super::about::About;
 
-/// How many may watch.
+/// How many viewers there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewerLimits {
-    /// One page.
+    /// Viewers of one page.
     pub of_page: usize,
-    /// All pages together.
+    /// Viewers of all pages together.
     pub in_all: usize,
 }
 
@@ -34,14 +35,14 @@ impl Default for ViewerLimits {
     }
 }
 
-/// After which time a payment that could not be read is read again.
+/// The time after which a payment that could not be read is read again.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How many payments are read at once when something was missed.
+/// How many payments are read at once after news was missed.
 const READS_AT_ONCE: usize = 16;
 
 type Key = (Tenant, PaymentId);
 
-/// A state of a payment, and what is written of it in each language, once for everybody.
+/// A state of a payment, and its text in each language, written once for all viewers.
 pub(super) struct Snapshot {
     pub(super) payment: Payment,
     written: [OnceLock<Bytes>; Language::ALL.len()],
@@ -52,7 +53,7 @@ impl Snapshot {
         Self { payment, written: Default::default() }
     }
 
-    /// What is written of it in a language; `write` is asked by the first who needs it.
+    /// Its text in a language; `write` is called for the first viewer who needs it.
     pub(super) fn written(&self, language: Language, write: impl FnOnce() -> Bytes) -> Bytes {
         let place = Language::ALL.iter().position(|known| *known == language).unwrap_or_default();
         self.written[place].get_or_init(write).clone()
@@ -67,12 +68,12 @@ struct Room {
     viewers: usize,
 }
 
-/// Everybody who watches a page.
+/// The viewers of all pages.
 #[derive(Default)]
 pub struct Viewers {
     limits: ViewerLimits,
     rooms: Mutex<Rooms>,
-    /// Somebody sat down.
+    /// Notified when a viewer has come.
     arrived: Notify,
 }
 
@@ -82,22 +83,22 @@ struct Rooms {
     viewers: usize,
 }
 
-/// A place in a room; leaving it gives it back.
+/// A viewer's place in a room; dropping it gives it back.
 pub(super) struct Seat {
     viewers: Arc<Viewers>,
     key: Key,
-    /// What everybody in the room has in common, once for all.
+    /// The part of the page that all viewers in the room share.
     pub(super) about: Arc<About>,
     pub(super) latest: watch::Receiver<Latest>,
 }
 
 impl Viewers {
-    /// Nobody yet, and at most so many.
+    /// No viewers yet, within these limits.
     pub fn new(limits: ViewerLimits) -> Self {
         Self { limits, rooms: Mutex::default(), arrived: Notify::new() }
     }
 
-    /// A seat before this payment's page; none if there is no room for another.
+    /// Takes a place for a viewer of this payment's page; `None` if there is no place left.
     pub(super) fn enter(
         self: &Arc<Self>,
         tenant: Tenant,
@@ -118,19 +119,19 @@ impl Viewers {
         Some(Seat { viewers: Arc::clone(self), key, about, latest })
     }
 
-    /// How many watch at present.
+    /// How many viewers there are at present.
     pub fn count(&self) -> usize {
         self.rooms().viewers
     }
 
-    /// Hands what is committed to those who watch, until there is no more news.
+    /// Passes commits on to the viewers, until no more news will come.
     ///
     /// It listens only while a page is watched, so that commits do not wake it in vain.
     pub async fn follow(&self, desk: &dyn NewsDesk, reads: &dyn PaymentReads) {
         loop {
             self.arrived.notified().await;
             let mut listener = desk.listen();
-            // What was committed between a visitor's look at the payment and this moment.
+            // Covers commits between a visitor's first read of the payment and this moment.
             let mut unread = self.renew(self.watched(), reads).await;
             while self.count() > 0 {
                 let changed = tokio::select! {
@@ -144,7 +145,7 @@ impl Viewers {
         }
     }
 
-    /// The watched payments that changed by what is heard next; `None` if nothing will be heard any more.
+    /// The watched payments that changed in the next news; `None` if no more news will come.
     async fn hear(&self, listener: &mut dyn Listener) -> Option<Vec<Key>> {
         match listener.next().await {
             Heard::News(news) if !news.incomplete => {
@@ -157,7 +158,8 @@ impl Viewers {
         }
     }
 
-    /// Reads those of these payments that are watched still, and hands each to its room; answers those that could not be read.
+    /// Reads the given payments that are still watched, and passes each to its room; returns those that could
+    /// not be read.
     async fn renew(&self, keys: Vec<Key>, reads: &dyn PaymentReads) -> Vec<Key> {
         let read = |key: Key| async move { (reads.payment(key.0, &key.1).await, key) };
         let watched = keys.into_iter().filter(|key| self.is_watched(key));

@@ -1,4 +1,4 @@
-//! One visit of a page: the payment behind its token, whose it is, and in which language.
+//! One visit of a page: the payment behind its token, its merchant, and the language.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Visit {
     /// Finds the page of the call's token.
     pub(super) async fn of(call: &Call) -> Result<Self, ApiError> {
         let token = call.segment("token").to_owned();
-        // Whatever is no token is not looked up.
+        // A malformed token is not looked up.
         let hash = PageLinks::hash_of(&token).ok_or_else(page_not_found)?;
         Self::behind(call, &hash, token).await
     }
@@ -44,18 +44,18 @@ impl Visit {
         Ok(Self { payment, about, words: words(call), token })
     }
 
-    /// What the page is made of at `now`.
+    /// The view of the page at `now`.
     pub(super) fn view<'a>(&'a self, now: Timestamp, filled: Option<&'a Filled>) -> View<'a> {
         View { token: &self.token, filled, ..self.about.view(&self.payment, self.words, now) }
     }
 
-    /// Where the page is.
+    /// The address of the page.
     pub(super) fn place(&self) -> Place {
         Place::new(&self.about.root, &self.token, self.words.language())
     }
 }
 
-/// The payment as it stands now.
+/// The present state of the payment.
 pub(super) async fn payment_of(
     state: &AppState,
     tenant: Tenant,
@@ -64,7 +64,7 @@ pub(super) async fn payment_of(
     state.services.payments.payment(tenant, id).await?.ok_or_else(page_not_found)
 }
 
-/// The language of a call: `lang`, else what the browser accepts. A `lang` that cannot be read is none.
+/// The language of a call: `lang`, otherwise the browser's. A `lang` that cannot be read is ignored.
 pub(super) fn words(call: &Call) -> Words {
     let query = call.query().ok();
     let wanted = query.as_ref().and_then(|query| query.text("lang", &mut Problems::new()));

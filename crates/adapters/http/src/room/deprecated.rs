@@ -1,4 +1,4 @@
-//! A route that will end tells each of its callers, and the document.
+//! A deprecated route says so in each answer and in the document.
 
 use serde_json::json;
 

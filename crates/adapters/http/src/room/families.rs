@@ -1,4 +1,4 @@
-//! Every door, answer and family of errors.
+//! Every door, kind of answer and family of errors.
 
 use serde_json::{Value, json};
 

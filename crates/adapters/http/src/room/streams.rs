@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{server::configure_with, stop::Stop};
 
-/// How long a stream that was told to stop may take at most.
+/// How long a stream may go on after the order to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[actix_web::test]

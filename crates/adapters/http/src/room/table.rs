@@ -1,4 +1,4 @@
-//! The table of the room, and how to call it.
+//! The test room's route table, and how its routes are called.
 
 use actix_http::Request;
 use actix_web::{
@@ -42,7 +42,7 @@ pub(super) const DEPRECATED: Deprecation = Deprecation {
 };
 pub(super) const HELLO: &str = "hello";
 
-/// A handler's refusal, if the caller asks for one.
+/// The refusal that the query asks for, if any.
 fn asked_for(call: &Call) -> Result<(), ApiError> {
     match call.request.query_string() {
         "fail=validation" => Err(ApiError::validation("title", "is required")),
@@ -62,7 +62,7 @@ async fn page(call: Call) -> Outcome {
     Ok(reply::page(StatusCode::OK, "default-src 'none'", "<!doctype html><p>hello</p>".to_owned()))
 }
 
-/// Says hello, and then nothing until the process is told to stop.
+/// Sends one event, and then nothing until the process is to stop.
 async fn events(call: Call) -> Outcome {
     use futures_util::StreamExt;
     asked_for(&call)?;
@@ -81,7 +81,7 @@ async fn upload(mut call: Call) -> Outcome {
     envelope::one(json!({ "bytes": bytes, "in_pieces": pieces > 0 }))
 }
 
-/// Repeats a form.
+/// Answers with the members of a form.
 async fn form(call: Call) -> Outcome {
     let mut problems = quipu_kernel::Problems::new();
     let name = call.form().await?.text("recipient_name", &mut problems).map(str::to_owned);
@@ -97,7 +97,7 @@ fn judge(call: &Call) -> Result<Provider, ApiError> {
     }
 }
 
-/// Every kind of door before one handler.
+/// Every kind of door before the same handler.
 macro_rules! doors {
     ($handler:ident) => {{
         let needs = scope(Scope::TicketsCreate);
@@ -146,12 +146,12 @@ pub(super) fn table() -> Vec<&'static RouteRow> {
     rows.into_iter().map(|row| &*Box::leak(Box::new(row))).collect()
 }
 
-/// An application that is called without a connection.
+/// An application that is called without a socket.
 pub(super) trait Application: Service<Request, Response = ServiceResponse, Error = Error> {}
 
 impl<S: Service<Request, Response = ServiceResponse, Error = Error>> Application for S {}
 
-/// What the application answers.
+/// The application's answer to a request.
 pub(super) async fn send(app: &impl Application, request: test::TestRequest) -> Answer {
     let response = test::call_service(app, request.to_request()).await;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -161,7 +161,7 @@ pub(super) async fn send(app: &impl Application, request: test::TestRequest) -> 
     Answer { status, headers, text, body }
 }
 
-/// The room with somebody for each of its doors.
+/// The room, with credentials for each of its doors.
 pub(super) struct Room {
     pub(super) world: World,
     merchant: quipu_kernel::MerchantId,
@@ -187,7 +187,7 @@ impl Room {
         format!("/{door}/{}/{answer}/{family}", self.merchant)
     }
 
-    /// A key without the scope that the room asks for.
+    /// A key without the scope that the room requires.
     pub(super) async fn without_scope(&self) -> String {
         self.world.key(self.merchant, Scopes::default()).await.1
     }
@@ -198,12 +198,12 @@ impl Room {
         test::init_service(App::new().configure(routes)).await
     }
 
-    /// One request to an application of its own.
+    /// Sends one request to a new application.
     pub(super) async fn app_send(&self, request: test::TestRequest) -> Answer {
         send(&self.app().await, request).await
     }
 
-    /// A request with what the door asks for.
+    /// A request with the credentials that the door requires.
     pub(super) fn with_credentials(&self, door: &str, answer: &str, target: &str) -> test::TestRequest {
         let (method, body) = if answer == "ticket" { ("POST", r#"{"a":1}"#) } else { ("GET", "") };
         let plain = request(method, target);
@@ -225,7 +225,7 @@ impl Room {
         }
     }
 
-    /// A request without what the door asks for.
+    /// A request without the credentials that the door requires.
     pub(super) fn without_credentials(answer: &str, target: &str) -> test::TestRequest {
         request(if answer == "ticket" { "POST" } else { "GET" }, target)
     }

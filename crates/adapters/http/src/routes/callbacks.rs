@@ -1,4 +1,4 @@
-//! What payment providers call.
+//! Callbacks from payment providers.
 
 use super::row;
 use crate::{

@@ -1,4 +1,4 @@
-//! The description of the interface, for machines and for people.
+//! The description of the interface, for machines and people.
 
 use super::row;
 use crate::{

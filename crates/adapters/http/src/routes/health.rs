@@ -1,4 +1,4 @@
-//! Whether the process lives and can work.
+//! Liveness and readiness.
 
 use super::row;
 use crate::{

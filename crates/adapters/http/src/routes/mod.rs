@@ -1,7 +1,8 @@
 //! The one table of routes, a file for each area. The router is built from it, and so are the documents and the tests.
 //!
-//! A row says where a route is, who may come in (its door), what a merchant's call needs, and which handler stands
-//! behind. By default a body is JSON and errors have the shapes of the API; a row says where it differs:
+//! A row gives a route's path, its door (how callers authenticate), the scope and budget of a merchant's
+//! call, and the handler. By default a body is JSON and errors have the shapes of the API; a row states any
+//! difference:
 //!
 //! ```text
 //! row("POST", "/api/v1/tickets", Door::KeyOrToken(scope(Scope::TicketsCreate), run!(tickets::create, call, caller)))
@@ -19,7 +20,7 @@ use crate::{
     row::RouteRow,
 };
 
-/// An `async fn` as the table holds it.
+/// Wraps an `async fn` for the table.
 macro_rules! run {
     ($handler:path, $($argument:ident),+) => { |$($argument),+| Box::pin($handler($($argument),+)) };
 }
@@ -38,7 +39,7 @@ mod webhooks;
 #[cfg(test)]
 pub(crate) use run;
 
-/// Every area's rows. Of two paths that both match, the earlier counts.
+/// The rows of all areas. Of two matching paths the earlier one counts.
 static AREAS: [&[RouteRow]; 10] = [
     health::ROWS,
     docs::ROWS,
@@ -61,7 +62,7 @@ pub(crate) const fn row(method: &'static str, path: &'static str, door: Door) ->
     RouteRow::new(method, path, door)
 }
 
-/// A merchant's call that needs this scope.
+/// The needs of a merchant's call with this scope.
 pub(crate) const fn scope(scope: Scope) -> Needs {
     Needs { scope: Some(scope), budget: BudgetKind::Standard }
 }

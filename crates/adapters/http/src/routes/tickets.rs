@@ -36,7 +36,7 @@ const LIST: &[&str] = &[
 ];
 const NO_TICKET: &[ErrorCode] = &[ErrorCode::TicketNotFound];
 const NO_MOVE: &[ErrorCode] = &[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition];
-/// What a signed URL has behind its path.
+/// The query parameters of a signed URL.
 const SIGNED: &[&str] = &["UrlExpires", "UrlSignature"];
 const NO_FILE: &[ErrorCode] = &[ErrorCode::UrlInvalid, ErrorCode::UrlExpired, ErrorCode::AttachmentNotFound];
 

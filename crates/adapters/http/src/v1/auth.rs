@@ -1,4 +1,4 @@
-//! Bearer tokens: issuing them, and the keys by which anyone can verify them (docs/API.md, "Bearer tokens").
+//! Bearer tokens: issuing them, and the public keys to verify them (docs/API.md, "Bearer tokens").
 
 use std::time::Duration;
 

@@ -39,7 +39,7 @@ pub(crate) async fn of(call: Call, tenant: Tenant) -> Outcome {
     })
 }
 
-/// Every balance of a tenant: five types in each currency that has a route or ever had any activity.
+/// Every balance of a tenant: five types in each currency that has a route or has ever had activity.
 pub(crate) async fn all_of(call: Call, tenant: Tenant) -> Outcome {
     let services = &call.state.services;
     let balances = services.ledger.balances(tenant).await?;
@@ -76,7 +76,7 @@ struct AllBalances {
     total_balances: usize,
 }
 
-/// Amounts are texts, so that no reader takes them for floating-point numbers.
+/// Amounts are texts, so that no reader parses them as floating-point numbers.
 #[derive(Serialize)]
 struct BalanceRow {
     currency: Currency,
@@ -98,7 +98,7 @@ impl BalanceRow {
     }
 }
 
-/// A currency that a balance can be asked in by name.
+/// A currency that may be named in a balance query.
 struct QueryCurrency(Currency);
 
 impl FromStr for QueryCurrency {
@@ -111,18 +111,18 @@ impl FromStr for QueryCurrency {
 }
 
 wire_names! {
-    /// Which part of a balance is asked for.
+    /// The part of a balance that is requested.
     #[derive(Clone, Copy)]
     enum BalanceType {
-        /// All of it.
+        /// The whole balance.
         Main = "main",
-        /// What came in.
+        /// Incoming money.
         Deposit = "deposit",
-        /// What went out.
+        /// Outgoing money.
         Withdrawal = "withdrawal",
-        /// What it cost.
+        /// Fees.
         Commission = "commission",
-        /// What open withdrawals reserve.
+        /// Money reserved for open withdrawals.
         Frozen = "frozen",
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     error::ApiError,
 };
 
-/// `GET /api/v1/merchants/{id}`; a foreign id does not exist.
+/// `GET /api/v1/merchants/{id}`; the id of another merchant is answered 404.
 pub(crate) async fn get(call: Call, caller: Caller) -> Outcome {
     let (tenant, merchant) = (caller.tenant(), caller.merchant());
     if call.merchant_id() != Some(merchant.id) {

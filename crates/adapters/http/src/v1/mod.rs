@@ -1,4 +1,4 @@
-//! The operations for merchants. Version 2 differs in authentication only; its operations are these.
+//! The operations for merchants. Version 2 has the same operations, and differs only in authentication.
 
 pub(crate) mod auth;
 pub(crate) mod balance;

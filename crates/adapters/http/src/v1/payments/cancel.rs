@@ -1,4 +1,4 @@
-//! Cancelling a withdrawal that was not submitted yet.
+//! Cancelling a withdrawal that has not been submitted yet.
 
 use quipu_kernel::{Fields, Problems};
 use serde_json::Value;
@@ -11,12 +11,12 @@ use crate::{
     pages::links::ShownPayment,
 };
 
-/// The most characters a reason may have.
+/// The most characters of a reason.
 const MAX_REASON: usize = 500;
 
 pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let id = call.segment("id").parse().map_err(|_| ApiError::payment_not_found())?;
-    // Whether it exists comes before the body, so that nobody sends one about a payment that is not theirs.
+    // The payment is looked up before the body is read, so that no client sends one about another's payment.
     let found = call.state.services.payments.payment(caller.tenant(), &id).await?;
     found.ok_or_else(ApiError::payment_not_found)?;
     let reason = parse_reason(&call.optional_json().await?)?;
@@ -27,7 +27,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
 fn parse_reason(body: &Value) -> Result<Option<String>, ApiError> {
     let mut problems = Problems::new();
     let reason = Fields::of_body(body)?.long_text("reason", MAX_REASON, &mut problems);
-    // A reason that says nothing is none.
+    // A blank reason counts as none.
     let reason = reason.filter(|text| !text.trim().is_empty()).map(str::to_owned);
     if problems.is_empty() { Ok(reason) } else { Err(problems.into()) }
 }

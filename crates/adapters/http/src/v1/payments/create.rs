@@ -27,7 +27,8 @@ pub(crate) async fn by_key(call: Call, caller: Caller) -> Outcome {
     create(call, caller, &body, None).await
 }
 
-/// A signed request uses its nonce up even if its body is refused: in the payment's own commit, or else by itself.
+/// A signed request uses up its nonce even if its body is refused: in the payment's commit, or otherwise in a
+/// commit of its own.
 pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -> Outcome {
     let body = call.body().await?;
     if let Err(error) = Intake::Json.judge_type(&call.request, &body) {
@@ -37,7 +38,7 @@ pub(crate) async fn by_signature(call: Call, Signed { caller, nonce }: Signed) -
     create(call, caller, &body, Some(nonce)).await
 }
 
-/// The request and its name. What is wrong with either is wrong with the request, which then has no name.
+/// The request and its idempotency key. An invalid key makes the request invalid, which then has no key.
 fn parse(call: &Call, body: &[u8]) -> (Result<Draft, InvalidDraft>, Option<IdempotencyKey>) {
     let draft = body::parse(body).map_err(InvalidDraft::from).and_then(|body| Draft::parse(&body));
     match kept_answer::idempotency_key(call) {
@@ -72,8 +73,8 @@ async fn create(call: Call, caller: Caller, body: &[u8], nonce: Option<Nonce>) -
     kept_answer::send(Answered { answer, replayed })
 }
 
-/// Does `work` on a task of its own if it may ask a provider: a caller that goes away takes neither the question nor its answer
-/// with it. What only commits needs no such care, and is quicker without it.
+/// Runs `work` in a task of its own if it may call a provider, so that the call and its answer are not lost
+/// when the client disconnects. Work that only commits does not need this, and is faster without it.
 async fn whoever_goes_away<T: Send + 'static>(
     work: BoxFuture<'static, T>,
     asks_providers: bool,
@@ -86,7 +87,7 @@ async fn whoever_goes_away<T: Send + 'static>(
     done.map_err(|error| ApiError::internal("creating a payment", &error))
 }
 
-/// The payment that an answer tells of.
+/// The payment in an answer.
 fn made(answer: &Answer) -> Option<PaymentId> {
     #[derive(Deserialize)]
     struct Created<'a> {

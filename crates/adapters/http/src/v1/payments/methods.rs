@@ -1,4 +1,4 @@
-//! Which methods a merchant may use, and whether one would do.
+//! The methods that a merchant may use, and a check of one of them.
 
 use quipu_payments::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Where the files of comments may be fetched.
+//! The URLs of the files of comments.
 
 use quipu_tickets::{CommentId, StoredAttachment};
 

@@ -1,4 +1,4 @@
-//! What is said on a ticket, as far as its merchant may see it.
+//! The comments on a ticket that its merchant may see.
 
 use quipu_kernel::Problems;
 use quipu_tickets::{CommentDraft, CommentRecord};

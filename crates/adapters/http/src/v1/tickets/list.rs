@@ -40,7 +40,7 @@ fn parse(query: &Query) -> Result<(TicketFilter, TicketSort, Page), ApiError> {
     if problems.is_empty() { Ok((filter, sort, page)) } else { Err(problems.into()) }
 }
 
-/// An empty text looks for nothing, and so narrows nothing.
+/// The search text. An empty text matches everything, so it is no filter.
 fn search(query: &Query, problems: &mut Problems) -> Option<SearchText> {
     let is_empty = query.text("search", &mut Problems::new()).is_some_and(str::is_empty);
     if is_empty { None } else { query.parsed("search", problems) }

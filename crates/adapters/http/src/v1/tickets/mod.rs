@@ -1,4 +1,4 @@
-//! Tickets, as their merchants work with them.
+//! Tickets, for merchants.
 
 pub(crate) mod attachments;
 pub(crate) mod comments;
@@ -17,7 +17,7 @@ fn ticket_id(call: &Call) -> Result<TicketId, ApiError> {
     call.segment("id").parse().map_err(|_| ApiError::ticket_not_found())
 }
 
-/// The same, which must be the caller's before anybody sends what is to be done with it.
+/// The ticket that the path names, which must be the caller's before a body about it is read.
 async fn existing_ticket(call: &Call, caller: &Caller) -> Result<TicketId, ApiError> {
     let id = ticket_id(call)?;
     let found = call.state.services.ticket_reads.ticket(caller.tenant(), &id).await?;

@@ -1,4 +1,4 @@
-//! Closing and opening again, each with or without a word.
+//! Closing and reopening, each with an optional comment.
 
 use quipu_tickets::{TicketRecord, parse_closing_comment};
 

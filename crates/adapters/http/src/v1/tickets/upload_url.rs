@@ -1,4 +1,4 @@
-//! Where a file may be sent.
+//! The URL for uploading a file.
 
 use quipu_tickets::{IssuedUpload, UploadDraft};
 use serde_json::json;

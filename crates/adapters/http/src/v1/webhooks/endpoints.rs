@@ -19,7 +19,7 @@ pub(crate) async fn create(call: Call, caller: Caller) -> Outcome {
     create_for(&call, caller.tenant(), &body, None).await
 }
 
-/// An endpoint for a tenant, by itself or by the operator's staff. The answer is the only one that shows its secret.
+/// Creates an endpoint for a tenant, by itself or by staff. Only this answer contains the secret.
 pub(crate) async fn create_for(
     call: &Call,
     tenant: Tenant,
@@ -36,7 +36,7 @@ pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
     list_for(&call, caller.tenant(), &call.query()?, Problems::new()).await
 }
 
-/// A page of a tenant's endpoints; those that payments named only if they are asked for.
+/// A page of a tenant's endpoints; endpoints that payments named are included only on request.
 pub(crate) async fn list_for(call: &Call, tenant: Tenant, query: &Query, mut problems: Problems) -> Outcome {
     let page: Page = query.page(&mut problems);
     let source = query.parsed("source", &mut problems).unwrap_or(Source::Admin);
@@ -55,7 +55,8 @@ pub(crate) async fn get(call: Call, caller: Caller) -> Outcome {
 
 /// `PUT /api/v1/webhooks/{id}`
 pub(crate) async fn update(call: Call, caller: Caller) -> Outcome {
-    // Whether it exists comes before what is wrong with the body, so that no foreign identifier answers anything else.
+    // The endpoint is looked up before the body is judged, so that the identifier of another merchant always
+    // gives 404.
     endpoint_of(&call, &caller).await?;
     let patch = EndpointPatch::parse(&call.json().await?, caller.tenant().environment())?;
     change(call, caller, EndpointChange::Update(patch)).await

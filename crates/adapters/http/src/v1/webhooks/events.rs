@@ -1,4 +1,4 @@
-//! The log of an endpoint, and another try for what failed.
+//! The event log of an endpoint, and retries of failed deliveries.
 
 use quipu_kernel::{EventId, Fields, Problems, Timestamp};
 use quipu_merchants::Period;

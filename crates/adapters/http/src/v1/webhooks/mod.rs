@@ -1,4 +1,4 @@
-//! Webhooks: a merchant's endpoints, what each was told, and a test of each.
+//! Webhooks: a merchant's endpoints, their event logs, and test events.
 
 pub(crate) mod endpoints;
 pub(crate) mod events;
@@ -8,7 +8,7 @@ use quipu_webhooks::{Endpoint, EndpointId};
 
 use crate::{call::Call, caller::Caller, code::ErrorCode, error::ApiError};
 
-/// There is no such endpoint, or it is somebody else's.
+/// The refusal if there is no such endpoint, or it is another merchant's.
 pub(crate) fn not_found() -> ApiError {
     ApiError::refused(ErrorCode::WebhookNotFound, "there is no such webhook")
 }

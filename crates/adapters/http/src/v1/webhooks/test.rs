@@ -12,7 +12,7 @@ use crate::{
     error::ApiError,
 };
 
-/// The attempt, and which event it sent.
+/// The attempt, and the event that it sent.
 #[derive(Serialize)]
 struct Tested {
     event_id: EventId,
@@ -28,7 +28,7 @@ pub(crate) async fn handle(call: Call, caller: Caller) -> Outcome {
     let services = &call.state.services;
     let id = EventId::new(call.now, services.entropy.as_ref());
     let payload = sample_payload(name, &id, call.now, caller.tenant());
-    // On a task of its own: a caller that goes away in the middle takes no attempt with it.
+    // In a task of its own, so that the attempt goes on when the client disconnects.
     let courier = services.webhooks.courier.clone();
     let (target, event) = (endpoint, id.clone());
     let attempt = tokio::spawn(async move { courier.attempt(&target, &event, &payload).await });
