@@ -1,4 +1,4 @@
-//! The file of an embedded database, as others see it.
+//! The file of an embedded database: finds out if it was removed, replaced or truncated.
 //!
 //! If the file is removed or replaced, a process that has it open keeps writing to the old file, which is lost. SQLite does
 //! not check for this. So this module checks it whenever a connection is taken and before a commit is acknowledged.
@@ -24,16 +24,16 @@ use crate::{
     write_ahead_log::WriteAheadLog,
 };
 
-/// An embedded database's file, which was there when this was made.
+/// The file of an embedded database, with its identity when it was opened.
 pub(crate) struct DatabaseFile {
     path: String,
     identity: Identity,
     log: WriteAheadLog,
-    /// The longest that the file was seen: SQLite never shortens it unless it is told to.
+    /// The greatest length that was seen: SQLite never shortens the file unless ordered to.
     longest: AtomicU64,
     is_truncated: AtomicBool,
     is_in_trouble: AtomicBool,
-    /// While there is a connection SQLite keeps the log, so that it stays the one that was seen at first.
+    /// SQLite keeps the log as long as a connection is open, so the log stays the one that was opened.
     _keeper: Mutex<Connection>,
 }
 
@@ -50,10 +50,10 @@ impl DatabaseFile {
         let identity = identity_of(&std::fs::metadata(path).map_err(unopened)?);
         let mut keeper = Connection::open_sqlite(path, Duration::from_secs(2))?;
         let Connection::Sqlite(conn) = &mut keeper else { return Err(Fault::Abandoned) };
-        // The first thing that is read has SQLite make its log.
+        // SQLite creates its log at the first read.
         sql_query("SELECT COUNT(*) FROM sqlite_schema").execute(conn)?;
         let page: PageSize = sql_query("PRAGMA page_size").get_result(conn)?;
-        // SQLite keeps its log beside the file itself, wherever a link to it may be.
+        // SQLite keeps its log beside the file itself, not beside a link to it.
         let itself = std::fs::canonicalize(path).map_err(unopened)?;
         let page = usize::try_from(page.page_size).unwrap_or(0);
         let file = Self {
@@ -73,7 +73,7 @@ impl DatabaseFile {
         Path::new(&self.path)
     }
 
-    /// A connection to this very file.
+    /// A connection to exactly this file.
     pub(crate) fn connect(&self, lock: Duration) -> Result<Connection, Fault> {
         self.look().map_err(Fault::Lost)?;
         let conn = Connection::open_sqlite(&self.path, lock)?;
@@ -82,7 +82,7 @@ impl DatabaseFile {
         Ok(conn)
     }
 
-    /// Whether the files are still the ones that were opened.
+    /// Fails unless the files are still the ones that were opened, and intact.
     pub(crate) fn look(&self) -> Result<(), FileTrouble> {
         let found = self.found();
         let is_in_trouble = found.is_err();
@@ -99,14 +99,15 @@ impl DatabaseFile {
     }
 
     fn found(&self) -> Result<(), FileTrouble> {
-        // Read before the look, or a look that was overtaken would seem to see the file shrink.
+        // Loaded before the file's length is read, so that growth seen by a concurrent look does not count as
+        // shrinking.
         let longest = self.longest.load(Ordering::Acquire);
         let file = metadata(self.path(), FileTrouble::Gone)?;
         if identity_of(&file) != self.identity {
             return Err(FileTrouble::Replaced);
         }
         if file.len() < longest {
-            // It may grow again, but what was in it will not come back.
+            // The file may grow again, but its lost content does not come back.
             self.is_truncated.store(true, Ordering::Relaxed);
         } else if file.len() > longest {
             self.longest.fetch_max(file.len(), Ordering::AcqRel);

@@ -4,7 +4,7 @@ use std::{io, os::unix::fs::MetadataExt as _, path::Path};
 
 use crate::file_trouble::FileTrouble;
 
-/// Two numbers that no other file has while this one exists.
+/// The device and inode numbers of a file, which no other file has while this one exists.
 pub(crate) type Identity = (u64, u64);
 
 /// The identity of a file.

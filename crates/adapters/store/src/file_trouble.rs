@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// A problem of the file, in words for the person who runs the gateway.
+/// A problem of the file. Its text is for the person who runs the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileTrouble {
     Gone,

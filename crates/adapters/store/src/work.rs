@@ -1,5 +1,5 @@
-//! Work that waits: claimed under leases that name their node, given back when the node dies; or shown without a claim to a
-//! node that is alone.
+//! The queue of work: claimed under leases that name the node, released when the node dies; or shown without
+//! a claim to a node that is alone.
 
 use std::collections::HashSet;
 
@@ -94,7 +94,7 @@ impl WorkQueue for Store {
         lease_until: Timestamp,
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable> {
-        // A look at the index costs no turn in the writer's queue when there is nothing to do.
+        // Reading the index takes no turn in the writer's queue when no work is due.
         if self.next_due(queue).await?.is_none_or(|due| due > now) {
             return Ok(Vec::new());
         }
@@ -227,7 +227,7 @@ impl WorkQueue for Store {
         }
         match self.release_silent().await {
             Ok(false) => {}
-            // It is due at once, and workers may sleep for longer than a dead node's work is to wait.
+            // The work is due at once, but workers may sleep for longer than it should wait.
             Ok(true) => self.inner.hub.wake_workers(),
             Err(fault) => tracing::warn!(%fault, "the work of dead nodes could not be given back"),
         }
@@ -283,7 +283,8 @@ fn claim_in_file(
     limit: i64,
 ) -> Result<Vec<ClaimRow>, Fault> {
     let mut rows: Vec<ClaimRow> = diesel::RunQueryDsl::load(ShowDue { queue: queue.0, now, limit }, conn)?;
-    // Nobody else writes meanwhile. Rows that an update returns would cost SQLite a journal of their own.
+    // No other transaction writes meanwhile. An update that returns rows would cost SQLite a separate
+    // journal.
     for (merchant, environment, subject, _, _, attempts, turn) in &mut rows {
         *attempts += 1;
         let claim = ClaimOne {
@@ -302,7 +303,7 @@ fn claim_in_file(
     Ok(rows)
 }
 
-/// The places, from 1, of those that are still as they were shown; they are claimed now.
+/// Claims the shown work that has not changed since; returns the places, from 1, of the claimed work.
 fn claim_one_by_one(
     conn: &mut diesel::SqliteConnection,
     shown: &[Claimed],

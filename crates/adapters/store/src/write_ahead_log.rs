@@ -1,17 +1,18 @@
-//! The write-ahead log of an embedded database, as others see it.
+//! The write-ahead log of an embedded database: finds out if it was replaced or cut off.
 //!
-//! A log that is cut off while it is written to is soon as long as before, with a hole in it, and SQLite reads past the hole for
-//! as long as it has the log open; whoever opens it next finds nothing behind. So the log must reach as far as SQLite's index
-//! tells, and what was written since the look before is read again, beginning with the frame that was the last one then: each
-//! frame ends in a checksum over all frames before it. The first look, when the database is opened, reads all of it.
+//! A log that is cut off while it is being written soon has its former length again, with a hole in it.
+//! SQLite reads past the hole as long as it has the log open, but the next process to open it finds nothing
+//! after the hole. So the log must reach as far as SQLite's index says, and the frames written since the last
+//! look are read again, from the frame that was the last one then: each frame has a checksum over all frames
+//! up to it. The first look, when the database is opened, reads the whole log.
 //!
-//! The log begins anew within the same file, so most of the time it is written where the file has room already. Nothing is read
-//! again while the file keeps its length: what was cut off leaves it shorter, and whoever writes on makes it no longer than to the
-//! end of what was written, which is not yet the end of the file. Only frames behind that end, of a commit that is still on its
-//! way, could make it as long again, and they would have to end at the very same byte.
+//! The log starts over in the same file, so most writes go where the file has room already. While the file
+//! keeps its length nothing is read again: a cut shortens the file, and a later write lengthens it only to
+//! the end of the written frames, which is before the former end of the file. Only frames after that end, of
+//! a commit in progress, could restore the length, and they would have to end at exactly the same byte.
 //!
-//! A look at the log is four system calls. Where something is read again it is one more for the checksum before it, and one for
-//! each quarter of a megabyte.
+//! A look at the log takes four system calls. Reading frames again takes one more for the checksum before
+//! them, and one for each quarter of a megabyte.
 
 use std::{
     fs::File,
@@ -30,32 +31,34 @@ use crate::{
     lock::locked,
 };
 
-/// What stands before the frames.
+/// The bytes of the header before all frames.
 const LOG_HEADER: u64 = 32;
-/// What stands before the page in each frame.
+/// The bytes of the header before the page in each frame.
 const FRAME_HEADER: usize = 24;
-/// Where in the header of a frame the checksum stands, up to its end.
+/// Where the checksum begins in a frame's header; it reaches to the header's end.
 const CHECKSUM_AT: usize = 16;
 const CHECKSUM: usize = 8;
 /// Frames in one read.
 const IN_A_READ: usize = 64;
-/// How often a look begins again because the log did meanwhile. Whoever writes looks when it is done.
+/// How many times a look is repeated because the log has started over meanwhile. The writer looks after its
+/// commit.
 const TRIES: u32 = 3;
 
 /// A checksum over the log up to some frame.
 type Checksum = (u32, u32);
-/// Tells the frames of the log from older ones: it is another one each time that the log begins anew.
+/// Distinguishes the frames of the log from older ones: it changes each time that the log starts over.
 type Salt = [u8; 8];
 
-/// The log and its index, which were there when this was made.
+/// The log and its index, which existed when this was made.
 pub(crate) struct WriteAheadLog {
     path: PathBuf,
     identity: Identity,
     opened: File,
-    /// What processes that share the database tell each other: where the log ends, and who locks what.
+    /// Where processes that share the database record the end of the log and their locks.
     index: PathBuf,
     index_identity: Identity,
-    /// Never closed: SQLite's locks on a file belong to the process, and go when it closes the file anywhere.
+    /// Never closed: SQLite's locks on a file belong to the process, which loses them when it closes the file
+    /// anywhere.
     opened_index: &'static File,
     /// The bytes of a frame: its header and a page of the database.
     frame: usize,
@@ -63,16 +66,16 @@ pub(crate) struct WriteAheadLog {
     is_truncated: AtomicBool,
 }
 
-/// Up to where the log was seen whole.
+/// How far the log was found to be whole.
 #[derive(Default)]
 struct Seen {
     end: End,
-    /// How long the file was then. A look in the middle of a commit leaves it, or a cut before the end of that commit would
-    /// not show.
+    /// The length of the file then. A look in the middle of a commit keeps the earlier length, since
+    /// otherwise a cut before the end of that commit would not show.
     length: u64,
 }
 
-/// Where the log ends, as its index tells.
+/// The end of the log, according to its index.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct End {
     salt: Salt,
@@ -80,7 +83,7 @@ struct End {
 }
 
 impl WriteAheadLog {
-    /// Opens the log beside a database with pages of so many bytes.
+    /// Opens the log beside a database with pages of `page` bytes.
     pub(crate) fn open(database: &Path, page: usize) -> io::Result<Self> {
         let beside = |what: &str| {
             let mut name = database.as_os_str().to_owned();
@@ -103,7 +106,7 @@ impl WriteAheadLog {
         })
     }
 
-    /// Whether the files are still the ones that were opened, and all that is in the log is still there.
+    /// Fails unless the files are still the ones that were opened, and the log is still whole.
     pub(crate) fn look(&self) -> Result<(), FileTrouble> {
         if identity_of(&metadata(&self.path, FileTrouble::LogGone)?) != self.identity {
             return Err(FileTrouble::LogReplaced);
@@ -114,14 +117,14 @@ impl WriteAheadLog {
         if !self.is_truncated.load(Ordering::Relaxed) {
             let is_whole = self.is_whole().map_err(|error| FileTrouble::Hidden(error.kind()))?;
             if !is_whole {
-                // It may grow again, but what was in it will not come back.
+                // The file may grow again, but its lost content does not come back.
                 self.is_truncated.store(true, Ordering::Relaxed);
             }
         }
         if self.is_truncated.load(Ordering::Relaxed) { Err(FileTrouble::LogTruncated) } else { Ok(()) }
     }
 
-    /// Whether nothing is missing. An error tells nothing of the log: it could not be looked at.
+    /// Whether nothing is missing. An error means that the log could not be read, and says nothing about it.
     fn is_whole(&self) -> io::Result<bool> {
         let mut seen = locked(&self.seen);
         let mut end = self.end()?;
@@ -130,7 +133,7 @@ impl WriteAheadLog {
             if self.reaches(now, &mut seen)? {
                 return Ok(true);
             }
-            // SQLite says that the log begins anew before it writes over what was in it, or cuts it off.
+            // SQLite records that the log starts over before it overwrites the old frames, or cuts them off.
             end = self.end()?;
             if end == Some(now) {
                 return Ok(false);
@@ -139,7 +142,7 @@ impl WriteAheadLog {
         Ok(true)
     }
 
-    /// Whether the log reaches that far, without a hole in what was written since it was seen.
+    /// Whether the log reaches to `end`, without a hole in the frames that were written since `seen`.
     fn reaches(&self, end: End, seen: &mut Seen) -> io::Result<bool> {
         if end.frames == 0 {
             return Ok(true);
@@ -153,7 +156,7 @@ impl WriteAheadLog {
         }
         let has_kept_its_length = length == seen.length && self.end_of(end.frames) < length;
         if !has_kept_its_length {
-            // A cut before the last frame that was seen has taken that frame too.
+            // A cut before the last frame that was seen has removed that frame too.
             let known = if seen.end.salt == end.salt { seen.end.frames.saturating_sub(1) } else { 0 };
             if !self.has_frames(known, end)? {
                 return Ok(false);
@@ -163,14 +166,14 @@ impl WriteAheadLog {
         Ok(true)
     }
 
-    /// Where so many frames end.
+    /// Where this many frames end in the file.
     const fn end_of(&self, frames: u64) -> u64 {
         LOG_HEADER + frames * self.frame as u64
     }
 
-    /// Whether the frames behind the first `known` ones are those that were written, up to the end.
+    /// Whether the frames after the first `known` ones, up to `end`, are as they were written.
     fn has_frames(&self, mut known: u64, end: End) -> io::Result<bool> {
-        // That of the frame before, or of what stands before all frames.
+        // The checksum of the frame before, or of the header before all frames.
         let before = match known.checked_sub(1) {
             Some(others) => self.end_of(others) + CHECKSUM_AT as u64,
             None => LOG_HEADER - CHECKSUM as u64,
@@ -198,7 +201,7 @@ impl WriteAheadLog {
         Ok(true)
     }
 
-    /// Reads from the log; whether it is long enough.
+    /// Reads from the log; returns whether it is long enough.
     fn read(&self, into: &mut [u8], at: u64) -> io::Result<bool> {
         match self.opened.read_exact_at(into, at) {
             Ok(()) => Ok(true),
@@ -207,7 +210,7 @@ impl WriteAheadLog {
         }
     }
 
-    /// Where the log ends; none while somebody is writing that down. SQLite writes it twice, so that this can be told.
+    /// The end of the log; `None` while it is being written down. SQLite writes it twice, so that this shows.
     fn end(&self) -> io::Result<Option<End>> {
         let mut index = [0; 96];
         self.opened_index.read_exact_at(&mut index, 0)?;
@@ -222,7 +225,7 @@ impl WriteAheadLog {
     }
 }
 
-/// A checksum, continued over some pairs of numbers.
+/// A checksum, continued over pairs of numbers.
 fn continued((mut one, mut other): Checksum, bytes: &[u8]) -> Checksum {
     for pair in bytes.chunks_exact(8) {
         one = one.wrapping_add(native(&pair[..4])).wrapping_add(other);
@@ -235,7 +238,7 @@ fn native(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_ne_bytes)
 }
 
-/// A checksum as it is written.
+/// Reads a checksum as it is stored.
 fn checksum_in(bytes: &[u8]) -> Checksum {
     let big = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_be_bytes);
     (big(&bytes[..4]), big(&bytes[4..]))

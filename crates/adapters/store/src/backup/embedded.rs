@@ -14,10 +14,11 @@ use diesel::{
 use super::{BackupError, Unfinished, failed};
 use crate::connection::sqlite_address;
 
-/// SQLite's own copying starts again whenever somebody writes, and so never ends under load. `VACUUM INTO` reads one state of
-/// the database to its end, which keeps nobody from writing.
+/// Copies the database with `VACUUM INTO`, which reads one state of it to the end and does not block writers.
+/// SQLite's own backup starts again after every write, so it would never end under load.
 pub(super) fn back_up(path: &str, into: &Path, file: &Path) -> Result<(), BackupError> {
-    // The error of one statement that reads the one and writes the other does not tell which of them failed.
+    // One statement reads the database and writes the copy, and its error does not say which of the two
+    // failed.
     let failed = |error: &dyn std::fmt::Display| {
         BackupError::Failed(format!("{path} cannot be copied to {}: {error}", file.display()))
     };
@@ -32,7 +33,7 @@ pub(super) fn back_up(path: &str, into: &Path, file: &Path) -> Result<(), Backup
         .map_err(|error| failed(&error))
 }
 
-/// Puts a copy where the database will be, once it was found to be whole.
+/// Puts a copy in the database's place, after it was verified.
 pub(super) fn restore(database: &Path, file: &Path) -> Result<(), BackupError> {
     refuse_remains(database)?;
     let beside_file = beside(file, "-wal");
@@ -53,7 +54,8 @@ pub(super) fn restore(database: &Path, file: &Path) -> Result<(), BackupError> {
     })
 }
 
-/// A log that a former database left would be taken for one of the restored database, and spoil it.
+/// Refuses if files of a former database are left: SQLite would apply a former log to the restored database,
+/// and spoil it.
 fn refuse_remains(database: &Path) -> Result<(), BackupError> {
     for suffix in ["", "-wal", "-journal"] {
         let path = beside(database, suffix);
@@ -89,7 +91,7 @@ struct Finding {
     integrity_check: String,
 }
 
-/// Every page and every index of it is in order, and the gateway made it.
+/// Checks every page and every index of the copy, and that the gateway made it.
 fn verify(copy: &Path, file: &Path) -> Result<(), BackupError> {
     let broken = |said: &dyn std::fmt::Display| {
         BackupError::NotACopy(format!("{} cannot be restored: {said}", file.display()))

@@ -1,7 +1,7 @@
-//! A copy of a whole database in one file, made beside the servers that write to it, and its way back.
+//! Copies a whole database into one file while servers write to it, and restores it.
 //!
-//! [`embedded`] copies SQLite's file, [`server`] has PostgreSQL's own programs do it. Both write under a name of their own
-//! first, so that a file of the name that was asked for is a whole one.
+//! [`embedded`] copies SQLite's file, [`server`] runs PostgreSQL's own programs. Both write under a temporary
+//! name first, so that a file with the requested name is always complete.
 
 mod embedded;
 mod server;
@@ -15,42 +15,42 @@ use std::{
 
 use crate::settings::StoreSettings;
 
-/// Why there is no copy, or nothing was brought back. The texts are for whoever typed the command.
+/// Why a copy or a restore failed. The texts are for the person who typed the command.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The file that a copy should become is there.
+    /// The file for the copy exists already.
     #[error("{0} exists already, and nothing is overwritten")]
     FileExists(PathBuf),
-    /// The file is no copy of this kind of database.
+    /// The file is not a copy of this kind of database.
     #[error("{0}")]
     NotACopy(String),
-    /// The database that is to be restored is there.
+    /// The database to restore exists already.
     #[error("{0}")]
     DatabaseExists(String),
-    /// The database that is to be copied is not the gateway's.
+    /// The database to copy is not the gateway's.
     #[error(
         "the database has no tables of Quipu's: is `database_url` right? If it is, run `quipu migrate` first"
     )]
     NotMade,
-    /// A server, or another command, works on the database that is to be restored.
+    /// A server, or another command, uses the database to restore.
     #[error("another process is connected to the database: stop every server first")]
     InUse,
-    /// A program of PostgreSQL's is not installed.
+    /// A program of PostgreSQL is not installed.
     #[error("{program} is not installed here: {instead}")]
     ProgramMissing {
-        /// Its name.
+        /// The name of the program.
         program: &'static str,
-        /// What to do.
+        /// What to do instead.
         instead: &'static str,
     },
-    /// Anything else that failed.
+    /// Any other failure.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Copies the whole database into `file`, as it is at one moment, while others go on to write; the size in bytes. On
-/// return the copy is on disk under its name, readable by its owner only. A server's database that has no tables of the
-/// gateway's is refused: its name may be wrong. Blocks for as long as it takes.
+/// Copies the whole database into `file`, as it is at one moment, without blocking writers; returns the size
+/// in bytes. On return the copy is on disk under its name, readable by its owner only. A server's database
+/// without tables of the gateway is refused, since its name may be wrong. Blocks until the copy is complete.
 pub fn back_up(
     settings: &StoreSettings,
     file: &Path,
@@ -70,8 +70,9 @@ pub fn back_up(
     Ok(std::fs::metadata(file).map_err(|error| failed(file, &error))?.len())
 }
 
-/// Makes the database out of a copy. There must be none yet, and nobody may be connected to where it will be; the caller
-/// sees to that for an embedded one. Migrations that the copy lacks are not applied. Blocks for as long as it takes.
+/// Restores the database from a copy. The database must not exist yet, and no process may be connected to its
+/// place; for an embedded database the caller ensures that. Migrations that the copy lacks are not applied.
+/// Blocks until the restore is complete.
 pub fn restore(
     settings: &StoreSettings,
     file: &Path,
@@ -100,7 +101,7 @@ enum Kind {
     Server,
 }
 
-/// What a copy begins with.
+/// The first bytes of a copy.
 const EMBEDDED: &[u8] = b"SQLite format 3\0";
 const SERVER: &[u8] = b"PGDMP";
 
@@ -121,11 +122,11 @@ fn kind_of(file: &Path) -> Result<Kind, BackupError> {
     }
 }
 
-/// A file under a name of its own, removed unless it becomes what it is for.
+/// A file under a temporary name, removed unless it gets its final name.
 struct Unfinished(PathBuf);
 
 impl Unfinished {
-    /// An empty file in the same folder, readable by its owner only: it will hold what customers would not want read.
+    /// An empty file in the same folder, readable by its owner only, since it will hold customers' data.
     fn beside(file: &Path) -> Result<Self, BackupError> {
         let file = std::path::absolute(file).map_err(|error| failed(file, &error))?;
         let mut name = file.clone().into_os_string();
@@ -137,7 +138,7 @@ impl Unfinished {
         Ok(Self(path))
     }
 
-    /// Gives it its name once it is on disk, unless something else has taken that name meanwhile.
+    /// Gives the file its final name once it is on disk, unless another file has taken that name meanwhile.
     fn become_file(self, file: &Path) -> Result<(), BackupError> {
         let synced = OpenOptions::new().write(true).open(&self.0).and_then(|opened| opened.sync_all());
         synced.map_err(|error| failed(&self.0, &error))?;
@@ -146,7 +147,7 @@ impl Unfinished {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(BackupError::FileExists(file.to_owned()));
             }
-            // Not every file system can give a file a second name.
+            // Not every file system supports hard links.
             Err(_) => std::fs::rename(&self.0, file).map_err(|error| failed(file, &error))?,
         }
         let folder = self.0.parent().unwrap_or(Path::new("/"));
@@ -157,9 +158,9 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // What cannot be removed is litter beside a copy that is there or an error that was told.
+        // A file that cannot be removed does no harm beside the finished copy or the reported error.
         let _removed = std::fs::remove_file(&self.0);
-        // SQLite keeps one beside what it writes, and leaves it where it fails.
+        // SQLite keeps a journal beside the file that it writes, and leaves it there after a failure.
         let mut journal = self.0.clone().into_os_string();
         journal.push("-journal");
         let _removed = std::fs::remove_file(journal);

@@ -1,4 +1,4 @@
-//! Copies of a database on a server, by PostgreSQL's own programs.
+//! Copies of a database on a server, made by PostgreSQL's own programs.
 
 use std::{
     io::ErrorKind,
@@ -18,10 +18,10 @@ const RESTORE_ELSEWHERE: &str = "install PostgreSQL's client programs in the rel
     `pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --no-comments \
     --dbname=\"$QUIPU__DATABASE_URL\" FILE`, and `quipu check` afterwards";
 
-/// The table of the migrations that were applied, which every database of the gateway has.
+/// The table of the applied migrations, which every database of the gateway has.
 const LIST_OF_APPLIED: &str = "__diesel_schema_migrations";
 
-/// One snapshot of everything, which holds up nobody who writes.
+/// Copies one snapshot of the database, without blocking writers.
 pub(super) fn back_up(url: &str, into: &Path) -> Result<(), BackupError> {
     let (url, password) = without_password(url);
     let mut dump = Command::new("pg_dump");
@@ -29,7 +29,7 @@ pub(super) fn back_up(url: &str, into: &Path) -> Result<(), BackupError> {
     run(dump, password, "pg_dump", DUMP_ELSEWHERE).map(drop)
 }
 
-/// Refuses what the gateway did not make.
+/// Refuses a copy that the gateway did not make.
 pub(super) fn verify(file: &Path) -> Result<(), BackupError> {
     let mut list = Command::new("pg_restore");
     list.arg("--list").arg(file);
@@ -39,24 +39,24 @@ pub(super) fn verify(file: &Path) -> Result<(), BackupError> {
     Err(BackupError::NotACopy(format!("{} cannot be restored: it has no tables of Quipu's", file.display())))
 }
 
-/// All of it or nothing.
+/// Restores the whole copy or nothing.
 pub(super) fn restore(url: &str, file: &Path) -> Result<(), BackupError> {
     let (url, password) = without_password(url);
     let mut restore = Command::new("pg_restore");
     restore.args(["--exit-on-error", "--single-transaction", "--no-password"]);
-    // Whoever restores may be called otherwise, and need not be allowed to describe extensions.
+    // The user who restores may have another name, and may lack the right to describe extensions.
     restore.args(["--no-owner", "--no-privileges", "--no-comments", "--dbname", &url]).arg(file);
     run(restore, password, "pg_restore", RESTORE_ELSEWHERE).map(drop)
 }
 
-/// What a program printed.
+/// Runs a program; returns what it printed.
 fn run(
     mut command: Command,
     password: Option<String>,
     program: &'static str,
     instead: &'static str,
 ) -> Result<String, BackupError> {
-    // Arguments can be read by everybody on the machine; the environment by the same user only.
+    // All users of the machine can read a program's arguments, but only the same user its environment.
     if let Some(password) = password {
         command.env("PGPASSWORD", password);
     }
@@ -124,8 +124,8 @@ pub(super) async fn require_empty(settings: &StoreSettings) -> Result<(), Backup
     Ok(())
 }
 
-/// The address without its password, and the password. It may stand before the host or among the parameters, and then counts
-/// from there, as it does for the driver.
+/// The address without its password, and the password. A password among the parameters overrides one before
+/// the host, as in the driver.
 fn without_password(url: &str) -> (String, Option<String>) {
     let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
     let (mut stripped, mut password) = without_user_password(address);

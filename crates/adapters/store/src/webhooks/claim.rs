@@ -1,4 +1,4 @@
-//! Taking deliveries into the hands of this node, and giving them back.
+//! Claims deliveries for this node, and releases them.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
     stored::from_json,
 };
 
-/// Deliveries that are settled together with a claim because their endpoint is disabled or gone.
+/// How many deliveries are settled together with a claim because their endpoint is disabled or removed.
 const SETTLED_AT_ONCE: i64 = 2_000;
 
 type DueRow = (String, i64, i32, Option<String>);
@@ -69,7 +69,7 @@ statement! { GiveBackMany on Pg {
         AND old.event_id = back.event_id AND old.node IS NOT DISTINCT FROM " => node: &'a str as Text ; ""
 } }
 
-/// Takes what is due to one endpoint.
+/// Claims the due deliveries of one endpoint.
 pub(super) async fn take(
     conn: &mut Connection,
     wanted: &Wanted,
@@ -148,7 +148,7 @@ async fn take_due(
     }
 }
 
-/// Gives back what is in the hands of `node`; answers how many deliveries those were.
+/// Releases deliveries that `node` has claimed; returns how many they were.
 pub(super) async fn give_back(
     conn: &mut Connection,
     deliveries: &[Owed],
@@ -183,7 +183,7 @@ pub(super) async fn give_back(
     }
 }
 
-/// Drops some of what waits for an endpoint that is gone; the next claims and the pruner take the rest.
+/// Drops some waiting deliveries of a removed endpoint; the next claims and the pruner drop the rest.
 async fn drop_pending(conn: &mut Connection, whose: &Whose) -> Result<(), Fault> {
     let (endpoint, limit) = (whose.endpoint.as_str(), &SETTLED_AT_ONCE);
     match conn {

@@ -24,12 +24,13 @@ use crate::{
     tables::{deliveries::COUNTER, endpoints as new_endpoints},
 };
 
-/// Pending deliveries that fail in one commit when their endpoint is disabled; the rest follows in others.
+/// How many pending deliveries fail in one commit when their endpoint is disabled; the rest follows in
+/// further commits.
 const FAILED_AT_ONCE: i64 = 2_000;
-/// How long whoever disables an endpoint waits until all of them have failed.
+/// How long the call that disables an endpoint waits until all of them have failed.
 const SOON: Duration = Duration::from_secs(5);
 
-/// The endpoints of a tenant that were not removed.
+/// The endpoints of a tenant that have not been removed.
 macro_rules! of_tenant {
     ($tenant:expr) => {
         endpoints::table
@@ -39,7 +40,7 @@ macro_rules! of_tenant {
     };
 }
 
-/// What a fault means here.
+/// A fault as an endpoint error.
 struct Refused(EndpointError);
 
 impl From<Fault> for Refused {
@@ -57,7 +58,7 @@ impl From<StoreUnavailable> for Refused {
 impl Trouble for Refused {
     fn fault(&self) -> Option<&Fault> {
         match self.0 {
-            // What exactly it was is not known any more, so the worst is assumed.
+            // The kind of the failure is not known any more, so the worst is assumed.
             EndpointError::Store(_) => Some(&Fault::Silent),
             _ => None,
         }
@@ -135,14 +136,15 @@ impl Endpoints for Store {
 }
 
 impl Store {
-    /// Does all of a change, though the caller may go away meanwhile: whoever delivers has to learn of what was committed.
+    /// Completes a change even if the caller goes away meanwhile, since the deliverers must learn of the
+    /// commit.
     async fn to_the_end<T: Send + 'static>(
         &self,
         change: impl Future<Output = Result<T, EndpointError>> + Send + 'static,
     ) -> Result<T, EndpointError> {
         let call = CallWaits::current().unwrap_or_default();
         let done = self.inner.runtime.spawn(call.around(change).in_current_span()).await;
-        // It died, nobody knows where.
+        // The task died, so it is not known what was committed.
         done.unwrap_or_else(|error| Err(Refused::from(Fault::OutcomeUnknown(error.to_string())).0))
     }
 
@@ -193,15 +195,17 @@ impl Store {
         Ok(())
     }
 
-    /// What this node and the others have in hand for an endpoint follows its change.
+    /// Notifies this node's deliverer and the other nodes of an endpoint's change, for the deliveries that
+    /// they have claimed.
     pub(super) fn tell_of_change(&self, endpoint: &Endpoint) {
         self.inner.hub.hand_change(endpoint);
         let saved = vec![(Aggregate::ENDPOINT, endpoint.tenant, endpoint.id.as_str().to_owned())];
         self.inner.hub.tell(News { saved, ..News::default() });
     }
 
-    /// Lets what was owed to an endpoint when it was disabled fail, which is not a part of the call that disabled it: that has
-    /// succeeded. Waits for the end where it comes soon. What is left is found by [`waiting`] and fails when it is claimed.
+    /// Fails the deliveries that were owed to an endpoint when it was disabled. This is no part of the call
+    /// that disabled it, which has succeeded; that call only waits a few seconds for it. Deliveries left over
+    /// are found by [`waiting`] and fail when they are claimed.
     ///
     /// [`waiting`]: quipu_webhooks::DeliveryQueue::waiting
     pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) {
@@ -228,7 +232,7 @@ impl Store {
 }
 
 async fn add(conn: &mut Connection, endpoint: &Endpoint, audit: Option<AuditRecord>) -> Result<(), Refused> {
-    // Whoever adds to the same merchant waits here, so that the count holds.
+    // Additions to the same merchant wait for each other here, so that the count stays right.
     directory::merchants::lock(conn, endpoint.tenant.merchant()).await.map_err(|error| match error {
         quipu_merchants::DirectoryError::Store(store) => Refused(store.into()),
         _ => Refused(EndpointError::NotFound),
@@ -252,7 +256,7 @@ async fn add(conn: &mut Connection, endpoint: &Endpoint, audit: Option<AuditReco
     Ok(())
 }
 
-/// The endpoint, which nobody else changes until the transaction ends.
+/// The endpoint, locked against other changes until the transaction ends.
 pub(super) async fn lock(
     conn: &mut Connection,
     tenant: Tenant,
@@ -268,7 +272,7 @@ pub(super) async fn lock(
     rows.into_iter().next().map(EndpointRow::into_endpoint).transpose()
 }
 
-/// Writes what may change of an endpoint.
+/// Writes the columns of an endpoint that may change.
 pub(super) async fn save(conn: &mut Connection, endpoint: &Endpoint) -> Result<(), Fault> {
     let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
     let update = diesel::update(row).set((

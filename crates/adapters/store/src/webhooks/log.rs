@@ -30,11 +30,12 @@ use crate::{
 
 /// How many failed deliveries begin a new round in one commit.
 const RETRIED_AT_ONCE: i64 = 2_000;
-/// For how long one call goes on with more commits: it is to be answered long before the time of a call is over.
+/// For how long one call goes on with further commits: well below the time limit of a call.
 const RETRYING: Duration = Duration::from_secs(5);
 
-/// Narrows a boxed query over `deliveries` to an endpoint and a filter. Identifiers of events begin with the time they
-/// happened at, so that a period is a range of the key. What is pending is found in one of two small indexes.
+/// Narrows a boxed query over `deliveries` to an endpoint and a filter. The identifier of an event begins
+/// with its time, so a period is a range of the key. Pending deliveries are found in one of two small
+/// indexes.
 macro_rules! narrowed {
     ($query:expr, $tenant:expr, $endpoint:expr, $status:expr, $created:expr) => {{
         let mut query = $query
@@ -50,7 +51,7 @@ macro_rules! narrowed {
                     .sql(" AND node IS NOT NULL)");
                 query = query.filter(pending);
             }
-            // Said in the words of the index.
+            // Written exactly as in the index's condition.
             Some(DeliveryStatus::Failed) => query = query.filter(diesel::dsl::sql::<Bool>("status = 2")),
             Some(status) => query = query.filter(deliveries::status.eq(code(status))),
             None => {}
@@ -100,7 +101,7 @@ impl DeliveryLog for Store {
         let first = self.retry_stretch(&whose, &selection, String::new(), at).await?;
         let Some(last) = first.last else { return Ok(first.retried) };
         let store = self.clone();
-        // What was begun is not undone, so the call's time bounds only how it begins.
+        // A retry that has begun is not undone, so the call's time limit applies only to its first commit.
         let rest =
             self.inner.runtime.spawn(async move { store.retry_rest(&whose, &selection, last, at).await });
         Ok(first.retried + rest.await.unwrap_or_default())
@@ -108,7 +109,7 @@ impl DeliveryLog for Store {
 }
 
 impl Store {
-    /// A new round for failed deliveries, in one commit.
+    /// Begins a new round for failed deliveries, in one commit.
     async fn retry_stretch(
         &self,
         whose: &Whose,
@@ -123,7 +124,8 @@ impl Store {
         chosen.await
     }
 
-    /// Answers how many began a new round behind `behind`, before all did or something went wrong.
+    /// Begins a new round for the failed deliveries after `behind`, until all have one, the time is over or a
+    /// commit fails; returns how many.
     async fn retry_rest(
         &self,
         whose: &Whose,
@@ -237,7 +239,8 @@ fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {
     })
 }
 
-/// From the counters that commits keep: those that are settled are counted, the rest is pending.
+/// The total from the counters that commits keep. They count all and settled deliveries; the others are
+/// pending.
 async fn counted_total(
     conn: &mut Connection,
     tenant: Tenant,
@@ -260,15 +263,15 @@ async fn counted_total(
     })
 }
 
-/// What came of some failed deliveries that were chosen.
+/// The outcome of beginning a new round for some failed deliveries.
 struct Chosen {
     retried: u64,
-    /// The last one that was chosen, if there may be more behind it.
+    /// The last event that was chosen, if there may be more after it.
     last: Option<String>,
 }
 
-/// A new round for some failed deliveries, whose events' identifiers are greater than `after`. What somebody else changes
-/// meanwhile is passed over.
+/// Begins a new round for some failed deliveries whose events' identifiers are greater than `after`.
+/// Deliveries that another transaction changes meanwhile are left out.
 async fn retry_some(
     conn: &mut Connection,
     whose: &Whose,

@@ -1,4 +1,4 @@
-//! Webhooks: the endpoints, the log of what each was told, and the queue of what is owed.
+//! Webhooks: the endpoints, the log of their deliveries, and the queue of pending deliveries.
 
 mod claim;
 mod endpoints;

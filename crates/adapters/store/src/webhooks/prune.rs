@@ -1,7 +1,8 @@
-//! Pruning: what was finished long ago, and what is left of removed endpoints, goes in portions.
+//! Drops old finished deliveries and the remains of removed endpoints, in portions.
 //!
-//! Payments make endpoints by naming addresses, so there may be as many as payments. They are walked in the order of their
-//! identifiers, a stretch in each read; only what a read has found is looked at again where it is deleted.
+//! Payments create endpoints by naming addresses, so there may be as many endpoints as payments. They are
+//! walked in the order of their identifiers, a stretch in each read; a deletion looks again only at endpoints
+//! that a read has found.
 
 use diesel::{
     BoolExpressionMethods as _, ExpressionMethods as _, IntoSql as _, QueryDsl as _, dsl::exists,
@@ -22,18 +23,18 @@ use crate::{
     tables::deliveries::COUNTER,
 };
 
-/// Endpoints looked at in one read.
+/// Endpoints in one read.
 const STRETCH: i64 = 500;
-/// Endpoints in one write, few enough that nobody notices the wait behind it.
+/// Endpoints in one write: few, so that other writes hardly wait for it.
 const IN_A_WRITE: usize = 20;
-/// Reads in one call. The next call goes on where this one ends.
+/// Reads in one call. The next call continues where this one ends.
 const STRETCHES: usize = 20;
 
 /// An endpoint: merchant, environment, identifier, and whether it was removed.
 type Found = (i64, String, String, bool);
 
 impl Store {
-    /// Drops at most `limit` deliveries that were finished and whose events happened before `before`, and what is left of
+    /// Drops at most `limit` finished deliveries whose events happened before `before`, and the remains of
     /// removed endpoints.
     pub(super) async fn prune_deliveries(
         &self,
@@ -68,8 +69,8 @@ impl Store {
     }
 }
 
-/// Of the stretch of endpoints that begins behind `after`, those with something to drop, and the last of the stretch;
-/// `None` if no endpoint is left behind it.
+/// Reads the stretch of endpoints after `after`. Returns the ones with something to drop, and the last of the
+/// stretch, or `None` if no endpoint comes after it.
 async fn look(
     conn: &mut Connection,
     after: &str,
@@ -145,7 +146,7 @@ async fn drop_of(
         let keys = keys.with("event_id", rows.iter().map(|(key, _)| key.as_str()));
         let doomed =
             deliveries::table.filter(keys).filter(deliveries::status.ne(0).or(removed.into_sql::<Bool>()));
-        // Another node may have dropped some of them since, and a merchant may have asked for another try of some.
+        // Another node may have dropped some of them since, and a merchant may have asked to retry some.
         let gone: Vec<i32> = match conn {
             Connection::Sqlite(conn) => {
                 diesel::RunQueryDsl::execute(diesel::delete(doomed), conn)?;
@@ -167,7 +168,7 @@ async fn drop_of(
 /// Drops a removed endpoint that has no deliveries left.
 async fn forget(conn: &mut Connection, merchant: i64, environment: &str, id: &str) -> Result<(), Fault> {
     execute!(conn, diesel::delete(endpoints::table.filter(endpoints::id.eq(id))))?;
-    // An attempt that was under way when it was removed has counted itself since.
+    // An attempt that was in progress during the removal has counted itself since.
     let counted = counters::table
         .filter(counters::merchant_id.eq(merchant))
         .filter(counters::environment.eq(environment))

@@ -28,11 +28,11 @@ use crate::{
     stored::parsed,
 };
 
-/// Endpoints that one look for waiting deliveries steps over. There may be as many as payments.
+/// The most endpoints that one call of `waiting` steps over. There may be as many endpoints as payments.
 const STEPS: i64 = 1_000;
 
-/// From endpoint to endpoint through the index of pending deliveries, however many of them each endpoint has. The
-/// last endpoint comes along in any case, so that the next look can begin after it.
+/// Steps from endpoint to endpoint through the index of waiting deliveries, however many each endpoint has. The
+/// last endpoint is returned in any case, so that the next call can begin after it.
 macro_rules! waiting {
     ($backend:ty, $name:ident) => {
         statement! { $name on $backend => (Nullable<BigInt>, Nullable<Text>, Text, BigInt) {
@@ -55,10 +55,10 @@ macro_rules! waiting {
 waiting!(Sqlite, WaitingInFile);
 waiting!(Pg, WaitingOnServer);
 
-/// If more endpoints than this cannot be disabled, it is not for their rows.
+/// If more endpoints than this cannot be disabled, the cause is not that somebody has locked their rows.
 const MOST_LOCKED: u32 = 3;
 
-/// What is in the hands of nodes that are known no more.
+/// The deliveries claimed by nodes that are no longer known.
 macro_rules! abandoned {
     ($node:expr) => {
         deliveries::table
@@ -177,7 +177,7 @@ impl DeliveryQueue for Store {
         let unlearnt = self.free_unlearnt().await?;
         let node = self.inner.hub.node().to_owned();
         let looking = node.clone();
-        // Looked for first, since a look costs no turn in the writer's queue.
+        // Read first, since a read takes no turn in the writer's queue.
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = abandoned!(looking).select(deliveries::endpoint_id).limit(1);
@@ -266,7 +266,7 @@ impl DeliveryQueue for Store {
 }
 
 impl Store {
-    /// Frees what is in the hands of this node by a commit that it could not learn about.
+    /// Releases deliveries that this node has claimed in commits whose outcome it did not learn.
     async fn free_unlearnt(&self) -> Result<u64, StoreUnavailable> {
         let now = Instant::now();
         let mut freed = 0;

@@ -1,4 +1,4 @@
-//! Recording what came of attempts: of each delivery, and then of its endpoint.
+//! Records the outcomes of attempts: for each delivery, and then for its endpoint.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Store {
-    /// Records outcomes, and then what they mean for their endpoints.
+    /// Records outcomes, and then their effect on the endpoints.
     pub(super) async fn record_all(
         &self,
         outcomes: Vec<Outcome>,
@@ -49,7 +49,8 @@ impl Store {
         Ok(())
     }
 
-    /// Those of some endpoints that are failing as far as is known: how a delivery that was handed out earlier ended may be news.
+    /// Which of these endpoints are failing, according to the database. An outcome without a failure is news
+    /// only for them.
     async fn failing_among(&self, ids: HashSet<String>) -> Result<HashSet<String>, StoreUnavailable> {
         if ids.is_empty() {
             return Ok(ids);
@@ -66,7 +67,7 @@ impl Store {
         Ok(failing.await?)
     }
 
-    /// Outcomes of one tenant travel with its other changes, so that they share a flush to disk.
+    /// Commits outcomes with other changes of their tenant, so that they share a flush to disk.
     async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreUnavailable> {
         let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);
         let mut changes = Changes::new(tenant, at);
@@ -78,7 +79,8 @@ impl Store {
         }
     }
 
-    /// What outcomes mean for their endpoint, in a commit after theirs: if it is lost, the next outcome says the same.
+    /// Applies outcomes to their endpoint, in a commit after theirs: if it is lost, the next outcome has the
+    /// same effect.
     async fn note(
         &self,
         tenant: Tenant,
@@ -94,8 +96,8 @@ impl Store {
         Ok(())
     }
 
-    /// Changes an endpoint if `decide` changes it, which is shown those of `outcomes` that were recorded; what was owed to it
-    /// fails if it is disabled by that.
+    /// Lets `decide` change an endpoint, given the `outcomes` that were recorded. If that disables the
+    /// endpoint, the deliveries owed to it fail.
     pub(super) async fn revise(
         &self,
         tenant: Tenant,
@@ -124,7 +126,8 @@ impl Store {
     }
 }
 
-/// Those of an endpoint's outcomes whose attempt is in the log. What this node had in hand no more left nothing there.
+/// The outcomes whose attempt is in the endpoint's log. It is missing if this node had lost its claim on the
+/// delivery.
 async fn recorded_of(
     conn: &mut Connection,
     endpoint: &Endpoint,

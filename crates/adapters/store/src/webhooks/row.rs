@@ -26,7 +26,7 @@ pub(crate) struct EndpointRow {
 }
 
 impl EndpointRow {
-    /// The endpoint, or which part of the row makes no sense.
+    /// The endpoint, or the column that is not valid.
     pub(crate) fn into_endpoint(self) -> Result<Endpoint, Fault> {
         let names = self.events.split(',').filter(|name| !name.is_empty());
         let events: Result<Vec<EventName>, Fault> = names.map(|name| parsed("an event", name)).collect();

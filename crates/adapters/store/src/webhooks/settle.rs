@@ -1,4 +1,4 @@
-//! Deliveries that end without an attempt, because their endpoint is disabled or gone.
+//! Deliveries that end without an attempt, because their endpoint is disabled or removed.
 
 use diesel::{
     pg::Pg,
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Which endpoint, and whose it is.
+/// An endpoint and its tenant.
 #[derive(Debug, Clone)]
 pub(super) struct Whose {
     pub(super) tenant: Tenant,
@@ -31,8 +31,9 @@ impl Whose {
     }
 }
 
-// An endpoint is named by its identifier alone, which no other tenant's has: with the tenant's key SQLite would search the index of
-// all that an endpoint was ever owed, rather than those of what waits and of what is in hand.
+// Endpoints are matched by their identifiers alone, which are unique over all tenants: with the tenant's key
+// SQLite would search the index of all deliveries of an endpoint, instead of the indexes of waiting and of
+// claimed ones.
 
 statement! { FailSome on Sqlite {
     "UPDATE deliveries SET status = 2, due_at = NULL, node = NULL, error = " => error: &'a str as Text,
@@ -66,12 +67,13 @@ statement! { FailHeldOnServer on Pg {
     ")) OR NOT (SELECT enabled FROM webhook_endpoints WHERE id = deliveries.endpoint_id)) FOR UPDATE SKIP LOCKED))"
 } }
 
-/// Lets up to `limit` of what waits for an endpoint fail, and all that is in hand: while it is disabled, whatever it is, since
-/// nothing new is owed then; once it is enabled again, what it was owed when it was disabled, if `disabled` says when that was.
-/// The identifiers of the events tell what that is. They bear the times of other nodes' clocks, so they are asked only where
-/// nothing else tells. A delivery that nobody has attempted in its round is due at the time of its event; one that is due later
-/// has begun a new round since, which somebody has asked for. Answers how many there were. On a server it leaves out what
-/// somebody has locked: whoever claims that later, or gives it back, finds its endpoint disabled.
+/// Fails up to `limit` waiting deliveries of an endpoint, and all claimed ones; returns how many. While the
+/// endpoint is disabled these are all its deliveries, since nothing new is owed to it then. Once it is
+/// enabled again, they are the deliveries that were owed at the time `disabled`, if that is given. The
+/// identifiers of the events show which these are; they contain times of other nodes' clocks, so they are
+/// compared only in this case. A delivery without an attempt in its round is due at the time of its event; if
+/// it is due after `disabled`, it is in a new round that was requested since, and stays. On a server locked
+/// rows are left out: the transaction that claims or releases them later finds the endpoint disabled.
 pub(super) async fn fail_pending(
     conn: &mut Connection,
     whose: &Whose,
@@ -80,7 +82,7 @@ pub(super) async fn fail_pending(
 ) -> Result<i64, Fault> {
     let (endpoint, error, limit) = (whose.endpoint.as_str(), ENDPOINT_DISABLED, &limit);
     let disabled_at = disabled.map_or(0, Timestamp::millis);
-    // Without a time, nothing comes before the identifiers of all events.
+    // Without a time `before` is empty, and no event's identifier is less.
     let before =
         disabled.map(|at| EventId::lower_bound(Timestamp::from_millis(at.millis().saturating_add(1))));
     let before = before.as_deref().unwrap_or_default();
@@ -102,7 +104,7 @@ pub(super) async fn fail_pending(
     Ok(failed)
 }
 
-/// Changes the counter of an endpoint's deliveries that stand so.
+/// Changes by `by` the counter of an endpoint's deliveries with this status.
 pub(super) async fn count(
     conn: &mut Connection,
     whose: &Whose,
@@ -112,7 +114,7 @@ pub(super) async fn count(
     count_as(conn, whose, status.as_str(), by).await
 }
 
-/// Changes the counter of all deliveries of an endpoint.
+/// Changes by `by` the counter of all deliveries of an endpoint.
 pub(super) async fn count_all(conn: &mut Connection, whose: &Whose, by: i64) -> Result<(), Fault> {
     count_as(conn, whose, "all", by).await
 }

@@ -1,8 +1,8 @@
 //! Deliveries of transactions with an unknown outcome.
 //!
-//! If such a transaction was committed, its deliveries are in the hands of this node, which does not attempt them. They
-//! are given back after a while. A `COMMIT` may still be on its way then, so that is done again, after longer and longer
-//! pauses, until they were found or hours have passed.
+//! If such a transaction was committed, this node has claimed its deliveries without attempting them. They
+//! are released after a while. The `COMMIT` may still be in progress then, so the release is repeated after
+//! longer and longer pauses, until the deliveries were found or hours have passed.
 
 use std::{
     sync::{Arc, Mutex},
@@ -13,26 +13,27 @@ use quipu_webhooks::Owed;
 
 use crate::lock::locked;
 
-/// How often deliveries are looked for. The pause doubles each time, from some seconds to some hours.
+/// How many times the deliveries are looked for. The pause doubles each time, from some seconds to some
+/// hours.
 const LOOKS: u32 = 12;
 
-/// Deliveries that a transaction takes into the hands of this node. They may be told here after their caller has gone.
+/// Deliveries that a transaction claims for this node. They may be noted here after the caller has gone.
 #[derive(Clone, Default)]
 pub(crate) struct Taken(Arc<Mutex<Vec<Owed>>>);
 
 impl Taken {
-    /// Notes them.
+    /// Notes the deliveries.
     pub(crate) fn tell(&self, owed: Vec<Owed>) {
         *locked(&self.0) = owed;
     }
 
-    /// Those that were noted.
+    /// The noted deliveries.
     pub(crate) fn told(&self) -> Vec<Owed> {
         locked(&self.0).clone()
     }
 }
 
-/// What this node may have in hand without knowing it.
+/// Deliveries that this node may have claimed without knowing it.
 pub(crate) struct Unlearnt {
     first_pause: Duration,
     kept: Mutex<Vec<Kept>>,
@@ -40,14 +41,14 @@ pub(crate) struct Unlearnt {
 
 /// The deliveries of one transaction.
 pub(crate) struct Kept {
-    /// What it took, if it was committed.
+    /// The deliveries that it claimed, if it was committed.
     pub(crate) taken: Taken,
     looks: u32,
     due: Instant,
 }
 
 impl Unlearnt {
-    /// Looks for the first time after `first_pause`.
+    /// The first look comes after `first_pause`.
     pub(crate) const fn new(first_pause: Duration) -> Self {
         Self { first_pause, kept: Mutex::new(Vec::new()) }
     }
@@ -57,12 +58,12 @@ impl Unlearnt {
         self.lock().push(Kept { taken, looks: 0, due: Instant::now() + self.first_pause });
     }
 
-    /// Takes what is to be looked for at `now`.
+    /// Takes the deliveries that are to be looked for at `now`.
     pub(crate) fn take_due(&self, now: Instant) -> Vec<Kept> {
         self.lock().extract_if(.., |kept| kept.due <= now).collect()
     }
 
-    /// Keeps what was looked for at `now` and was not there.
+    /// Keeps deliveries that were looked for at `now` and not found.
     pub(crate) fn not_found(&self, mut kept: Kept, now: Instant) {
         kept.looks += 1;
         if kept.looks < LOOKS {

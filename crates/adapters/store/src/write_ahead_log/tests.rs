@@ -1,4 +1,4 @@
-//! The log is cut off, by hand, at every moment that makes a difference.
+//! Tests that cut the log off at every moment that makes a difference.
 
 use std::{fs, time::Duration};
 
@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection as _;
 use super::*;
 use crate::{connection::Connection, file::DatabaseFile};
 
-/// A database that is written to.
+/// A database with a log.
 struct Written {
     _folder: tempfile::TempDir,
     path: String,
@@ -34,17 +34,17 @@ impl Written {
         writer.batch_execute(statement).expect("written");
     }
 
-    /// Commits so many pages and a few more.
+    /// Commits this many pages and a few more.
     fn add(&mut self, pages: u32) {
         self.write(&format!("INSERT INTO filler VALUES (randomblob({pages} * 4096))"));
     }
 
-    /// The log begins anew with the next commit, and its file keeps its length.
+    /// Makes the log start over with the next commit; its file keeps its length.
     fn begin_anew(&mut self) {
         self.write("PRAGMA wal_checkpoint(RESTART)");
     }
 
-    /// The log, as nobody has looked at it yet.
+    /// The log, newly opened, before its first look.
     fn opened(&self) -> WriteAheadLog {
         WriteAheadLog::open(Path::new(&self.path), 4096).expect("opened")
     }
@@ -57,13 +57,14 @@ impl Written {
         self.log().metadata().expect("there").len()
     }
 
-    /// Makes a hole of so many bytes, which begins so many before `end`: what a cut takes, once somebody has written on.
+    /// Makes a hole of `bytes` bytes that begins `back` bytes before `end`, as a cut does when writing goes
+    /// on after it.
     fn make_hole(&self, end: u64, back: u64, bytes: u64) {
         let zeros = vec![0; usize::try_from(bytes).expect("short")];
         self.log().write_all_at(&zeros, end - back).expect("written");
     }
 
-    /// Cuts so many bytes off.
+    /// Cuts this many bytes off.
     fn cut(&self, bytes: u64) {
         self.log().set_len(self.length() - bytes).expect("truncated");
     }
@@ -88,7 +89,7 @@ fn a_log_that_was_cut_off_is_found_out_before_it_is_written_on_and_after() {
     }
 }
 
-/// The log ends where it ended at the last look, and what was written since is gone.
+/// The log is cut back to where it ended at the last look, so the frames written since are gone.
 #[test]
 fn a_log_that_was_cut_back_to_where_it_was_seen_to_end_is_found_out() {
     let mut on = Written::new();
@@ -100,7 +101,7 @@ fn a_log_that_was_cut_back_to_where_it_was_seen_to_end_is_found_out() {
     assert_eq!(on.file.look(), Err(FileTrouble::LogTruncated));
 }
 
-/// What a commit had written was cut off before it was done, within the frames that are new.
+/// The frames of a commit in progress are cut off, within the new frames.
 #[test]
 fn a_hole_among_new_frames_is_found_out() {
     for (back, length) in [(10 * FRAME, 5 * FRAME), (10 * FRAME, 100), (8 * FRAME - 24, 24)] {
@@ -111,7 +112,8 @@ fn a_hole_among_new_frames_is_found_out() {
     }
 }
 
-/// The same where the file is longer than the log in it, whether or not that has begun anew since the look before.
+/// The same in a file that is longer than its log, whether or not the log has started over since the last
+/// look.
 #[test]
 fn a_hole_among_new_frames_is_found_out_within_a_long_file() {
     for (is_new, has_hole) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -138,7 +140,7 @@ fn a_hole_among_new_frames_is_found_out_within_a_long_file() {
     }
 }
 
-/// Somebody looks while a commit is on its way, which is cut off after that.
+/// A look comes while a commit is in progress, and the cut after it.
 #[test]
 fn a_hole_among_new_frames_is_found_out_though_they_were_in_the_file_at_the_look_before() {
     let mut on = Written::new();
@@ -191,7 +193,7 @@ fn a_log_may_begin_anew_and_become_shorter() {
     }
 }
 
-/// A transaction that does not fit into memory writes the same pages again and again.
+/// A transaction that does not fit into memory writes the same pages several times.
 #[test]
 fn a_long_transaction_is_whole() {
     let mut on = Written::new();
