@@ -1,11 +1,11 @@
-//! Counts and judges the bytes of a file while they pass.
+//! Counts and checks the bytes of a file as they pass.
 
 use quipu_tickets::{ContentType, FileRefused, MAX_FILE_BYTES};
 
-/// What is known of a file so far.
+/// The state of a file so far.
 pub(crate) struct Gauge {
     kind: ContentType,
-    /// The first bytes; empty again once they are judged.
+    /// The first bytes; empty again after they were checked.
     head: Vec<u8>,
     judged: bool,
     size: u64,
@@ -16,7 +16,8 @@ impl Gauge {
         Self { kind, head: Vec::new(), judged: false, size: 0 }
     }
 
-    /// Takes the next bytes. It refuses at the first byte too many, and as soon as the first ones are seen to be wrong.
+    /// Takes the next bytes. It refuses at the first byte too many, and as soon as the first bytes prove
+    /// wrong.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), FileRefused> {
         self.size += bytes.len() as u64;
         if self.size > MAX_FILE_BYTES {
@@ -30,7 +31,7 @@ impl Gauge {
         if self.head.len() == ContentType::HEAD_BYTES { self.judge() } else { Ok(()) }
     }
 
-    /// The file has ended: its size.
+    /// Ends the file; returns its size in bytes.
     pub(crate) fn end(mut self) -> Result<u64, FileRefused> {
         if !self.judged {
             self.judge()?;

@@ -1,8 +1,8 @@
 //! Files in a folder of this machine.
 //!
-//! `arriving/` has what is on its way; `kept/` has the objects, spread over folders by the last characters of
-//! the upload's identifier. An object is named `<upload>/<random>`: two sendings of the same upload are two
-//! objects, and the commit decides which of them counts.
+//! `arriving/` has the files being uploaded; `kept/` has the objects, spread over folders by the last
+//! characters of the upload's identifier. An object is named `<upload>/<random>`: sending the same upload
+//! twice makes two objects, and the commit decides which of them counts.
 
 use std::{
     fs::{self, File},
@@ -20,19 +20,19 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{gauge::Gauge, pace::Pace};
 
-/// How much is gathered before it is written. A hundred uploads at once hold a hundred times this while each
-/// waits for its turn.
+/// How many bytes are gathered before they are written. A hundred simultaneous uploads hold a hundred times
+/// as much while each waits for its turn.
 const PIECE: usize = 32 * 1024;
-/// How much is read at once.
+/// How many bytes are read at once.
 const READ_PIECE: usize = 64 * 1024;
-/// How many files are made durable at once. The database flushes to the same disk, and must not wait behind
-/// all of them.
+/// How many files are flushed to disk at once. The database flushes to the same disk, and must not wait
+/// behind all of them.
 const FLUSHES: usize = 2;
-/// How many files are worked on at the same instant, since each takes a thread and its memory.
+/// How many files are worked on at once, since each takes a thread and its memory.
 static HANDS: Semaphore = Semaphore::const_new(8);
-/// What the name of a thumbnail ends in.
+/// The end of a thumbnail's name.
 pub(crate) const BESIDE: &str = ".thumb";
-/// How long a thumbnail may be on its way. What is older was left behind by a crash.
+/// How long a thumbnail may be in the making. An older unfinished one was left behind by a crash.
 const IN_THE_MAKING: Duration = Duration::from_mins(10);
 
 /// Keeps files in a folder.
@@ -44,7 +44,7 @@ pub struct LocalFiles {
 }
 
 impl LocalFiles {
-    /// Over `root`, which is made if it is not there. All uploads together bring at most so many bytes a second.
+    /// Opens the folder `root`, or creates it. All uploads together are limited to `bytes_per_second`.
     pub fn open(root: PathBuf, entropy: Arc<dyn Entropy>, bytes_per_second: u64) -> io::Result<Self> {
         for folder in ["arriving", "kept"] {
             fs::create_dir_all(root.join(folder))?;
@@ -59,7 +59,7 @@ impl LocalFiles {
         self.root.join("kept").join(last).join(upload)
     }
 
-    /// Where an object is. Only names that this store makes are taken.
+    /// The path of an object. Only names that this store makes are accepted.
     fn path(&self, object: &str) -> Result<PathBuf, FileRefused> {
         let good =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
@@ -71,7 +71,7 @@ impl LocalFiles {
     }
 }
 
-/// Runs what blocks on a thread that may.
+/// Runs blocking work on a thread for it.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, FileRefused> {
@@ -84,7 +84,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// A file that is removed when nobody needs it any more.
+/// A file that is removed when this is dropped.
 struct Temporary(Option<PathBuf>);
 
 impl Temporary {
@@ -92,7 +92,7 @@ impl Temporary {
         self.0.as_ref().is_some_and(|path| path.exists())
     }
 
-    /// Gives the file its name for good.
+    /// Gives the file its final name.
     fn rename(mut self, to: &Path) -> io::Result<()> {
         if let Some(from) = &self.0 {
             fs::rename(from, to)?;
@@ -105,7 +105,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
-            // The clean-up of the upload finds what cannot be removed now.
+            // The clean-up of the upload finds a file that cannot be removed now.
             let _ = fs::remove_file(path);
         }
     }
@@ -168,7 +168,7 @@ impl Incoming for LocalIncoming {
             }
             let folder = path.parent().unwrap_or(&path);
             fs::create_dir_all(folder)?;
-            // The clean-up of an upload that has expired takes what is still arriving too.
+            // The clean-up of an expired upload also removes files that are still arriving.
             if !temporary.is_there() {
                 return Ok(false);
             }
@@ -180,12 +180,12 @@ impl Incoming for LocalIncoming {
     }
 }
 
-/// A new file that its owner alone may read, whatever folder it is in.
+/// A new file that only its owner may read, whatever folder it is in.
 fn create_private(path: &Path) -> io::Result<File> {
     File::options().create_new(true).write(true).mode(0o600).open(path)
 }
 
-/// Makes a new name durable: that of the file, and those of the folders it is in.
+/// Makes new names durable: that of the file, and those of the folders it is in.
 fn sync_folders(folder: &Path) -> io::Result<()> {
     for folder in folder.ancestors().take(3) {
         File::open(folder)?.sync_all()?;
@@ -250,7 +250,7 @@ impl FileStore for LocalFiles {
     }
 
     async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
-        // What arrived here was counted and judged on its way, and nobody else can write to it.
+        // The file was counted and checked on arrival, and nobody else can write to it.
         upload.arrival.clone().ok_or(FileRefused::NotArrived)
     }
 
@@ -305,14 +305,14 @@ impl FileStore for LocalFiles {
                 match rest.strip_prefix(BESIDE) {
                     None => rest.is_empty(),
                     Some("") => true,
-                    // Somebody else is writing it at this moment.
+                    // Another task is writing it at this moment.
                     Some(_) => is_younger(path, IN_THE_MAKING),
                 }
             };
             remove_all(&folder, |name, path| !stays(name, path))?;
             remove_all(&arriving.0, |name, _| name.starts_with(&arriving.1))?;
             if kept.is_none() {
-                // A folder that is not empty, or not there, is left as it is.
+                // A folder that is not empty, or is missing, is left as it is.
                 let _ = fs::remove_dir(&folder);
             }
             Ok(())
@@ -334,14 +334,15 @@ impl FileStore for LocalFiles {
     }
 }
 
-/// Whether a file was written to so lately.
+/// Whether a file was written to within this time.
 fn is_younger(path: &Path, than: Duration) -> bool {
     let written = fs::metadata(path).and_then(|file| file.modified());
-    // A file of the future is as young as can be.
+    // A file with a future time counts as new.
     written.is_ok_and(|at| at.elapsed().map_or(true, |age| age < than))
 }
 
-/// Removes the files of a folder that are chosen by their names and paths. What is gone already is no failure.
+/// Removes the files of a folder that are chosen by their names and paths. A file that is gone already is no
+/// error.
 fn remove_all(folder: &Path, chosen: impl Fn(&str, &Path) -> bool) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,5 +1,4 @@
-//! How fast files are taken in, all of them together, so that whatever is uploaded leaves processor and disk
-//! to payments.
+//! Limits the speed of all uploads together, so that they leave the processor and disk to payments.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -8,10 +7,10 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 
-/// Gives each piece its turn, in the order in which they ask.
+/// Gives each piece its turn, in the order of the requests.
 pub(crate) struct Pace {
     bytes_per_second: u64,
-    /// When all pieces that have asked so far have had their time.
+    /// The time when all pieces requested so far have had their turn.
     free_at: Mutex<Instant>,
 }
 
@@ -20,7 +19,7 @@ impl Pace {
         Self { bytes_per_second: bytes_per_second.max(1), free_at: Mutex::new(Instant::now()) }
     }
 
-    /// Waits until a piece of so many bytes may be taken.
+    /// Waits until a piece of `bytes` bytes may be taken.
     pub(crate) async fn turn(&self, bytes: usize) {
         let at = self.reserve(Instant::now(), bytes);
         if at > Instant::now() {
@@ -30,7 +29,7 @@ impl Pace {
 
     fn reserve(&self, now: Instant, bytes: usize) -> Instant {
         let nanos = (bytes as u64).saturating_mul(1_000_000_000) / self.bytes_per_second;
-        // One assignment is all there is to it, so a thread that panicked left nothing half done.
+        // It changes by a single assignment, so a thread that panicked left nothing half done.
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (*free_at).max(now);
         *free_at = at + Duration::from_nanos(nanos);

@@ -1,4 +1,4 @@
-//! Making one thumbnail: the whole life of a child process.
+//! Making one thumbnail: everything that the child process does.
 
 use std::{
     io::{Cursor, Read, Write},
@@ -13,7 +13,7 @@ use image::{
 use quipu_tickets::{ContentType, MAX_FILE_BYTES};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// The hidden word that makes the gateway's program this process; a content type follows it.
+/// The hidden command that makes the gateway's program this process; a content type follows it.
 pub const CHILD_COMMAND: &str = "make-thumbnail";
 
 /// The most pixels that are decoded.
@@ -21,13 +21,13 @@ const MAX_PIXELS: u64 = 40_000_000;
 /// The longest side of a thumbnail.
 const SIDE: u32 = 256;
 const JPEG_QUALITY: u8 = 82;
-/// All the memory the process may have. 40 megapixels of four 16-bit channels are 320 MB.
+/// The most memory of the process, in bytes. 40 megapixels of four 16-bit channels are 320 MB.
 const MEMORY: u64 = 768 * 1024 * 1024;
-/// Seconds of processor time.
+/// The most processor time, in seconds.
 const PROCESSOR_SECONDS: u64 = 10;
 
-/// Reads a picture from standard input and writes the small one to standard output: one byte, `J` or `W`, for
-/// its type and then the picture. Ends with a failure, and nothing written, whatever is wrong.
+/// Reads a picture from standard input and writes the thumbnail to standard output: one byte for its type,
+/// `J` or `W`, and then the picture. On any error it exits with a failure and writes nothing.
 pub fn run_child(content_type: &str) -> ExitCode {
     let Ok(kind) = content_type.parse::<ContentType>() else { return ExitCode::FAILURE };
     let done = confine().is_some() && {
@@ -38,7 +38,7 @@ pub fn run_child(content_type: &str) -> ExitCode {
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// From here on the process can neither grow nor last nor write files, and leaves no picture of its memory behind.
+/// From here on the process can neither exceed its memory and time nor write files, and dumps no core.
 fn confine() -> Option<()> {
     let limits = [
         (Resource::As, MEMORY),
@@ -58,9 +58,8 @@ fn write((bytes, kind): &(Vec<u8>, ContentType)) -> Option<()> {
     out.write_all(mark).and_then(|()| out.write_all(bytes)).and_then(|()| out.flush()).ok()
 }
 
-/// The thumbnail and its type, or nothing if this is no picture of that type or one of too many pixels.
-/// Of a picture that moves it is the first frame. It runs wherever it is called, without the limits of
-/// [`run_child`].
+/// The thumbnail and its type; `None` if this is no picture of that type, or has too many pixels. For an
+/// animation it is the first frame. The limits of [`run_child`] apply only there, not to this function.
 pub fn shrink(picture: &[u8], kind: ContentType) -> Option<(Vec<u8>, ContentType)> {
     let image = decode(picture, kind)?;
     let small =
@@ -81,7 +80,7 @@ fn decode(picture: &[u8], kind: ContentType) -> Option<DynamicImage> {
     limits.max_alloc = Some(MEMORY / 2);
     reader.limits(limits);
     let mut decoder = reader.into_decoder().ok()?;
-    // Before any pixel is decoded: a few bytes can announce more of them than memory has.
+    // Checked before any pixel is decoded: a few bytes can announce more pixels than the memory holds.
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 || pixels > MAX_PIXELS {
@@ -95,7 +94,7 @@ fn decode(picture: &[u8], kind: ContentType) -> Option<DynamicImage> {
     Some(image)
 }
 
-/// JPEG, or WebP where the picture is transparent somewhere: without a loss WebP is several times larger.
+/// JPEG, or WebP if the picture has transparent parts, since lossless WebP is several times larger.
 fn encode(image: &DynamicImage) -> Result<(Vec<u8>, ContentType), ImageError> {
     let mut bytes = Vec::new();
     let with_alpha = image.color().has_alpha().then(|| image.to_rgba8());

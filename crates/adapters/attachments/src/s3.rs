@@ -1,8 +1,8 @@
-//! Files in a bucket of S3, or of a server that speaks like it.
+//! Files in a bucket of S3, or of a server with the same protocol.
 //!
-//! `staging/` has what merchants send, under the key of the upload; `kept/<upload>/<random>` has the objects.
-//! A staging key can be written for as long as its URL lives, so nothing is ever read from it but to be
-//! judged and copied.
+//! `staging/` has the files that merchants send, under the key of the upload; `kept/<upload>/<random>` has
+//! the objects. A staging key can be written for as long as its URL is valid, so it is read only to be
+//! checked and copied.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,13 +25,14 @@ use quipu_tickets::{
 
 use crate::local::BESIDE;
 
-/// How long one request to the bucket may take, and how long to reach it.
+/// The longest time of one request to the bucket, and of connecting to it.
 const REQUEST: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(3);
-/// How much of an object one request fetches. Whoever takes it may be slow; the bucket is not to wait for them.
+/// How many bytes of an object one request fetches. The client may be slow, and the bucket must not wait for
+/// it.
 const PIECE: u64 = 1024 * 1024;
 
-/// A bucket, and the credentials for it.
+/// A bucket and its credentials.
 #[derive(Debug, Clone)]
 pub struct S3Settings {
     /// The name of the bucket.
@@ -42,7 +43,7 @@ pub struct S3Settings {
     pub endpoint: Option<String>,
     /// The name of the region.
     pub region: String,
-    /// The key's identifier and secret. Without them they are looked for where Amazon's own tools look.
+    /// The key's identifier and secret. Without them Amazon's usual places for credentials are searched.
     pub credentials: Option<(String, Secret)>,
 }
 
@@ -54,11 +55,11 @@ pub struct S3Files {
 }
 
 impl S3Files {
-    /// Over the bucket of `settings`. Nothing is asked of it yet.
+    /// Prepares the bucket of `settings` without sending a request.
     pub fn connect(settings: &S3Settings, entropy: Arc<dyn Entropy>) -> Result<Self, FileRefused> {
-        // Whoever was first has chosen; there is one provider in this program.
+        // The provider may have been installed before; this program has only one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // A token of the environment belongs to the environment's credentials, and to no others.
+        // A session token of the environment belongs only to the environment's credentials.
         let builder = match &settings.credentials {
             Some((id, secret)) => {
                 AmazonS3Builder::new().with_access_key_id(id).with_secret_access_key(secret.expose())
@@ -93,12 +94,13 @@ impl S3Files {
         self.key(&format!("kept/{object}"))
     }
 
-    /// Judges an object by its size and its first bytes, and answers its size and the type it was sent as.
+    /// Checks an object by its size and its first bytes; returns its size in bytes and the type it was sent
+    /// as.
     async fn judge(&self, at: &Path, kind: ContentType) -> Result<(u64, Option<String>), FileRefused> {
         let head = GetRange::Bounded(0..ContentType::HEAD_BYTES as u64);
         let found = self.store.get_opts(at, GetOptions { range: Some(head), ..GetOptions::default() }).await;
         let found = match found {
-            // An empty object has no range at all.
+            // An empty object has no byte range.
             Err(Error::Generic { .. }) if self.is_empty(at).await? => return Err(FileRefused::WrongType),
             other => other.map_err(|error| refused(&error))?,
         };
@@ -123,7 +125,8 @@ impl S3Files {
         }
     }
 
-    /// Judges what was staged, copies it to where nobody else writes, and judges the copy, which is what counts.
+    /// Checks the staged file, copies it to a key that nobody else can write, and checks the copy, which is
+    /// what counts.
     async fn copy_judged(&self, upload: &Upload, staged: &Path) -> Result<Arrival, FileRefused> {
         let (_, sent_as) = self.judge(staged, upload.content_type).await?;
         if sent_as.as_deref().and_then(ContentType::of_header) != Some(upload.content_type) {
@@ -240,7 +243,7 @@ impl FileStore for S3Files {
         if !matches!(self.store.list(Some(&probe)).next().await, Some(Err(_))) {
             return Ok(());
         }
-        // Why a list failed is not told by the library; why an object cannot be read is.
+        // The library does not say why a list failed, but it says why an object cannot be read.
         Err(match self.store.head(&probe).await {
             Err(Error::Unauthenticated { .. } | Error::PermissionDenied { .. }) => {
                 "the server of the bucket refuses the credentials"

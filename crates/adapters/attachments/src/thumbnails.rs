@@ -13,9 +13,9 @@ use tokio::{
 
 use crate::picture::CHILD_COMMAND;
 
-/// How long a child may take, by the clock.
+/// The longest time of a child, in wall-clock time.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The most bytes of a thumbnail: 256 by 256 pixels of four bytes fit.
+/// The most bytes of a thumbnail; 256 by 256 pixels of four bytes fit.
 const MAX_SMALL: u64 = 512 * 1024;
 
 /// Makes thumbnails in child processes, one at a time.
@@ -25,7 +25,7 @@ pub struct ChildThumbnails {
 }
 
 impl ChildThumbnails {
-    /// By running `program`, which is this very program.
+    /// Runs `program`, which is the gateway's own program.
     pub fn new(program: PathBuf) -> Self {
         Self { program, one: Semaphore::new(1) }
     }
@@ -44,13 +44,13 @@ impl ChildThumbnails {
     }
 }
 
-/// Gives the picture to the child and takes what it makes. Both at once, so that neither waits for the other.
+/// Sends the picture to the child and reads its output, both at once, so that neither waits for the other.
 async fn converse(child: &mut Child, picture: Vec<u8>) -> Result<Option<(Vec<u8>, ContentType)>, String> {
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("its process has no pipes".to_owned());
     };
     let give = async move {
-        // A child that does not want the rest closes its end; what it has made says why.
+        // A child that does not want the rest closes its end; its output says why.
         let _ = stdin.write_all(&picture).await;
     };
     let mut made = Vec::new();
@@ -92,7 +92,7 @@ impl Thumbnails for ChildThumbnails {
         let mut child =
             started.map_err(|error| ThumbnailFailed(format!("its process did not start: {error}")))?;
         let made = timeout(PATIENCE, converse(&mut child, picture)).await;
-        // A child that is still running is stopped, and one that has ended is no concern.
+        // A child that is still running is stopped; an error means that it has ended.
         let _ = child.kill().await;
         made.unwrap_or_else(|_| Err("its process took too long".to_owned())).map_err(ThumbnailFailed)
     }

@@ -2,8 +2,8 @@
 //! merchant with many deliveries does not delay one with few.
 //!
 //! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for
-//! each merchant, for each endpoint, and for all endpoints together of which it is not known that they answer
-//! quickly. A dead endpoint can take places only from others that are not known to be alive.
+//! each merchant, for each endpoint, and for all endpoints together that are not known to answer quickly. A
+//! dead endpoint can take places only from others that are not known to be alive.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,18 +18,18 @@ use crate::{
     stale::Stale,
 };
 
-/// How many attempts may be under way.
+/// The bounds on attempts in progress, and on deliveries and outcomes in memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
     pub(crate) in_all: usize,
     pub(crate) of_merchant: usize,
-    /// To endpoints that are not known to answer quickly.
+    /// Attempts to endpoints that are not known to answer quickly.
     pub(crate) of_others: usize,
     /// Deliveries kept in memory.
     pub(crate) kept: usize,
-    /// Outcomes that are not recorded yet; while there are more, nothing is begun.
+    /// Outcomes that are not recorded yet; above this number no attempt begins.
     pub(crate) unrecorded: usize,
-    /// The same for each merchant.
+    /// The same bound for each merchant.
     pub(crate) unrecorded_of_merchant: usize,
 }
 
@@ -53,7 +53,7 @@ struct Merchant {
     under_way: usize,
     /// Outcomes that are not recorded yet.
     unrecorded: usize,
-    /// Whether it stands among the merchants that take turns.
+    /// Whether the merchant is among those that take turns.
     waits: bool,
 }
 
@@ -63,15 +63,15 @@ impl Merchant {
     }
 }
 
-/// A delivery that goes out, with what must be given back when it is over.
+/// A delivery being attempted, with what must be released when the attempt is over.
 #[derive(Debug)]
 pub(crate) struct Going {
     pub(crate) owed: Owed,
-    /// Whether it takes a place of those for endpoints that are not known to be quick.
+    /// Whether it takes a place reserved for endpoints that are not known to be quick.
     other: bool,
 }
 
-/// Everything this node has in hand.
+/// All deliveries that this node has claimed.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
     places: Places,
@@ -79,7 +79,7 @@ pub(crate) struct Board {
     merchants: HashMap<MerchantId, Merchant>,
     /// Merchants with endpoints that may send, in turn.
     turns: VecDeque<MerchantId>,
-    /// Endpoints that wait for a place of those for others.
+    /// Endpoints that wait for one of the places for endpoints not known to be quick.
     parked: Vec<EndpointId>,
     stale: Stale,
     under_way: usize,
@@ -93,13 +93,13 @@ impl Board {
         Self { places, ..Self::default() }
     }
 
-    /// How many more deliveries to an endpoint may be taken in.
+    /// How many more deliveries to an endpoint the board accepts.
     pub(crate) fn room(&self, endpoint: &EndpointId) -> usize {
         let lane = self.lanes.get(endpoint).map_or_else(|| Lane::default().room(), |(_, lane)| lane.room());
         lane.min(self.places.kept.saturating_sub(self.kept))
     }
 
-    /// Takes a delivery in, or hands it back where there is no room; more of that endpoint is then to be fetched later.
+    /// Accepts a delivery, or returns it if there is no room; more of its endpoint is then fetched later.
     pub(crate) fn take_in(&mut self, owed: Owed) -> Result<(), Owed> {
         if self.room(&owed.endpoint.id) == 0 {
             self.note_stored(owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
@@ -113,13 +113,13 @@ impl Board {
         Ok(())
     }
 
-    /// Notes that the store may hold more for an endpoint that is due.
+    /// Notes that the store may have more due deliveries to an endpoint.
     pub(crate) fn note_stored(&mut self, endpoint: EndpointId, merchant: MerchantId) {
         let (_, lane) = self.lanes.entry(endpoint).or_insert_with(|| (merchant, Lane::default()));
         lane.more_stored = true;
     }
 
-    /// The next delivery to go out, if there is one and a place for it.
+    /// The next delivery to attempt, if there is one and a place for it.
     pub(crate) fn next(&mut self) -> Option<Going> {
         for _ in 0..self.turns.len() {
             if self.under_way >= self.places.in_all || self.unrecorded >= self.places.unrecorded {
@@ -168,7 +168,7 @@ impl Board {
         None
     }
 
-    /// Says of a failure whether its endpoint has succeeded since the attempt began, and remembers a success.
+    /// Marks a failure if its endpoint has succeeded since the attempt began, and remembers a success.
     pub(crate) fn compare(&mut self, mut outcome: Outcome) -> Outcome {
         if let Some((_, lane)) = self.lanes.get_mut(&outcome.endpoint) {
             match outcome.failed_at {
@@ -179,7 +179,7 @@ impl Board {
         outcome
     }
 
-    /// Learns that an attempt is over, whose outcome is to be recorded. Answers whether more should be
+    /// Notes that an attempt is over; its outcome is still to be recorded. Returns whether more should be
     /// fetched for its endpoint.
     pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> bool {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
@@ -195,7 +195,7 @@ impl Board {
         if let Some((_, lane)) = self.lanes.get_mut(id) {
             lane.ended(ending);
             wants_more = lane.wants_more();
-            // Fetching is under way from now on; who fetches says whether there is still more.
+            // Fetching begins now; the fetch notes whether the store still has more.
             lane.more_stored &= !wants_more;
         }
         self.wake(id);
@@ -208,7 +208,7 @@ impl Board {
         wants_more
     }
 
-    /// So many outcomes of a merchant are recorded, or given up.
+    /// Notes that `outcomes` outcomes of a merchant have been recorded or given up.
     pub(crate) fn recorded(&mut self, id: MerchantId, outcomes: usize) {
         self.unrecorded -= outcomes;
         if let Some(merchant) = self.merchants.get_mut(&id) {
@@ -217,16 +217,16 @@ impl Board {
         self.wake_merchant(id);
     }
 
-    /// This node has changed an endpoint: what waits goes to its new address, or, if it is disabled, is taken
-    /// off the board and answered, to be given back. The store lets those deliveries fail, and any that it does
-    /// not reach when they are claimed.
+    /// Applies this node's own change of an endpoint: waiting deliveries go to its new address, or, if it is
+    /// disabled, are taken off the board and returned, to be released. The store fails these deliveries;
+    /// those it does not reach fail when they are claimed.
     pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
         // A claim that is under way has read it as it was before, so it is read again behind that.
         self.stale.mark(endpoint.id.clone());
         self.follow(&endpoint.id, Some(endpoint))
     }
 
-    /// Another node has changed an endpoint: it waits until it was read again.
+    /// Notes that another node has changed an endpoint, which waits until it has been read again.
     pub(crate) fn changed_elsewhere(&mut self, id: EndpointId) {
         self.stale.mark(id);
     }
@@ -238,17 +238,18 @@ impl Board {
         }
     }
 
-    /// The endpoints to read again, which are being read from now on.
+    /// The endpoints to read again; they count as being read from now on.
     pub(crate) fn stale(&mut self) -> Vec<EndpointId> {
         self.stale.begin()
     }
 
-    /// An endpoint was read again; nothing if it is not known any more. Answers what is to be given back.
+    /// Applies an endpoint that was read again, `None` if it no longer exists. Returns the deliveries to
+    /// release.
     pub(crate) fn was_read(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
         if self.stale.end(id) { self.follow(id, endpoint) } else { Vec::new() }
     }
 
-    /// Endpoints could not be read and wait on.
+    /// Notes that endpoints could not be read; they keep waiting.
     pub(crate) fn were_not_read(&mut self, ids: Vec<EndpointId>) {
         self.stale.fail(ids);
     }
@@ -267,19 +268,19 @@ impl Board {
         Vec::new()
     }
 
-    /// Takes everything off the board that is not under way.
+    /// Takes all deliveries off the board that are not being attempted.
     pub(crate) fn clear(&mut self) -> Vec<Owed> {
         let waiting: Vec<_> = self.lanes.values_mut().flat_map(|(_, lane)| lane.drain()).collect();
         self.kept -= waiting.len();
         waiting
     }
 
-    /// How many attempts are under way, and how many deliveries wait here for a place.
+    /// The number of attempts in progress, and of deliveries that wait here for a place.
     pub(crate) fn load(&self) -> (usize, usize) {
         (self.under_way, self.kept - self.under_way)
     }
 
-    /// Forgets endpoints of which nothing is here, if there are very many.
+    /// Forgets endpoints without deliveries here, if there are very many.
     pub(crate) fn forget_idle(&mut self) {
         const MANY: usize = 50_000;
         if self.lanes.len() > MANY {

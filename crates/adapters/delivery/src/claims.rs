@@ -1,7 +1,7 @@
 //! Claims due deliveries from the store while there is room in memory, and releases those that find no room.
 //!
-//! Fetching goes endpoint by endpoint. A queue in the order of time would fill up with what is owed to a dead
-//! endpoint, and everybody else would wait behind it.
+//! It fetches endpoint by endpoint. A queue in the order of time would fill up with deliveries to a dead
+//! endpoint, and all others would wait behind them.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -14,21 +14,22 @@ use crate::in_hand::{InHand, lock};
 
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
 const LONGEST_REST: Duration = Duration::from_secs(5);
-/// Between two looks for what dead nodes left, unless somebody asks for one, and for endpoints that have
-/// failed for too long.
+/// The pause between two searches for deliveries that dead nodes left, unless one is requested, and for
+/// endpoints that have failed for too long.
 const ROUNDS: Duration = Duration::from_secs(2);
-/// Deliveries fetched or given back in one commit.
+/// The most deliveries fetched or released in one commit.
 const AT_ONCE: u32 = 1_000;
-/// Endpoints read again in one query.
+/// The most endpoints read again in one query.
 const READ_AT_ONCE: usize = 1_000;
-/// Endpoints that one round disables. If there are more, the next round follows at once, behind a fetch.
+/// The most endpoints that one round disables. If there are more, the next round follows at once, after a
+/// fetch.
 const DISABLED_AT_ONCE: u32 = 100;
-/// If so many endpoints in a row cannot be claimed, or portions given back, it is not for their rows.
+/// If this many endpoints in a row cannot be claimed, or portions released, locked rows are not the reason.
 const MOST_LOCKED: usize = 3;
-/// After an error.
+/// The pause after an error.
 const RECOVERY: Duration = Duration::from_millis(500);
 
-/// Fetches until the dispatcher stops, then gives back what waits.
+/// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
     let mut next_round = Instant::now();
     while !in_hand.is_stopping() {
@@ -60,7 +61,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
     }
 }
 
-/// Answers whether there is more to do than fits into a round.
+/// Makes one round. Returns whether there is more to do than fits into it.
 async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
     let freed = queue.free_abandoned().await?;
@@ -109,9 +110,8 @@ async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
     Ok(())
 }
 
-/// Gives deliveries back in portions, so that no commit grows long, and one whose row somebody has locked
-/// delays few others. They are kept until the store has them, so that none is left in the hands of a node
-/// that has forgotten it.
+/// Releases deliveries in portions, so that no commit grows long, and a locked row delays few others. They are
+/// kept until the store has released them, so that none stays claimed by a node that has forgotten it.
 async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
     let mut returned = std::mem::take(&mut *lock(&in_hand.returned));
     let (mut kept, mut failures) = (Vec::new(), Vec::new());
@@ -123,13 +123,13 @@ async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
             kept.extend(portion);
         }
     }
-    // Those that failed come last, so that the others have their turn.
+    // Those that could not be released come last, so that the others have their turn.
     returned.extend(kept);
     lock(&in_hand.returned).extend(returned);
     failures.pop().map_or(Ok(()), Err)
 }
 
-/// Fetches what there is room for, and answers when something else will be due.
+/// Fetches deliveries while there is room; returns the time until more are due.
 async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
     let queue = &in_hand.parts.queue;
     let now = in_hand.parts.clock.now();
@@ -158,7 +158,7 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
     Ok(next.map_or(LONGEST_REST, |next| next.since(in_hand.parts.clock.now())))
 }
 
-/// Claims in portions, so that no commit grows long.
+/// Claims in portions, so that commits stay short.
 async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreUnavailable> {
     let mut portion: Vec<Wanted> = Vec::new();
     let mut size = 0;
@@ -185,8 +185,8 @@ async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Re
     Ok(())
 }
 
-/// Where a portion cannot be claimed, each endpoint of it is claimed by itself, so that one whose rows
-/// somebody holds locked delays no other for long.
+/// Claims a portion. If that fails, each of its endpoints is claimed separately, so that an endpoint with
+/// locked rows delays no other for long.
 async fn claim_portion(
     in_hand: &Arc<InHand>,
     now: Timestamp,

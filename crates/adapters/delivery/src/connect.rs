@@ -1,4 +1,5 @@
-//! The connector: resolves, judges every address, and dials one that was judged. There is no other way to a socket.
+//! The connector: resolves a name, checks every address, and dials a checked one. There is no other way to a
+//! socket.
 
 use std::{
     future::Future,
@@ -18,7 +19,7 @@ use tower_service::Service;
 
 use crate::guard::is_public;
 
-/// How long resolving, dialling and TLS may take together.
+/// The longest time for resolving, dialling and TLS together.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Resolves names to addresses.
@@ -28,7 +29,7 @@ pub trait Resolve: Send + Sync {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ConnectProblem {
     #[error("not an allowed address")]
@@ -44,11 +45,11 @@ pub(crate) enum ConnectProblem {
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
-/// Dials judged addresses.
+/// Dials checked addresses.
 #[derive(Clone)]
 pub(crate) struct GuardedConnector {
     pub(crate) resolver: Arc<dyn Resolve>,
-    /// Lifts the judgement, for development.
+    /// Turns the check off, for development.
     pub(crate) allow_private: bool,
 }
 
@@ -59,12 +60,12 @@ impl GuardedConnector {
         let plain = target.scheme_str() == Some("http");
         let port = target.port_u16().unwrap_or(if plain { 80 } else { 443 });
         let addresses = self.judged(host).await?;
-        // An address that swallows what it is sent leaves time for the others.
+        // An address that never answers leaves time for the others.
         let share = CONNECT_WITHIN / u32::try_from(addresses.len()).unwrap_or(u32::MAX);
         for address in addresses {
             let dialling = TcpStream::connect(SocketAddr::new(address, port));
             if let Ok(Ok(connection)) = timeout(share, dialling).await {
-                // A delivery is one small write whose answer is waited for.
+                // A delivery is one small write, and its answer is waited for.
                 let _ = connection.set_nodelay(true);
                 return Ok(TokioIo::new(connection));
             }
@@ -72,7 +73,7 @@ impl GuardedConnector {
         Err(ConnectProblem::NotConnected)
     }
 
-    /// The addresses behind a host, literal or name; all of them must be allowed, or none is.
+    /// The addresses behind a host, literal or name; all of them must be allowed, or none is returned.
     async fn judged(&self, host: &str) -> Result<Vec<IpAddr>, ConnectProblem> {
         let addresses = match host.parse() {
             Ok(literal) => vec![literal],
@@ -101,7 +102,7 @@ impl Service<Uri> for GuardedConnector {
     }
 }
 
-/// A connector that gives up in time.
+/// A connector with a time limit.
 #[derive(Clone)]
 pub(crate) struct InTime<C>(pub(crate) C);
 

@@ -1,4 +1,4 @@
-//! The courier: finds the secrets, sends, and notes how long it took.
+//! The courier: finds the secrets, sends the delivery, and measures how long it took.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The dispatcher: has what is owed fetched, sent and recorded, from its beginning to its end.
+//! The dispatcher: runs the tasks that fetch, send and record deliveries.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     recorder,
 };
 
-/// How long attempts under way may take after the end was announced: as long as one lasts, and a little.
+/// How long attempts in progress may take after the stop: as long as one lasts, and a little.
 const DRAIN: Duration = Duration::from_secs(20);
 
 /// Sends pending deliveries. Cheap to clone; all clones are one dispatcher.
@@ -20,7 +20,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// A dispatcher with nothing in hand. Its attempts run on the runtime on which this is called.
+    /// A dispatcher without deliveries. Its attempts run on the runtime on which this is called.
     ///
     /// # Panics
     /// If it is called outside a runtime.
@@ -28,8 +28,8 @@ impl Dispatcher {
         Self { in_hand: Arc::new(InHand::new(parts)) }
     }
 
-    /// Works until `stop` completes, then lets attempts under way end, records them and gives the rest back.
-    /// Ends earlier only if a part of it has panicked. Runs once.
+    /// Works until `stop` completes, then waits for the attempts in progress, records them and releases the
+    /// rest. Ends earlier only if a part of it has panicked. Runs once.
     ///
     /// # Panics
     /// If it is run a second time.
@@ -39,7 +39,7 @@ impl Dispatcher {
         let mut claims = tokio::spawn(claims::run(Arc::clone(&self.in_hand)));
         tokio::select! {
             () = stop => {}
-            // They end before they are told to only by a panic.
+            // These tasks end before the stop only by a panic.
             _ = &mut recorder => return,
             _ = &mut claims => return,
         }

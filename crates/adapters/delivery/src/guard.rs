@@ -2,8 +2,8 @@
 //!
 //! Merchants choose where deliveries go, and the gateway is inside a network that trusts it. So it connects
 //! only to addresses of the public internet. Every address is checked after a name was resolved and before a
-//! connection is made, so that a name which points to a private address, or which changes its address, is of
-//! no use to an attacker.
+//! connection is made, so that an attacker gains nothing by a name that points to a private address or that
+//! changes its address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -30,7 +30,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
 /// The only block of IPv6 in use for the public internet.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What is not public within that block: protocol assignments with Teredo among them, documentation, 6to4.
+/// The parts of that block that are not public: protocol assignments including Teredo, documentation, 6to4.
 const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -40,8 +40,8 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
 
 /// Whether an address is one of the public internet.
 ///
-/// An IPv6 address with an IPv4 one inside is never public, in none of its forms: mapped, compatible,
-/// translated (NAT64), 6to4, Teredo, ISATAP. What it leads to is decided by whoever translates it.
+/// An IPv6 address with an IPv4 address inside is never public, in any form: mapped, compatible, translated
+/// (NAT64), 6to4, Teredo, ISATAP. Where it leads is decided by the translator.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|block| holds_v4(*block, address)),
@@ -53,7 +53,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// ISATAP (RFC 5214) has no prefix of its own: the last 64 bits begin with `5efe` and end in an IPv4 address.
+/// ISATAP (RFC 5214) has no fixed prefix: the last 64 bits begin with `5efe` and end in an IPv4 address.
 const fn is_isatap(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     matches!(segments[4], 0 | 0x0200) && segments[5] == 0x5efe
@@ -179,7 +179,8 @@ mod tests {
     }
 
     proptest! {
-        /// The standard library names some kinds of addresses too; where it does, both agree.
+        /// The standard library also classifies some kinds of addresses, and agrees with this function on
+        /// these.
         #[test]
         fn what_the_standard_library_knows_to_be_special_is_not_public(bits: u32) {
             let address = Ipv4Addr::from_bits(bits);

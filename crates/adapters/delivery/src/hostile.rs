@@ -1,4 +1,4 @@
-//! Receivers that misbehave, and what a delivery to each comes to.
+//! Receivers that misbehave, and the outcome of a delivery to each.
 
 use std::{
     io,
@@ -55,7 +55,7 @@ pub(crate) async fn send(sender: &Sender, url: &str) -> Sent {
     sender.send(parcel).await
 }
 
-/// Listens, gives each connection whose request has arrived to `behave`, and answers the port.
+/// Listens, passes each connection whose request has arrived to `behave`, and returns the port.
 pub(crate) async fn receiver<F, Fut>(behave: F) -> u16
 where
     F: Fn(TcpStream) -> Fut + Send + 'static,
@@ -66,7 +66,7 @@ where
     tokio::spawn(async move {
         while let Ok((mut connection, _)) = listener.accept().await {
             if read_request(&mut connection).await.is_ok() {
-                // What a receiver of these tests cannot write any more, nobody reads.
+                // These receivers may fail to write, and nobody reads the error.
                 tokio::spawn(behave(connection));
             }
         }
@@ -88,7 +88,7 @@ pub(crate) async fn read_request(from: &mut (impl AsyncRead + Unpin)) -> io::Res
     Ok(request)
 }
 
-/// What a delivery to a receiver that writes `answer` and closes comes to.
+/// The outcome of a delivery to a receiver that writes `answer` and closes.
 async fn answered(answer: &'static [u8]) -> Sent {
     let port = receiver(move |mut connection: TcpStream| async move {
         connection.write_all(answer).await?;
@@ -165,7 +165,7 @@ async fn an_answer_that_is_announced_or_turns_out_too_long_is_not_read() {
     let sent = send(&sender, &format!("http://127.0.0.1:{}/", port.await)).await;
     let begun = Begun { excerpt: Some("x".repeat(Answer::KEPT)), ..status(200) };
     assert_eq!(sent, Err((SendProblem::TooMuch, Some(begun))));
-    // What lies in the buffers of two sockets is some megabytes; ten gigabytes would be something else.
+    // The buffers of two sockets hold some megabytes; the ten gigabytes of the answer must not be written.
     assert!(written.load(Ordering::Relaxed) < 64 << 20);
 }
 
@@ -211,7 +211,7 @@ async fn a_receiver_that_drips_is_given_up_in_time() {
     }
 }
 
-/// Answers the next of its lists each time it is asked.
+/// A resolver that returns the next of its lists at each call.
 pub(crate) struct Changing {
     pub(crate) answers: Vec<Vec<IpAddr>>,
     pub(crate) asked: AtomicUsize,
@@ -225,7 +225,7 @@ impl Resolve for Changing {
     }
 }
 
-/// A TLS receiver under a certificate for `name`; answers its port and what believes its certificate.
+/// A TLS receiver with a certificate for `name`; returns its port and the roots that trust its certificate.
 async fn tls_receiver(name: &str) -> (u16, RootCertStore) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
     let mut roots = RootCertStore::empty();

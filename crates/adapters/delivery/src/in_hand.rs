@@ -24,7 +24,7 @@ use crate::{
 /// The parts that the dispatcher works with.
 #[derive(Clone)]
 pub struct Parts {
-    /// The queue of deliveries that no node has in hand, which also records outcomes.
+    /// The queue of deliveries that no node has claimed, which also records outcomes.
     pub queue: Arc<dyn DeliveryQueue>,
     /// The sender of deliveries.
     pub courier: Arc<dyn Courier>,
@@ -36,28 +36,29 @@ pub struct Parts {
     pub policy: RetryPolicy,
 }
 
-/// What the tasks share.
+/// The state that the tasks share.
 pub(crate) struct InHand {
     pub(crate) parts: Parts,
-    /// Carries the attempts, whoever hands over what they deliver: a thread that commits has something else to do.
+    /// Runs the attempts, whichever thread hands deliveries over: a committing thread must not run them
+    /// itself.
     runtime: Handle,
     board: Mutex<Board>,
-    /// The board bounds how many there may be.
+    /// Unbounded, since the board bounds the number of outcomes.
     outcomes: mpsc::UnboundedSender<Outcome>,
     waiting_outcomes: Mutex<Option<mpsc::UnboundedReceiver<Outcome>>>,
-    /// Given back to the store, since there was no room.
+    /// Deliveries to be released to the store, since there was no room.
     pub(crate) returned: Mutex<Vec<Owed>>,
-    /// There is something to fetch, or to give back.
+    /// Notified when there are deliveries to fetch or to release.
     pub(crate) look: Notify,
-    /// Dead nodes may have left something, which is not to wait for the next round.
+    /// Set when dead nodes may have left deliveries that must not wait for the next round.
     wants_round: AtomicBool,
     stopping: watch::Sender<bool>,
-    /// Wakes who waits for the last attempt to end.
+    /// Notified when the last attempt may have ended.
     idle: Notify,
 }
 
 impl InHand {
-    /// With nothing in hand, on the runtime that this is called on.
+    /// A state without deliveries, on the runtime on which this is called.
     pub(crate) fn new(parts: Parts) -> Self {
         let (outcomes, waiting) = mpsc::unbounded_channel();
         Self {
@@ -74,24 +75,24 @@ impl InHand {
         }
     }
 
-    /// What is to be recorded, for the one who records.
+    /// The outcomes to record, for the recorder; `None` after the first call.
     pub(crate) fn outcomes_to_record(&self) -> Option<mpsc::UnboundedReceiver<Outcome>> {
         lock(&self.waiting_outcomes).take()
     }
 
-    /// Nothing more is begun from now on.
+    /// Stops: no attempt begins from now on.
     pub(crate) fn announce_the_end(&self) {
         self.stopping.send_replace(true);
         self.look.notify_one();
     }
 
-    /// Has what dead nodes left looked for at once, and whatever else is due.
+    /// Requests a round at once, to find deliveries that dead nodes left, and other due ones.
     pub(crate) fn ask_for_a_round(&self) {
         self.wants_round.store(true, Ordering::Relaxed);
         self.look.notify_one();
     }
 
-    /// Whether a round was asked for since this was asked last.
+    /// Whether a round was requested since the last call.
     pub(crate) fn takes_wish_for_round(&self) -> bool {
         self.wants_round.swap(false, Ordering::Relaxed)
     }
@@ -108,7 +109,7 @@ impl InHand {
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 
-    /// Completes when no attempt is under way.
+    /// Completes when no attempt is in progress.
     pub(crate) async fn attempts_ended(&self) {
         loop {
             let idle = self.idle.notified();
@@ -133,7 +134,7 @@ impl InHand {
         self.send_next();
     }
 
-    /// Follows a change of an endpoint that this node has made.
+    /// Applies a change of an endpoint that this node has made.
     pub(crate) fn follow(self: &Arc<Self>, endpoint: &Arc<Endpoint>) {
         let returned = self.board().changed(endpoint);
         self.give_back_later(returned);
@@ -141,7 +142,7 @@ impl InHand {
         self.send_next();
     }
 
-    /// Has deliveries given back to the store.
+    /// Queues deliveries to be released to the store.
     pub(crate) fn give_back_later(&self, mut returned: Vec<Owed>) {
         if !returned.is_empty() {
             lock(&self.returned).append(&mut returned);
@@ -149,7 +150,7 @@ impl InHand {
         }
     }
 
-    /// Sends what may go.
+    /// Begins attempts while the board has deliveries and places for them.
     pub(crate) fn send_next(self: &Arc<Self>) {
         while !self.is_stopping() {
             let Some(going) = self.board().next() else { return };
@@ -157,8 +158,8 @@ impl InHand {
         }
     }
 
-    /// One attempt after the other, as long as there is a place and something to send: a task that has just
-    /// ended an attempt begins the next.
+    /// Makes one attempt after the other, as long as there is a place and a delivery: the task that ends an
+    /// attempt begins the next.
     async fn attempt(self: Arc<Self>, going: Going) {
         let mut next = Some(going);
         while let Some(going) = next {
@@ -166,7 +167,7 @@ impl InHand {
             let spread = Spread::random(self.parts.entropy.as_ref());
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();
-            // A slow database slows sending down: the board counts what is not recorded.
+            // A slow database slows sending down, since the board counts outcomes that are not recorded.
             let _ = self.outcomes.send(board.compare(outcome));
             let fetch = board.ended(&going, ending(&attempted));
             next = if self.is_stopping() { None } else { board.next() };

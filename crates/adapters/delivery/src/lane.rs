@@ -1,36 +1,36 @@
-//! The lane of one endpoint: what it is owed here, and how much of it may be under way at once.
+//! The lane of one endpoint: its deliveries on this node, and how many of them may be attempted at once.
 
 use std::{collections::VecDeque, time::Duration};
 
 use quipu_kernel::Timestamp;
 use quipu_webhooks::Owed;
 
-/// Attempts under way to an endpoint that nothing is known of yet.
+/// The attempts in progress to an endpoint of which nothing is known yet.
 pub(crate) const FIRST_WINDOW: usize = 8;
-/// The most attempts under way to one endpoint, however well it answers.
+/// The most attempts in progress to one endpoint, however well it answers.
 pub(crate) const WIDEST_WINDOW: usize = 128;
-/// So many attempts in a row must hang until it is tried by one probe at a time.
+/// After this many hanging attempts in a row an endpoint gets only one probe at a time.
 const HANGS_UNTIL_PROBED: u32 = 3;
 /// An endpoint that answers within this time is a quick one.
 const QUICK: Duration = Duration::from_secs(1);
-/// Deliveries kept in memory for an endpoint: many for a quick one, few for others, whose turn is long in coming.
+/// Deliveries kept in memory for an endpoint: many for a quick one, few for others, whose turn comes seldom.
 const KEPT_QUICK: usize = 2_000;
 const KEPT_OTHERS: usize = 64;
-/// After so many fresh deliveries a repeated one has its turn, so that neither kind starves the other.
+/// After this many fresh deliveries a repeated one has its turn, so that neither kind starves the other.
 const FRESH_IN_A_ROW: u32 = 4;
 
-/// How an attempt ended, as far as it matters for the next.
+/// The end of an attempt, as far as it matters for the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// An answer came, whatever it said, after this time.
+    /// An answer of any kind came, after this time.
     Answered(Duration),
-    /// No answer came, but that was learnt soon.
+    /// No answer came, but the failure showed soon.
     Refused,
-    /// It hung until a limit of time.
+    /// It hung until its time limit.
     Hung,
 }
 
-/// What is kept for an endpoint.
+/// The state of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Lane {
     fresh: VecDeque<Owed>,
@@ -40,11 +40,11 @@ pub(crate) struct Lane {
     window: usize,
     hangs: u32,
     quick: bool,
-    /// When the last success was learnt.
+    /// When the last success ended.
     pub(crate) succeeded_at: Option<Timestamp>,
-    /// Whether the lane stands among those that may send next.
+    /// Whether the lane is among those that may send next.
     pub(crate) ready: bool,
-    /// Whether the store may hold more that is due.
+    /// Whether the store may have more due deliveries.
     pub(crate) more_stored: bool,
 }
 
@@ -66,12 +66,12 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// Whether it has answered quickly when it was last heard of.
+    /// Whether its last answer was quick.
     pub(crate) const fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// How many more deliveries may be kept here. To an endpoint that is probed only the probe is.
+    /// How many more deliveries may be kept here. For a probed endpoint only the probe is kept.
     pub(crate) fn room(&self) -> usize {
         let most = match self.hangs {
             HANGS_UNTIL_PROBED.. => 1,
@@ -81,12 +81,12 @@ impl Lane {
         most.saturating_sub(self.held())
     }
 
-    /// How many are kept here, those under way included.
+    /// The number of deliveries here, those in progress included.
     pub(crate) fn held(&self) -> usize {
         self.fresh.len() + self.again.len() + self.under_way
     }
 
-    /// Whether there is something to send and a place for it.
+    /// Whether there is a delivery to send and a place for it.
     pub(crate) fn may_send(&self) -> bool {
         self.under_way < self.window && !(self.fresh.is_empty() && self.again.is_empty())
     }
@@ -96,7 +96,7 @@ impl Lane {
         kind.push_back(owed);
     }
 
-    /// The next delivery, which is under way from now on.
+    /// Takes the next delivery, which is in progress from now on.
     pub(crate) fn take(&mut self) -> Option<Owed> {
         let turn_of_again = self.fresh_in_a_row >= FRESH_IN_A_ROW && !self.again.is_empty();
         let fresh = if turn_of_again { None } else { self.fresh.pop_front() };
@@ -106,14 +106,14 @@ impl Lane {
         Some(taken)
     }
 
-    /// Learns from an attempt that is over.
+    /// Adapts the window and the state to the end of an attempt.
     pub(crate) fn ended(&mut self, ending: Ending) {
         self.under_way -= 1;
         match ending {
             Ending::Answered(after) => {
                 self.quick = after < QUICK;
-                // Each quick answer makes room for one more, so that the window doubles with each round of answers; an
-                // endpoint that takes its time gets no more than the places it began with.
+                // Each quick answer makes room for one more, so that the window doubles with each round of
+                // answers; a slow endpoint gets no more than its first places.
                 self.window = if self.quick { self.window + 1 } else { self.window.min(FIRST_WINDOW) };
                 self.window = self.window.clamp(FIRST_WINDOW / 2, WIDEST_WINDOW);
                 self.hangs = 0;
@@ -127,14 +127,14 @@ impl Lane {
         }
     }
 
-    /// Whether it runs dry while the store may have more.
+    /// Whether it is running empty while the store may have more.
     pub(crate) fn wants_more(&self) -> bool {
         self.more_stored
             && self.held() <= if self.quick { KEPT_QUICK / 4 } else { KEPT_OTHERS / 4 }
             && self.room() > 0
     }
 
-    /// Empties it of what is not under way.
+    /// Takes out all deliveries that are not in progress.
     pub(crate) fn drain(&mut self) -> Vec<Owed> {
         self.fresh.drain(..).chain(self.again.drain(..)).collect()
     }

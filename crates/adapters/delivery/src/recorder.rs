@@ -1,6 +1,6 @@
-//! The recorder: writes outcomes down, for each merchant as many as wait in one commit.
+//! The recorder: records outcomes, as many of a merchant as wait in one commit.
 //!
-//! One call is under way for each merchant at most. A merchant whose rows somebody holds locked waits alone.
+//! Each merchant has at most one call in progress. A merchant whose rows are locked delays no other.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tokio::{sync::mpsc, time::sleep};
 
 use crate::in_hand::InHand;
 
-/// Outcomes in one commit.
+/// The most outcomes in one commit.
 const AT_ONCE: usize = 512;
-/// How long the store may go on refusing after the end was announced. What is not recorded then is sent again by the
-/// next node.
+/// How many failures of the store are accepted after the stop. A delivery whose outcome is not recorded then
+/// is sent again by the next node.
 const LAST_TRIES: u32 = 8;
 
 /// Records until the dispatcher stops and its last attempt has ended.
@@ -33,7 +33,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>, mut outcomes: mpsc::UnboundedRecei
                 }
                 desk.take_in(batch.drain(..));
             }
-            // Whatever was handed on before the last attempt ended is here by now.
+            // Outcomes of all attempts that have ended are in the channel by now.
             () = &mut is_over, if !outcomes.is_closed() => outcomes.close(),
         }
     }
@@ -47,10 +47,10 @@ async fn stopped_and_idle(in_hand: &InHand) {
     in_hand.attempts_ended().await;
 }
 
-/// What waits for its commit.
+/// The outcomes that wait for their commit.
 struct Desk {
     in_hand: Arc<InHand>,
-    /// Of each merchant with a call under way, what came since it began.
+    /// For each merchant with a call in progress, the outcomes that came since it began.
     waiting: HashMap<MerchantId, Vec<Outcome>>,
     calls: FuturesUnordered<BoxFuture<'static, MerchantId>>,
 }
@@ -71,7 +71,7 @@ impl Desk {
         }
     }
 
-    /// A call has ended: the next one takes what has come since.
+    /// After a call has ended, begins the next one with the outcomes that came since.
     fn go_on(&mut self, merchant: MerchantId) {
         let Some(waiting) = self.waiting.get_mut(&merchant) else { return };
         if waiting.is_empty() {

@@ -1,8 +1,8 @@
-//! The resolver of the operating system, within bounds.
+//! The resolver of the operating system, within limits.
 //!
-//! A look-up occupies a thread until the system gives it up, even if nobody waits for it any more. So there
-//! are only so many at once, and so many for one domain: names whose servers do not answer must not keep
-//! others from being resolved.
+//! A look-up occupies a thread until the system gives it up, even if no caller waits for it any more. So the
+//! number of simultaneous look-ups is limited, in all and for one domain: names whose servers do not answer
+//! must not keep others from being resolved.
 
 use std::{
     collections::HashMap,
@@ -16,9 +16,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connect::Resolve;
 
-/// Look-ups at once: half of the threads that the process has for calls that block.
+/// Simultaneous look-ups: half of the process's threads for blocking calls.
 const AT_ONCE: usize = 256;
-/// Look-ups at once below one domain.
+/// Simultaneous look-ups below one domain.
 const OF_A_DOMAIN: usize = 32;
 
 /// Resolves names by the operating system.
@@ -46,26 +46,26 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Asks, and gives place and share back when the system has answered.
+/// Asks the system, and releases place and share after its answer.
 fn look_up(name: &str, _place: OwnedSemaphorePermit, _share: Share) -> io::Result<Vec<IpAddr>> {
     Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
 }
 
-/// The part of a name that somebody has registered, by which look-ups are counted: one label below a public
-/// suffix, which many share (`com.mx`).
+/// The registered part of a name, by which look-ups are counted: one label below a public suffix, which many
+/// domains share (`com.mx`).
 fn domain_of(name: &str) -> String {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     psl::domain_str(&name).map_or(name.clone(), str::to_owned)
 }
 
-/// One of the look-ups of a domain.
+/// A domain's share of one look-up.
 struct Share {
     domains: Arc<Mutex<HashMap<String, usize>>>,
     domain: String,
 }
 
 impl Share {
-    /// `None` if the domain has all of its look-ups under way.
+    /// `None` if the domain has all its look-ups in progress.
     fn of(domains: &Arc<Mutex<HashMap<String, usize>>>, domain: String) -> Option<Self> {
         let mut counts = domains.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(domain.clone()).or_default();

@@ -1,4 +1,4 @@
-//! The sender: one signed `POST`, within its limits of time and size, whatever the receiver does.
+//! The sender: one signed `POST`, within limits of time and size, whatever the receiver does.
 
 use std::{
     error::Error,
@@ -30,30 +30,30 @@ use crate::{
     resolver::SystemResolver,
 };
 
-/// How long an exchange may take in all, the answer's body included.
+/// The longest time of an exchange, the answer's body included.
 pub(crate) const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
-/// How much of an answer's body is read.
+/// The most bytes of an answer's body that are read.
 const MOST_READ: usize = 64 * 1024;
-/// How much of an answer's head is read: a header list of this size is more than anybody needs.
+/// The most bytes of an answer's head that are read; no receiver needs more.
 const LARGEST_HEAD: u32 = 32 * 1024;
-/// How many preliminary answers (1xx) are waited through.
+/// The most preliminary answers (1xx) in one exchange.
 const MOST_PRELIMINARIES: usize = 8;
-/// How long an idle connection is kept: a little less than the five seconds after which common servers close theirs, so
-/// that a delivery seldom meets a connection that is just being closed.
+/// How long an idle connection is kept: a little less than the five seconds after which common servers close
+/// it, so that a delivery seldom meets a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(4);
-/// How often an HTTP/2 connection is asked whether it still lives, and for how long its answer is waited for.
-/// Without that a connection that many endpoints share would stay in use long after its peer has gone.
+/// How often an HTTP/2 connection is checked for life, and how long its answer is waited for. Otherwise a
+/// connection that many endpoints share would stay in use long after its peer has gone.
 const ALIVE_EVERY: Duration = Duration::from_secs(20);
 const ALIVE_WITHIN: Duration = Duration::from_secs(10);
-/// How many idle connections are kept for one receiver.
+/// The most idle connections for one receiver.
 const MOST_IDLE: usize = 64;
 
 /// The settings for sending deliveries.
 #[derive(Clone)]
 pub struct SenderSettings {
-    /// Whether addresses that are not public may be dialled: for development only.
+    /// Whether addresses that are not public may be dialled; only for development.
     pub allow_private: bool,
-    /// The certificate authorities that are trusted.
+    /// The trusted certificate authorities.
     pub roots: RootCertStore,
     /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
@@ -75,7 +75,7 @@ impl SenderSettings {
     }
 }
 
-/// What is sent: an event, signed for its receiver.
+/// The event to send, signed for its receiver.
 pub(crate) struct Parcel<'a> {
     pub(crate) target: &'a TargetUrl,
     pub(crate) environment: Environment,
@@ -87,8 +87,8 @@ pub(crate) struct Parcel<'a> {
 
 type Connector = InTime<HttpsConnector<GuardedConnector>>;
 
-/// Sends, over connections that are kept for the next delivery to the same receiver. It follows no redirect, knows no
-/// proxy and decompresses nothing.
+/// Sends deliveries, over connections that are kept for the next delivery to the same receiver. It follows no
+/// redirects, uses no proxy and decompresses nothing.
 #[derive(Clone)]
 pub(crate) struct Sender {
     client: Client<Connector, Full<Bytes>>,
@@ -123,7 +123,7 @@ impl Sender {
         Ok(Self { client })
     }
 
-    /// One exchange. If it ends badly after an answer has begun, what it began with is told beside the problem.
+    /// Makes one exchange. If it fails after an answer has begun, the beginning is returned with the problem.
     pub(crate) async fn send(&self, parcel: Parcel<'_>) -> Result<Answer, (SendProblem, Option<Begun>)> {
         let mut request = request(&parcel).map_err(|problem| (problem, None))?;
         let preliminaries = Arc::new(Preliminaries::default());
@@ -138,7 +138,7 @@ impl Sender {
         };
         let ended = tokio::time::timeout(EXCHANGE_WITHIN, exchange).await;
         let ended = ended.unwrap_or(Err(SendProblem::TimedOut));
-        // They may have come in one piece with the answer.
+        // They may have arrived in one piece with the answer.
         let ended = if preliminaries.are_too_many() { Err(SendProblem::TooMuch) } else { ended };
         ended.map_err(|problem| {
             let excerpt = (!kept.is_empty()).then(|| Answer::excerpt_of(&kept));
@@ -155,7 +155,7 @@ impl Sender {
         let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
         *begun = Some(Begun { status, retry_after, excerpt: None });
-        // None was asked for, and nothing here unpacks one.
+        // No encoding was requested, and this client decodes none.
         if is_packed(response.headers()) {
             return Err(SendProblem::TooMuch);
         }
@@ -169,7 +169,7 @@ impl Sender {
     }
 }
 
-/// Whether the body is in an encoding that has to be undone. Framing in chunks has been by now.
+/// Whether the body has an encoding that must be undone. Chunks have been undone already.
 fn is_packed(headers: &HeaderMap) -> bool {
     let other_than = |name, plain: &[u8]| {
         headers.get_all(name).iter().any(|by| !by.as_bytes().trim_ascii().eq_ignore_ascii_case(plain))
@@ -177,7 +177,7 @@ fn is_packed(headers: &HeaderMap) -> bool {
     other_than(header::CONTENT_ENCODING, b"identity") || other_than(header::TRANSFER_ENCODING, b"chunked")
 }
 
-/// Reads a body to its end, or until more than `most` bytes have come, and puts its beginning into `kept`.
+/// Reads a body to its end, or until more than `most` bytes have arrived, and puts its beginning into `kept`.
 async fn read(mut body: hyper::body::Incoming, kept: &mut Vec<u8>, most: usize) -> Result<(), SendProblem> {
     let mut read = 0;
     while let Some(frame) = body.frame().await {
@@ -231,8 +231,8 @@ fn request(parcel: &Parcel<'_>) -> Result<Request<Full<Bytes>>, SendProblem> {
     Ok(request)
 }
 
-/// The address as it is dialled. The parser writes every spelling of an IP address in its usual form, so that the guard
-/// knows a literal when it sees one.
+/// The address to dial. The parser writes every spelling of an IP address in its usual form, so that the
+/// guard recognises a literal.
 fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem> {
     let mut url = Url::parse(target.as_str()).map_err(|_| SendProblem::Unprepared)?;
     if environment == Environment::Live && url.scheme() != "https" {
@@ -245,12 +245,12 @@ fn uri(target: &TargetUrl, environment: Environment) -> Result<Uri, SendProblem>
 }
 
 /// `Retry-After` in either of its forms (RFC 9110, 10.2.3). A date is compared with the answer's own `Date`
-/// where there is one, so that the clocks need not agree, and otherwise with the time of the request.
+/// if there is one, so that the clocks need not agree, and otherwise with the time of the request.
 fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let asked = text(header::RETRY_AFTER)?.trim();
     if !asked.is_empty() && asked.bytes().all(|byte| byte.is_ascii_digit()) {
-        // However long that is, the next attempt comes after twice its gap.
+        // However large the number is, the next attempt comes after at most twice its gap.
         return Some(Duration::from_secs(asked.parse().unwrap_or(u32::MAX).into()));
     }
     let until = httpdate::parse_http_date(asked).ok()?;
@@ -260,7 +260,7 @@ fn retry_after(headers: &HeaderMap, requested_at: Timestamp) -> Option<Duration>
     Some(until.duration_since(sent_at).unwrap_or_default())
 }
 
-/// What an error of the client means to the merchant.
+/// The problem that an error of the client means for the merchant.
 fn problem_of(error: &legacy::Error) -> SendProblem {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(this) = cause {
@@ -274,7 +274,7 @@ fn problem_of(error: &legacy::Error) -> SendProblem {
         }
         cause = this.source();
     }
-    // Addresses are judged, resolved and dialled by our own connector; what else fails in connecting is TLS.
+    // Our own connector checks, resolves and dials addresses; any other connection error is one of TLS.
     if error.is_connect() { SendProblem::Tls } else { SendProblem::Broken }
 }
 

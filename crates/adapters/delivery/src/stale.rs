@@ -1,37 +1,37 @@
-//! Which endpoints another node has changed, so that they must be read again before anything more goes to them.
+//! Endpoints that another node has changed, and that must be read again before further deliveries go to them.
 
 use std::collections::HashSet;
 
 use quipu_webhooks::EndpointId;
 
-/// Endpoints as this node knows them and another node has changed.
+/// The endpoints whose state on this node is outdated.
 #[derive(Debug, Default)]
 pub(crate) struct Stale {
     marked: HashSet<EndpointId>,
-    /// Those that somebody reads just now. What is read counts only while the endpoint is among them.
+    /// Endpoints that are being read. The result counts only while the endpoint is in this set.
     reading: HashSet<EndpointId>,
 }
 
 impl Stale {
-    /// It must be read again, whatever is being read of it now.
+    /// Notes that an endpoint must be read again, even if it is being read now.
     pub(crate) fn mark(&mut self, id: EndpointId) {
         self.reading.remove(&id);
         self.marked.insert(id);
     }
 
-    /// What must be read, and is being read from now on.
+    /// Takes the endpoints to read; they count as being read from now on.
     pub(crate) fn begin(&mut self) -> Vec<EndpointId> {
         let ids: Vec<_> = self.marked.drain().collect();
         self.reading.extend(ids.iter().cloned());
         ids
     }
 
-    /// It was read. Whether that still counts.
+    /// Notes that an endpoint was read. Returns whether the result still counts.
     pub(crate) fn end(&mut self, id: &EndpointId) -> bool {
         self.reading.remove(id)
     }
 
-    /// They could not be read.
+    /// Notes that endpoints could not be read.
     pub(crate) fn fail(&mut self, ids: Vec<EndpointId>) {
         for id in ids {
             if self.reading.remove(&id) {
@@ -40,7 +40,7 @@ impl Stale {
         }
     }
 
-    /// Whether it must wait.
+    /// Whether deliveries to the endpoint must wait.
     pub(crate) fn holds(&self, id: &EndpointId) -> bool {
         self.marked.contains(id) || self.reading.contains(id)
     }

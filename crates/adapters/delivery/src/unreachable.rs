@@ -34,8 +34,8 @@ async fn only_what_was_judged_is_dialled_and_one_private_address_spoils_all() {
     });
     let port = port.await;
     let private = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    // A block for documentation is refused as well; a public address that nobody answers from is not to be had here, so
-    // the first answer is mixed.
+    // A documentation address is refused as well, and there is no public address without a server for this
+    // test, so the first answer is mixed.
     let public: IpAddr = "93.184.215.14".parse().expect("an address");
     let resolver =
         Changing { answers: vec![vec![public, private], vec![private]], asked: AtomicUsize::new(0) };
@@ -96,7 +96,7 @@ async fn an_address_that_swallows_connections_leaves_time_for_the_next() {
     drop((full, waiting));
 }
 
-/// A resolver that hangs.
+/// A resolver that never answers.
 struct Silent;
 
 #[async_trait]

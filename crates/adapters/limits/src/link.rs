@@ -1,4 +1,4 @@
-//! What a node knows of Redis: the connection, the memory behind it, and who else was there.
+//! What a node knows about Redis: the connection, the memory behind it, and the other nodes.
 
 use std::{
     collections::HashSet,
@@ -8,56 +8,57 @@ use std::{
 
 use redis::aio::MultiplexedConnection;
 
-/// How long a node waits in all for others that are there and do not tell.
+/// How long a node waits in all for other nodes that are there but do not report.
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 pub(crate) struct Link {
-    /// The name of the memory that this node knows; none before it ever was connected.
+    /// The name of the memory that this node knows; `None` before its first connection.
     memory: Option<Arc<str>>,
-    /// How many connections were made.
+    /// How many connections have been made.
     generation: u64,
     pub(crate) joined: Option<Joined>,
     /// The other nodes that were there when Redis last answered.
     others: HashSet<String>,
-    /// Whether Redis has lost its memory, and others may not have told the new one what they allowed.
+    /// Whether Redis has lost its memory, and other nodes may not have reported to the new one what they
+    /// allowed.
     is_owed: bool,
     /// Whether Redis does not answer.
     is_away: bool,
 }
 
-/// A connection, and what this node knows of the memory behind it.
+/// A connection, and what this node knows about the memory behind it.
 #[derive(Clone)]
 pub(crate) struct Joined {
     pub(crate) generation: u64,
     pub(crate) connection: MultiplexedConnection,
     pub(crate) memory: Arc<str>,
-    /// When the node came, and the number of its first announcement. What others have told since, they have told after
-    /// every outage that this node knows of.
+    /// When the node joined, and the number of its first announcement. Reports that others have made since
+    /// then come after every outage that this node knows of.
     at: Instant,
     pub(crate) since: u64,
-    /// Whether the memory holds what all nodes know.
+    /// Whether the memory includes the requests of all nodes.
     pub(crate) is_complete: bool,
 }
 
-/// What Redis says when a node announces itself.
+/// The answer of Redis to a node's announcement.
 pub(crate) struct Announced {
     pub(crate) number: u64,
     pub(crate) nodes: u32,
     pub(crate) memory: Arc<str>,
     pub(crate) is_complete: bool,
-    /// The other nodes heard of lately.
+    /// The other nodes that announced themselves lately.
     pub(crate) others: HashSet<String>,
-    /// Whether all that were awaited have told this memory, or were not heard of for too long.
+    /// Whether all awaited nodes have reported to this memory, or have been silent for too long.
     pub(crate) have_told: bool,
 }
 
-/// Redis did not do what it was asked to, in time.
+/// Redis did not carry out a command in time.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("no answer in time")]
     Timeout(#[from] tokio::time::error::Elapsed),
-    // The category says enough; the whole text of an error may quote an address or a command.
+    // The category is enough; the whole text of an error may quote an address or a command.
     #[error("{}", .0.category())]
     Redis(#[from] redis::RedisError),
     #[error("its memory is lost")]
@@ -68,9 +69,9 @@ pub(crate) enum Failure {
 pub(crate) enum Way {
     /// By Redis, and by the node too until the memory is complete.
     Together(Joined),
-    /// By the node's share.
+    /// By this node's share.
     Apart,
-    /// Not at all: what others allowed is not known, and soon will be.
+    /// Refused: what other nodes allowed is not known yet, and soon will be.
     Refused,
 }
 
@@ -83,12 +84,13 @@ impl Link {
         }
     }
 
-    /// Redis answers, but others have not told it yet what they allowed. A share would come on top of that.
+    /// Whether requests are refused because Redis answers but other nodes have not reported yet what they
+    /// allowed. A share would be allowed on top of that.
     pub(crate) const fn refuses(&self) -> bool {
         self.is_owed && !self.is_away
     }
 
-    /// Whether a request is refused that Redis was asked for in vain.
+    /// Whether a request is refused after Redis was asked in vain.
     pub(crate) fn refuses_after(&self, failure: &Failure) -> bool {
         match failure {
             Failure::Forgotten => !self.others.is_empty(),
@@ -100,12 +102,12 @@ impl Link {
         self.memory.as_ref().is_some_and(|known| known != memory)
     }
 
-    /// The nodes that have to tell what they allowed before a request is judged.
+    /// The nodes that have to report what they allowed before a request is judged.
     pub(crate) fn awaited(&self) -> Vec<String> {
         if self.is_owed { self.others.iter().cloned().collect() } else { Vec::new() }
     }
 
-    /// From here on requests pass Redis, so that there is nothing new to tell after what is told next.
+    /// Joins Redis. From now on requests pass Redis, so after the next report there is nothing new to report.
     pub(crate) fn join(&mut self, connection: MultiplexedConnection, found: Announced) -> Joined {
         if self.is_new(&found.memory) {
             self.owe();
@@ -125,12 +127,12 @@ impl Link {
         joined
     }
 
-    /// Notes what Redis said on the connection of that generation.
+    /// Notes the answer of Redis on the connection of this generation.
     pub(crate) fn note(&mut self, generation: u64, announced: Announced) {
         let Some(joined) = self.joined.as_mut().filter(|joined| joined.generation == generation) else {
             return;
         };
-        // Until the memory is complete, some of those that were there may not be back yet.
+        // Until the memory is complete, some of the earlier nodes may not be back yet.
         if joined.is_complete {
             self.others.clear();
         } else if announced.is_complete || joined.at.elapsed() >= PATIENCE_WITH_OTHERS {
@@ -141,7 +143,7 @@ impl Link {
         self.others.extend(announced.others);
     }
 
-    /// Gives up the connection of that generation, and answers whether it had not been given up before.
+    /// Gives up the connection of this generation; returns whether it had not been given up before.
     pub(crate) fn lose(&mut self, generation: u64, failure: &Failure) -> bool {
         if self.joined.take_if(|joined| joined.generation == generation).is_none() {
             return false;
@@ -156,7 +158,7 @@ impl Link {
         true
     }
 
-    /// Redis was tried in vain.
+    /// Notes that Redis was tried in vain.
     pub(crate) const fn miss(&mut self) {
         self.is_away = true;
     }

@@ -1,4 +1,4 @@
-//! Limits counted in memory: all there is to it on one node, and the fall-back of Redis.
+//! Limits counted in memory: the only counts on a single node, and the fall-back of Redis.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -15,17 +15,17 @@ use quipu_merchants::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLim
 
 use crate::sliding::SlidingCount;
 
-/// Locks per kind of budget, so that checks of different subjects seldom meet.
+/// The locks of each kind of budget, so that checks of different subjects seldom wait for each other.
 const SHARDS: usize = 16;
-/// Subjects remembered per kind. Keys are far fewer; only invented addresses could be as many.
+/// The subjects remembered for each kind. There are far fewer keys; only invented addresses could be as many.
 const SUBJECTS: usize = 1 << 17;
-/// How often a shard looks for subjects to forget.
+/// The seconds between two searches of a shard for subjects to forget.
 const SWEEP_SECONDS: i64 = 30;
 
 /// A limiter for one node, in memory.
 ///
-/// When a kind of budget has more subjects at once than it can remember, those beyond share a single count: memory
-/// stays bounded, and no limit is exceeded by flooding it with subjects.
+/// When a kind of budget has more subjects at once than it can remember, the others share a single count:
+/// memory stays bounded, and a flood of subjects exceeds no limit.
 pub struct LocalLimiter {
     clock: Arc<dyn Clock>,
     shards: Vec<Mutex<Shard>>,
@@ -34,13 +34,13 @@ pub struct LocalLimiter {
     has_untold: AtomicBool,
 }
 
-/// What one subject did without others knowing of it.
+/// The requests of one subject that have not been reported to other nodes.
 pub(crate) struct Untold {
     pub(crate) kind: BudgetKind,
     pub(crate) subject: Box<str>,
-    /// For how many seconds it matters.
+    /// For how many seconds they matter.
     pub(crate) kept_for: u32,
-    /// How many seconds ago, and how often.
+    /// How many seconds ago, and how many requests.
     pub(crate) ages: Vec<(i64, u32)>,
 }
 
@@ -63,7 +63,7 @@ impl LocalLimiter {
         self.count(budget, subject, true)
     }
 
-    /// The same for a request that other nodes do not know of and are to be told of later.
+    /// Like `check`, for a request that other nodes do not know of and that is reported to them later.
     pub(crate) fn check_apart(&self, budget: Budget, subject: &str) -> RateVerdict {
         let verdict = self.count(budget, subject, false);
         if verdict.allowed {
@@ -72,7 +72,7 @@ impl LocalLimiter {
         verdict
     }
 
-    /// What one more request of `subject` would be answered, without counting it.
+    /// The verdict on one more request of `subject`, without counting it.
     pub(crate) fn look(&self, budget: Budget, subject: &str) -> RateVerdict {
         self.with_count(budget, subject, |count, now| count.look(budget, now))
     }
@@ -93,8 +93,8 @@ impl LocalLimiter {
         judge(shard.count_of(subject, self.subjects_per_shard), now)
     }
 
-    /// All that other nodes do not know of; from now on it counts as told. Requests beyond the subjects that can be
-    /// remembered are nobody's, and stay out.
+    /// All requests that other nodes do not know of; from now on they count as reported. Requests of subjects
+    /// beyond those remembered have no name and are left out.
     pub(crate) fn tell(&self) -> Vec<Untold> {
         let mut all = Vec::new();
         if !self.has_untold.swap(false, Ordering::Relaxed) {
@@ -115,7 +115,7 @@ impl LocalLimiter {
         all
     }
 
-    /// Whoever was told has forgotten all of it.
+    /// Notes that the memory to which requests were reported has lost all of them.
     pub(crate) fn forget_told(&self) {
         for shard in &self.shards {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +138,7 @@ impl LocalLimiter {
     fn shard(&self, kind: BudgetKind, subject: &str) -> MutexGuard<'_, Shard> {
         let shard = self.hasher.hash_one(subject) % SHARDS as u64;
         let index = kind as usize * SHARDS + usize::try_from(shard).unwrap_or(0);
-        // Counts are whole after every statement, so a thread that panicked left nothing half done.
+        // The counts are consistent after every statement, so a thread that panicked left nothing half done.
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -154,7 +154,7 @@ impl Shard {
         self.subjects.get_mut(subject).unwrap_or(&mut self.overflow)
     }
 
-    /// Forgets idle subjects, now and then, and whenever there is no room for another.
+    /// Forgets idle subjects, from time to time and whenever there is no room for another.
     fn sweep(&mut self, now: i64, capacity: usize) {
         let elapsed = (now - self.swept_at).abs();
         if elapsed >= SWEEP_SECONDS || (elapsed > 0 && self.subjects.len() >= capacity) {

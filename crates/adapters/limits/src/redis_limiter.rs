@@ -1,20 +1,20 @@
 //! Limits shared between nodes through Redis.
 //!
-//! Requests use a connection if there is one and never wait for one to be made. A task of its own keeps it:
-//! once a second it reconnects if the connection was lost, or else announces this node and learns how many
-//! there are, which is what the shares of the fall-back are divided by.
+//! Requests use a connection if there is one and never wait for one to be made. A separate task keeps it:
+//! once a second it reconnects if the connection was lost, and otherwise announces this node and learns the
+//! number of nodes, by which the shares of the fall-back are divided.
 //!
-//! Redis may come back without its memory or with an old state of it, or lose it while it runs; so the memory
+//! Redis may come back without its memory or with an old state of it, or lose it while it runs. So the memory
 //! has a name, which every check compares, and each run of a Redis server begins a new one. Each node
-//! remembers what it allowed itself. A node that comes (back) to Redis tells it what it allowed that Redis
-//! does not know. From then on its requests pass Redis, but its share holds as well, until Redis is complete:
-//! until all others have told, too. The others are those that Redis heard of lately, which are all that live
-//! once nodes have announced themselves there for a while without a pause. Redis reckons that by its own
-//! clock (`script::ANNOUNCE`).
+//! remembers what it has allowed. A node that joins Redis, or joins again, reports the requests that it
+//! allowed and that Redis does not know. From then on its requests pass Redis, but its share applies as well
+//! until Redis is complete: until all other nodes have reported too. These are the nodes that announced
+//! themselves lately, which are all living nodes once they have announced themselves for a while without a
+//! pause. Redis measures that by its own clock (`script::ANNOUNCE`).
 //!
-//! A node whose Redis answers without its memory judges no request until the nodes that it knows have told:
-//! they may have allowed all that there is, and its share would come on top. While Redis does not answer, it
-//! goes by its share.
+//! While Redis answers without its memory, a node judges no request until the other nodes it knows have
+//! reported: they may have used up the limit, and its share would come on top. While Redis does not answer,
+//! the node applies its share.
 
 use std::{
     future::Future,
@@ -40,35 +40,35 @@ use crate::{
     script::{ANNOUNCE, CHECK, TELL},
 };
 
-/// How long the task that reconnects waits, which holds nobody up.
+/// How long the reconnecting task waits for a connection; no request waits for it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often a lost connection is tried again, and a node announces itself.
+/// How often a node tries to reconnect, or announces itself.
 const BEAT: Duration = Duration::from_secs(1);
-/// How often it looks whether others have told, while it refuses all requests.
+/// How often a node that refuses all requests checks whether the others have reported.
 const LOOK: Duration = Duration::from_millis(100);
-/// When a request that was refused meanwhile may be tried again, in seconds: after a beat of the others.
+/// The seconds after which a refused request may be tried again: after the next beat of the other nodes.
 const RETRY_SECONDS: u32 = 1;
-/// For how many beats at most a node that starts lets the others tell what they allowed, before it takes a
-/// request: one more than they are waited for.
+/// For how many beats at most a starting node waits, before its first request, until the others have reported
+/// what they allowed: one more than the time for which they are awaited.
 const BEATS_AT_START: u32 = TOLD_SECONDS + 1;
-/// For how many seconds a node counts that is not heard of again.
+/// For how many seconds a node counts after its last announcement.
 const NODE_SECONDS: u32 = 30;
-/// For how many seconds nodes are waited for that may live. One that does is back after two.
+/// For how many seconds nodes that may be alive are awaited. A living one is back after two.
 const TOLD_SECONDS: u32 = 4;
-/// After how many seconds without any announcement Redis was away, or nobody there.
+/// The seconds without any announcement after which Redis was away, or no node was there.
 const PAUSE_SECONDS: u32 = 2;
-/// How many subjects are told at once.
+/// The most subjects in one report.
 const TOLD_AT_ONCE: usize = 200;
-/// How many nodes are assumed at least until they have been counted for a while.
+/// The least number of nodes that is assumed until they have been counted for a while.
 const NODES_ASSUMED: u32 = 2;
 const KEY_PREFIX: &str = "quipu:limits";
 
-/// The text is no Redis address. It is not repeated, because it may hold a password.
+/// The text is not a Redis address. It is not repeated, because it may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("redis_url must have the form redis://[user:password@]host[:port][/database], or rediss:// for TLS")]
 pub struct BadRedisUrl;
 
-/// A limiter for several nodes, which count together in Redis and each by itself while Redis is away.
+/// A limiter for several nodes, which count together in Redis, and each by itself while Redis is away.
 #[derive(Debug)]
 pub struct RedisLimiter(Arc<Shared>);
 
@@ -82,18 +82,19 @@ struct Shared {
     patience: Duration,
     node: String,
     nodes: AtomicU32,
-    /// Ends a beat before its time.
+    /// Ends the pause before a beat early.
     wake: Arc<Notify>,
 }
 
 impl RedisLimiter {
-    /// How long a check waits for Redis in production: many times what an answer takes, and nothing a payer notices.
+    /// How long a check waits for Redis in production: many times a usual answer, and too short for a payer
+    /// to notice.
     pub const PATIENCE: Duration = Duration::from_millis(50);
 
-    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Gives
-    /// other nodes some seconds if Redis may not know yet what they allowed. A check waits no longer than
-    /// `patience`, then it is judged without Redis, by `clock`. Must be called on a tokio runtime, which
-    /// carries the connection from then on.
+    /// Connects to Redis, or begins without it if it does not answer within a second, and keeps trying. Other
+    /// nodes get some seconds if Redis may not know yet what they allowed. A check waits for Redis at most
+    /// `patience`, then it is judged without it, by `clock`. Must be called on a tokio runtime, which runs
+    /// the connection from then on.
     pub async fn connect(url: &str, patience: Duration, clock: Arc<dyn Clock>) -> Result<Self, BadRedisUrl> {
         let shared = Arc::new(Shared {
             client: Client::open(url).map_err(|_| BadRedisUrl)?,
@@ -139,7 +140,7 @@ impl Shared {
     async fn take(&self, joined: Joined, budget: Budget, subject: &str) -> RateVerdict {
         let own_budget = if joined.is_complete { budget } else { self.share(budget) };
         if !joined.is_complete {
-            // What this node refuses anyway, Redis need not count.
+            // Redis need not count a request that this node refuses by itself.
             let own = self.local.look(own_budget, subject);
             if !own.allowed {
                 return own;
@@ -164,7 +165,7 @@ impl Shared {
         self.local.check_apart(self.share(budget), subject)
     }
 
-    /// Refuses a request because nobody knows whether there is room for it.
+    /// Refuses a request because it is not known whether there is room for it.
     fn refuse(&self, budget: Budget, subject: &str) -> RateVerdict {
         let own = self.local.look(budget, subject);
         let retry_after_seconds = own.retry_after_seconds.max(RETRY_SECONDS);
@@ -195,7 +196,8 @@ impl Shared {
         Ok(RateVerdict { allowed, limit, remaining, reset_epoch_seconds, retry_after_seconds })
     }
 
-    /// Before a node takes its first request, it lets others tell what they allowed, if Redis may not know that yet.
+    /// Waits, before a node takes its first request, until other nodes have reported what they allowed, if
+    /// Redis may not know that yet.
     async fn wait_for_others(&self) {
         for _ in 0..BEATS_AT_START {
             if self.joined().is_none_or(|joined| joined.is_complete) {
@@ -215,13 +217,13 @@ impl Shared {
                 Err(failure) => self.lose(generation, &failure),
             }
         }
-        // Until it succeeds, the log says already that Redis is lost.
+        // Until it succeeds, the log already says that Redis is lost.
         let _ = self.reconnect().await;
     }
 
     async fn reconnect(&self) -> Result<(), Failure> {
         let (connection, found) = self.find().await.inspect_err(|_| self.link_mut().miss())?;
-        // The others may not be back yet, so this first count can only raise the number.
+        // The other nodes may not be back yet, so this first count can only raise the number.
         self.nodes.fetch_max(found.nodes, Ordering::Relaxed);
         let is_new = self.link().is_new(&found.memory);
         if is_new {
@@ -238,12 +240,14 @@ impl Shared {
             .set_response_timeout(Some(CONNECT_TIMEOUT));
         let connect = self.client.get_multiplexed_async_connection_with_config(&config);
         let connection = within(CONNECT_TIMEOUT, connect).await?;
-        // A connection counts once Redis has answered on it: a host may accept what its Redis no longer serves.
+        // A connection counts only after Redis has answered on it: a host may accept connections that Redis
+        // no longer serves.
         let found = self.announce(connection.clone(), None).await?;
         Ok((connection, found))
     }
 
-    /// Tells what this node allowed without Redis, and that it is there; and looks whether the others have told, too.
+    /// Reports what this node allowed without Redis, announces the node, and checks whether the others have
+    /// reported too.
     async fn keep_up(&self, joined: Joined) -> Result<(), Failure> {
         self.tell(&joined).await?;
         let announced = self.announce(joined.connection, Some((&joined.memory, joined.since))).await?;
@@ -259,8 +263,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells Redis that this node is there, and that the named memory holds all that the node allowed. `since` is the
-    /// announcement after which the others must have said so for the memory to be complete.
+    /// Announces this node to Redis, and that the named memory includes all that the node allowed. `since` is
+    /// the announcement after which the other nodes must have said the same for the memory to be complete.
     async fn announce(
         &self,
         mut connection: MultiplexedConnection,
@@ -277,7 +281,7 @@ impl Shared {
         Ok(Announced { number, nodes: nodes.max(1), memory: memory.into(), is_complete, others, have_told })
     }
 
-    /// Tells Redis what this node allowed without it.
+    /// Reports to Redis what this node allowed without it.
     async fn tell(&self, joined: &Joined) -> Result<(), Failure> {
         let untold = self.local.tell();
         for some in untold.chunks(TOLD_AT_ONCE) {
@@ -290,7 +294,7 @@ impl Shared {
             }
             let mut connection = joined.connection.clone();
             let told = within(CONNECT_TIMEOUT, call.invoke_async::<u32>(&mut connection)).await;
-            // Some may have arrived; rather count them twice than not at all.
+            // Some of it may have arrived; counting it twice is better than not at all.
             told.inspect_err(|_| self.local.forget_told())?;
         }
         Ok(())
@@ -300,7 +304,7 @@ impl Shared {
         self.link().joined.clone()
     }
 
-    /// Gives up the connection of that generation, unless it was given up before.
+    /// Gives up the connection of this generation, unless it was given up before.
     fn lose(&self, generation: u64, failure: &Failure) {
         let is_lost = self.link_mut().lose(generation, failure);
         // A Redis that answers can be joined again at once.
@@ -318,7 +322,7 @@ impl Shared {
     }
 }
 
-/// Tends the connection for as long as there is a limiter.
+/// Runs the beats for as long as the limiter exists.
 async fn keep_connected(shared: Weak<Shared>, wake: Arc<Notify>) {
     let (mut began, mut pause) = (Instant::now(), BEAT);
     loop {

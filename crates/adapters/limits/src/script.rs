@@ -1,12 +1,12 @@
-//! What runs inside Redis.
+//! The scripts that run inside Redis.
 
-/// One check, as `sliding` does it in memory: keys of the subject and of Redis's memory, the name of the
-/// memory that the node knows, then limit and length of each window. It answers whether the request is
-/// allowed, and limit, remaining, reset and retry-after of the window with less left; or -1 if Redis has lost
-/// that memory.
+/// One check, as `sliding` does it in memory. Its keys are the subject's and that of Redis's memory; its
+/// arguments are the name of the memory that the node knows, then limit and length of each window. It returns
+/// whether the request is allowed, and limit, remaining, reset and retry-after of the window with less left;
+/// or -1 if Redis has lost that memory.
 ///
-/// A subject is a hash from second to number of requests, gone a little after its last second has left. Its
-/// key names the memory, so that nothing counts in a memory that was there before it.
+/// A subject is a hash from second to number of requests, which expires a little after its last second has
+/// left the window. Its key contains the memory's name, so that counts of an earlier memory do not apply.
 pub(crate) const CHECK: &str = r"
 if redis.call('HGET', KEYS[2], 'name') ~= ARGV[1] then return { -1, 0, 0, 0, 0 } end
 local now = tonumber(redis.call('TIME')[1])
@@ -81,19 +81,18 @@ end
 return { allowed, tightest.limit, tightest.remaining, tightest.reset, retry_after }
 ";
 
-/// A node announces itself: keys of the nodes, of Redis's memory and of those that told it what they know;
-/// the node; for how many seconds a node counts that is not heard of again, for how many it is waited for,
-/// and after how many without any announcement nodes may have come that nobody here knows; a name for the
-/// memory if it is new; the name of the memory that the node has told everything, or none; the announcement
-/// after which the others must have told; and the nodes that are awaited because they were there before the
-/// memory was. It answers the number of this announcement, how many nodes there are, the memory's name,
-/// whether it is complete, the other nodes heard of lately, and whether all that are awaited have told, or
-/// have had the time to.
+/// Announces a node. Its keys are those of the nodes, of Redis's memory, and of the nodes that have reported
+/// to it. Its arguments are the node; for how many seconds a node counts after its last announcement, for how
+/// many it is awaited, and after how many without any announcement unknown nodes may have come; a name for
+/// the memory if it is new; the name of the memory to which the node has reported everything, or none; the
+/// announcement after which the other nodes must have reported; and the nodes that are awaited because they
+/// were there before the memory was. It returns the number of this announcement, the number of nodes, the
+/// memory's name, whether it is complete, the other nodes that announced themselves lately, and whether all
+/// awaited nodes have reported or have had the time to.
 ///
-/// A memory is new if there was none, and if another run of a Redis server left it: what is loaded from a
+/// A memory is new if there was none, or if another run of a Redis server left it: what is loaded from a
 /// file, or copied to a replica, may lack the latest requests. It is complete if nodes have announced
-/// themselves without a pause for so long that every one that lives was heard of, and all that were heard of
-/// in that time have told.
+/// themselves without a pause for so long that every living one has done so, and all of these have reported.
 pub(crate) const ANNOUNCE: &str = r"
 local nodes, memory, told = KEYS[1], KEYS[2], KEYS[3]
 local node, counted_for, waited_for, pause = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -143,8 +142,9 @@ end
 return { number, redis.call('ZCARD', nodes), name, complete, others, have_told }
 ";
 
-/// A node tells what it allowed by itself: the keys of the subjects; for each of them for how many seconds it
-/// matters, how many pairs follow, and as pairs how many seconds ago and how often.
+/// Reports what a node allowed by itself. Its keys are those of the subjects; its arguments are, for each
+/// subject, for how many seconds it matters, the number of pairs that follow, and the pairs: how many seconds
+/// ago, and how many requests.
 pub(crate) const TELL: &str = r"
 local now = tonumber(redis.call('TIME')[1])
 local place = 1

@@ -1,4 +1,4 @@
-//! The sliding window itself: how often a subject was there, second by second.
+//! The sliding window: the requests of a subject, counted second by second.
 
 use std::{cmp::Reverse, collections::VecDeque};
 
@@ -8,22 +8,23 @@ use quipu_merchants::{Budget, RateVerdict, Window};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Second {
     at: i64,
-    /// How often it was there.
+    /// How many requests there were.
     count: u32,
-    /// How many of these nobody else knows of.
+    /// How many of these have not been reported to other nodes.
     untold: u32,
 }
 
-/// The seconds in which a subject was there, oldest first.
+/// The seconds in which a subject had requests, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct SlidingCount {
     seconds: VecDeque<Second>,
-    /// For how long a second matters: the longest window asked about last.
+    /// For how many seconds a count matters: the longest window of the last budget.
     kept_for: u32,
 }
 
 impl SlidingCount {
-    /// Counts a request in second `now` if every window has room for it. `is_told` says that others know of it already.
+    /// Counts a request in second `now` if every window has room for it. `is_told` says whether other nodes
+    /// know of it.
     pub(crate) fn take(&mut self, budget: Budget, now: i64, is_told: bool) -> RateVerdict {
         let now = self.advance(budget, now);
         let allowed = self.has_room(budget, now);
@@ -33,40 +34,41 @@ impl SlidingCount {
         self.verdict(budget, now, allowed)
     }
 
-    /// What a request in second `now` would be answered, except that it is not counted.
+    /// The verdict on a request in second `now`, without counting it.
     pub(crate) fn look(&mut self, budget: Budget, now: i64) -> RateVerdict {
         let now = self.advance(budget, now);
         let allowed = self.has_room(budget, now);
         self.verdict(budget, now, allowed)
     }
 
-    /// What nobody else knows of, by second; from now on it counts as told.
+    /// The requests that no other node knows of, by second; from now on they count as reported.
     pub(crate) fn tell(&mut self) -> Vec<(i64, u32)> {
         let untold = self.seconds.iter_mut().filter(|second| second.untold > 0);
         untold.map(|second| (second.at, std::mem::take(&mut second.untold))).collect()
     }
 
-    /// Whoever was told has forgotten all of it.
+    /// Notes that the memory to which requests were reported has lost all of them.
     pub(crate) fn forget_told(&mut self) {
         self.seconds.iter_mut().for_each(|second| second.untold = second.count);
     }
 
-    /// For how many seconds it matters.
+    /// For how many seconds the counts matter.
     pub(crate) const fn kept_for(&self) -> u32 {
         self.kept_for
     }
 
-    /// Whether nothing in here matters any more.
+    /// Whether no count in here matters any more.
     pub(crate) fn is_idle(&self, now: i64) -> bool {
         self.seconds.back().is_none_or(|last| last.at < now - i64::from(self.kept_for))
     }
 
-    /// Forgets what has left the longest window, and returns the second to count in.
+    /// Forgets seconds that have left the longest window, and returns the second to count in.
     fn advance(&mut self, budget: Budget, now: i64) -> i64 {
         self.kept_for = budget.longest_seconds();
         let kept_for = i64::from(self.kept_for);
         let last = self.seconds.back().map_or(now, |last| last.at);
-        // A clock set back a little must not open the window again; one set back by more was wrong before.
+        // A clock set back a little must not open the window again; a clock set back by more was wrong
+        // before.
         let now = if last - now > kept_for { now } else { now.max(last) };
         while self.seconds.front().is_some_and(|first| first.at < now - kept_for) {
             self.seconds.pop_front();
@@ -92,8 +94,8 @@ impl SlidingCount {
         }
     }
 
-    /// The seconds that lie at least partly in the window: its length, and one more at the far end, of which a part
-    /// may still be inside.
+    /// The seconds that are at least partly in the window: its length, and one more at the far end, a part of
+    /// which may still be inside.
     fn inside(&self, window: Window, now: i64) -> impl Iterator<Item = (i64, u32)> {
         let first = now - i64::from(window.seconds());
         self.seconds.iter().map(|second| (second.at, second.count)).skip_while(move |(at, _)| *at < first)
@@ -117,7 +119,7 @@ impl SlidingCount {
         RateVerdict { allowed, limit: window.limit(), remaining, reset_epoch_seconds, retry_after_seconds }
     }
 
-    /// The first second in which the window has room for one more.
+    /// The first second in which the window has room for one more request.
     fn opens(&self, window: Window, now: i64) -> i64 {
         let used = self.used(window, now);
         if used < window.limit() {
@@ -130,12 +132,12 @@ impl SlidingCount {
                 return leaves(window, second);
             }
         }
-        // A limit of zero never opens; whoever asks may ask again in a window's time.
+        // A limit of zero never opens; the caller may ask again after the length of a window.
         leaves(window, now)
     }
 }
 
-/// When all of a second has left the window.
+/// The second when all of `second` has left the window.
 fn leaves(window: Window, second: i64) -> i64 {
     second + i64::from(window.seconds()) + 1
 }
@@ -160,7 +162,8 @@ mod tests {
     }
 
     proptest! {
-        /// The naive model: the milliseconds of all allowed requests, looked at through every window that ends at one.
+        /// The naive model: the milliseconds of all allowed requests, counted in every window that ends at
+        /// one.
         #[test]
         fn no_window_ever_sees_more_than_its_limit(
             windows in prop::collection::vec((1_u32..8, 1_u32..8), 1..3),
@@ -191,7 +194,7 @@ mod tests {
             }
         }
 
-        /// Nothing opens before the time a refusal names, and at that time it does.
+        /// Nothing passes before the time that a refusal names, and at that time it does.
         #[test]
         fn a_refusal_names_the_first_second_that_passes(
             windows in prop::collection::vec((1_u32..6, 1_u32..6), 1..3),
@@ -225,7 +228,8 @@ mod tests {
             assert_eq!(take_many(&mut count, budget, burst * 11, 600), 500);
         }
         assert_eq!(take_many(&mut count, budget, 60, 600), 0);
-        // Ten bursts of 500 cannot fall into one minute of eleven-second steps, so the minute is filled otherwise.
+        // Ten bursts of 500 do not fit into one minute of eleven-second steps, so the minute is filled in
+        // another way.
         let narrow = self::budget(&[(700, 60), (500, 10)]);
         let mut count = SlidingCount::default();
         assert_eq!(take_many(&mut count, narrow, 0, 600), 500);

@@ -2,11 +2,11 @@
 
 use quipu_payments::clabe_check_digit;
 
-/// Three digits of bank and three of place that the Bank of Mexico assigned to nobody, so that a simulated account
-/// cannot be mistaken for a real one.
+/// Three digits of bank and three of place that the Bank of Mexico has not assigned, so that a simulated
+/// account cannot be mistaken for a real one.
 const NOBODY: &str = "999999";
 
-/// An 18-digit CLABE with a right check digit, made from the last 11 decimal digits of `account`.
+/// An 18-digit CLABE with a valid check digit, made from the last 11 decimal digits of `account`.
 pub(crate) fn clabe(account: u64) -> String {
     let digits = format!("{NOBODY}{:011}", account % 100_000_000_000);
     let check = clabe_check_digit(&digits).unwrap_or_default();

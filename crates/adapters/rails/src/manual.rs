@@ -1,4 +1,4 @@
-//! The rail of people.
+//! The rail whose payments people carry out by hand.
 
 use async_trait::async_trait;
 use quipu_kernel::{Currency, Timestamp};
@@ -6,8 +6,8 @@ use quipu_merchants::{Direction, Method, Route};
 use quipu_payments::{BankDetails, Instructions, IssuedInstructions, Payment, Rail, RailStatus, Submission};
 use serde_json::{Map, Value, json};
 
-/// Shows the payer what the route's `instructions` say. Nothing is due on it but expiry: a deposit waits for somebody to
-/// confirm it, a withdrawal stays `pending` until an operator submits it.
+/// Shows the payer the route's `instructions`. Nothing becomes due except expiry: a deposit waits until a
+/// person confirms it, and a withdrawal stays `pending` until an operator submits it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Manual;
 
@@ -26,7 +26,7 @@ impl Rail for Manual {
     }
 
     async fn submit(&self, _payment: &Payment) -> Submission {
-        // A person carries it out, and nobody can be asked about it.
+        // A person carries it out, and no system can be asked about it.
         Submission::Accepted { provider_reference: None }
     }
 
@@ -35,8 +35,8 @@ impl Rail for Manual {
     }
 }
 
-/// The route's members under what the payment itself gives. Where the route leaves out a member that the payer needs,
-/// there are no instructions at all: half an account is worse than none.
+/// The route's members, completed by those that follow from the payment. If the route leaves out a member
+/// that the payer needs, there are no instructions at all, since an incomplete account is worse than none.
 fn configured(payment: &Payment, members: &Map<String, Value>) -> Instructions {
     let terms = payment.terms();
     let reference = payment.id().as_str();
@@ -60,7 +60,7 @@ fn configured(payment: &Payment, members: &Map<String, Value>) -> Instructions {
         details.extend(given);
     }
     let shown: Instructions = serde_json::from_value(json!({ object: details })).unwrap_or_default();
-    // An Australian account is named by its bank-state-branch code too, and no other has one.
+    // Only an Australian account also has a bank-state-branch code.
     let in_australia = terms.method == Method::BankTransfer && terms.currency == Currency::AUD;
     let whole = shown.bank_details.filter(|details| details.bsb.is_some() || !in_australia);
     let bank_details =

@@ -4,7 +4,7 @@ use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, Tenant
 use quipu_merchants::{Method, ReturnUrls, Route, RouteKey};
 use quipu_payments::{Customer, Payment, PaymentType, Payout, State, Terms};
 
-/// A payment of 1,000.00 as it stands before its rail is asked.
+/// A payment of 1,000.00 before its rail is called.
 pub(crate) struct Sample {
     kind: PaymentType,
     method: Method,
@@ -16,9 +16,9 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) const ID: &str = "pay_1763683200000_abcdefghjkmn";
-    /// The time of its identifier.
+    /// The creation time in its identifier.
     const CREATED_AT: Timestamp = Timestamp::from_millis(1_763_683_200_000);
-    /// A day later a repeat makes it.
+    /// The time at which a repeat of the creation makes it, a day later.
     pub(crate) const ISSUED_AT: Timestamp = Timestamp::from_millis(1_763_769_600_000);
 
     pub(crate) fn new(kind: PaymentType, method: Method, currency: Currency) -> Self {

@@ -1,4 +1,5 @@
-//! What the simulator tells a payer: the right members for every method, in accounts that are nobody's.
+//! The simulator's payment instructions: the right members for every method, with accounts that belong to
+//! nobody.
 
 use quipu_kernel::{Currency, Timestamp};
 use quipu_merchants::Method;
@@ -6,7 +7,7 @@ use quipu_payments::{BankDetails, CryptoDetails, Instructions, PayIdDetails, Pay
 
 use crate::clabe::clabe;
 
-/// Instructions for a deposit. Everything follows from the payment, so that asking twice shows the same.
+/// Instructions for a deposit. They are derived from the payment alone, so that every call returns the same.
 pub(crate) fn simulated_instructions(
     payment: &Payment,
     expires_at: Option<Timestamp>,
@@ -61,8 +62,8 @@ pub(crate) fn simulated_instructions(
     instructions
 }
 
-/// A number of up to 12 digits that follows from the payment's identifier (FNV-1a), so that two payments seldom share
-/// one. It proves nothing and needs no secrecy.
+/// A number of up to 12 digits derived from the payment's identifier (FNV-1a), so that two payments seldom
+/// share one. It proves nothing and need not be secret.
 fn account_number(payment_id: &str) -> u64 {
     let hash = payment_id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

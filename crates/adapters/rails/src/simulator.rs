@@ -12,10 +12,10 @@ use quipu_payments::{
 
 use crate::{simulated_instructions::simulated_instructions, steering::Steering};
 
-/// Plays a bank: every step takes one delay, and the customer's e-mail address steers what happens (the crate's
-/// README has the table). Payments of the live environment are never moved by it.
+/// Simulates a bank: every step takes one delay, and the customer's e-mail address determines the outcome
+/// (the crate's README has the table). It never moves payments of the live environment.
 pub struct Simulator {
-    /// How long each step takes, as the only gap between questions.
+    /// How long each step takes; it is the only gap between questions.
     delay: [Duration; 1],
     public_url: String,
     clock: Arc<dyn Clock>,
@@ -42,7 +42,7 @@ impl Simulator {
         let soon = self.one_delay_after(payment.state().updated_at);
         let due = |action| Some(Due { at: soon, action });
         match steering {
-            // Nothing is known of it until it is asked about.
+            // The outcome is unknown until a question is sent.
             Steering::Timeout => {
                 IssuedInstructions { due: due(DueAction::Ask), remote: true, ..IssuedInstructions::default() }
             }
@@ -74,7 +74,7 @@ impl Simulator {
         }
     }
 
-    /// What the simulated bank tells of a payment that it has.
+    /// The simulated bank's answer about a payment that it has.
     fn told(&self, payment: &Payment, steering: Steering) -> RailStatus {
         let amount = payment.terms().amount;
         let event = |kind, number, amount| RailEvent {

@@ -2,14 +2,14 @@
 
 use quipu_payments::Customer;
 
-/// What a payment of this customer is to go through.
+/// The course of a customer's payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Steering {
     /// It succeeds.
     Ordinary,
     /// It fails once the rail is asked.
     Fail,
-    /// Its time is over after one delay.
+    /// It expires after one delay.
     Expire,
     /// It stays `processing`.
     Stay,
@@ -17,18 +17,19 @@ pub(crate) enum Steering {
     Hold,
     /// The outcome of its creation or submission is unknown until it is asked about.
     Timeout,
-    /// A withdrawal comes back after it was completed.
+    /// A withdrawal is returned after it was completed.
     Return,
-    /// The rail tells everything twice.
+    /// The rail sends every event twice.
     Duplicate,
-    /// The rail tells the last thing first.
+    /// The rail sends the last event first.
     Reorder,
     /// Another amount arrives.
     Short,
 }
 
 impl Steering {
-    /// Reads the address without regard to case. Every address that steers nothing is an ordinary customer's.
+    /// Reads the address without regard to case. An address without a steering word belongs to an ordinary
+    /// customer.
     pub(crate) fn of(customer: &Customer) -> Self {
         let Some((local, domain)) = customer.email.as_deref().and_then(|email| email.rsplit_once('@')) else {
             return Self::Ordinary;

@@ -40,7 +40,7 @@ fn owed(endpoint: &Arc<Endpoint>, number: usize, attempts: u32) -> Owed {
     }
 }
 
-/// Fills a lane as far as there is room.
+/// Fills a lane until it has no room.
 fn fill(board: &mut Board, endpoint: &Arc<Endpoint>, attempts: u32) -> usize {
     let mut number = 0;
     while board.take_in(owed(endpoint, number, attempts)).is_ok() {
@@ -181,7 +181,7 @@ fn fresh_deliveries_go_before_repeated_ones_but_do_not_starve_them() {
         board.take_in(owed(&endpoint, number, 0)).expect("room");
     }
     let fresh: Vec<_> = (0..10).filter_map(|_| board.next()).map(|going| going.owed.is_fresh()).collect();
-    // Where the row of fresh ones begins depends on what went before.
+    // The beginning of the run of fresh ones depends on the deliveries before.
     assert!(fresh.windows(5).all(|turns| turns.iter().filter(|fresh| **fresh).count() == 4), "{fresh:?}");
 }
 
@@ -214,7 +214,7 @@ fn a_disabled_endpoint_is_left_alone_and_a_moved_one_found_at_its_new_address() 
 }
 
 proptest! {
-    /// Whatever happens, every delivery that was taken in goes out once, and no bound is passed.
+    /// Whatever happens, every accepted delivery is attempted once, and no bound is exceeded.
     #[test]
     fn nothing_is_lost_and_no_bound_is_passed(steps in prop::collection::vec((0_u8..4, 0_u32..6, 0_u8..4), 1..400)) {
         let places = Places { in_all: 20, of_merchant: 12, of_others: 9, kept: 60, ..Places::default() };

@@ -1,4 +1,5 @@
-//! A circuit breaker: a provider that fails again and again is left alone for a while, so that nobody waits for it.
+//! A circuit breaker: a provider that fails repeatedly gets no calls for a while, so that callers do not wait
+//! for it.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -11,20 +12,20 @@ use quipu_kernel::Timestamp;
 const FAILURES: u32 = 5;
 /// How long an open circuit stays open before one call may try.
 const OPEN_FOR: Duration = Duration::from_secs(15);
-/// How long a probe is kept for whoever was promised it.
+/// How long a probe is reserved for the caller to whom it was promised.
 const PROMISED_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy)]
 enum Circuit {
-    /// Calls go through; so many failed in a row.
+    /// Calls go through; this many have failed in a row.
     Closed(u32),
-    /// No call goes through before this instant. The first after it is a probe, whose outcome decides.
+    /// No call goes through before this time. The first after it is a probe, whose outcome decides.
     Open(Timestamp),
-    /// The probe is promised to a caller who is about to call, until this instant. Nobody else gets through.
+    /// The probe is promised to a caller who is about to call, until this time. No other call goes through.
     Promised(Timestamp),
 }
 
-/// What a caller is promised who is about to call.
+/// The promise to a caller who is about to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passage {
     /// The circuit is closed.
@@ -33,12 +34,12 @@ pub(super) enum Passage {
     Probe,
 }
 
-/// What a circuit has just become.
+/// The new state of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turned {
-    /// The provider is left alone.
+    /// The provider gets no calls.
     Open,
-    /// It is called as usual.
+    /// The provider gets calls as usual.
     Closed,
 }
 
@@ -53,12 +54,13 @@ impl Default for Breaker {
 }
 
 impl Breaker {
-    /// Whether a call that began now would be let through. Asking changes nothing.
+    /// Whether a call that began now would be refused. Asking changes nothing.
     pub(super) fn is_open(&self, now: Timestamp) -> bool {
         matches!(*self.lock(), Circuit::Open(until) | Circuit::Promised(until) if now < until)
     }
 
-    /// Promises a caller who is about to call that it will be let through, or not. A probe is promised to one.
+    /// Promises to let a later call through; `None` if the circuit is open. A probe is promised to one caller
+    /// only.
     pub(super) fn promise(&self, now: Timestamp) -> Option<Passage> {
         let mut circuit = self.lock();
         match *circuit {
@@ -71,12 +73,13 @@ impl Breaker {
         }
     }
 
-    /// Lets a call through whatever the circuit has become since it was promised: what waits for it is already committed.
+    /// Lets a promised call through, whatever the circuit's state is now: the payment behind it is already
+    /// committed.
     pub(super) fn redeem(&self, passage: Passage, now: Timestamp) {
         self.end_promise(passage, now.plus(OPEN_FOR));
     }
 
-    /// Takes a promise back whose call will not be made; the probe is anybody's again.
+    /// Withdraws the promise of a call that will not be made; any other call may then be the probe.
     pub(super) fn give_back(&self, passage: Passage, now: Timestamp) {
         self.end_promise(passage, now);
     }
@@ -88,8 +91,8 @@ impl Breaker {
         }
     }
 
-    /// Lets a call through that was promised nothing, or not. Where the circuit has been open long enough, one gets through as a
-    /// probe, unless that is promised to another, and the others wait for its outcome.
+    /// Whether a call without a promise may go through. After the circuit has been open long enough, one call
+    /// goes through as a probe, unless the probe is promised to another, and all others wait for its outcome.
     pub(super) fn admit(&self, now: Timestamp) -> bool {
         let mut circuit = self.lock();
         match *circuit {
@@ -102,8 +105,8 @@ impl Breaker {
         }
     }
 
-    /// Notes that nobody waits for the end of a call any more. That says nothing of the provider, but a probe has no outcome
-    /// then, and the next one waits.
+    /// Notes that a call was abandoned before its end. This says nothing about the provider, but a probe then
+    /// has no outcome, and the next probe has to wait.
     pub(super) fn abandon(&self, now: Timestamp) {
         let mut circuit = self.lock();
         if matches!(*circuit, Circuit::Open(_)) {
@@ -111,8 +114,8 @@ impl Breaker {
         }
     }
 
-    /// Notes how a call ended: whether the provider answered so that it could be understood. Answers what the circuit does
-    /// from now on, if that is something else.
+    /// Notes the end of a call: whether the provider gave an answer that could be understood. Returns the
+    /// circuit's new state if it has changed.
     pub(super) fn note(&self, answered: bool, now: Timestamp) -> Option<Turned> {
         let mut circuit = self.lock();
         let (next, turned) = match *circuit {
@@ -170,7 +173,7 @@ mod tests {
         assert!(breaker.promise(later).is_none() && !breaker.admit(later), "nobody else");
         breaker.redeem(Passage::Probe, later);
         assert!(!breaker.admit(later), "once");
-        // A promise that nobody redeems holds up nobody for long.
+        // A promise that is not redeemed blocks other callers only briefly.
         let again = later.plus(OPEN_FOR);
         assert!(breaker.promise(again).is_some() && breaker.promise(again).is_none());
         assert!(breaker.admit(again.plus(PROMISED_FOR)));

@@ -1,4 +1,4 @@
-//! Callbacks: verified over their raw bytes before anything of them is read.
+//! Callbacks: the signature over the raw bytes is verified before anything is read.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use quipu_kernel::Timestamp;
 use quipu_payments::{CallbackHeaders, NotVerified};
 use quipu_signing::WebhookSecret;
 
-/// How far a callback's timestamp may be from the present, either way.
+/// The greatest difference between a callback's timestamp and the present, either way.
 const WINDOW: Duration = Duration::from_mins(5);
-/// Characters of `webhook-id`, at most.
+/// The most characters of `webhook-id`.
 const MOST_IN_ID: usize = 255;
 
 /// Whether `body` was signed with `secret` at about `now`.

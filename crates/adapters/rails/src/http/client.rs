@@ -1,4 +1,4 @@
-//! One signed exchange with a provider, bounded in time, in bytes and in number.
+//! Signed exchanges with one provider, bounded in time, size and number.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,31 +22,32 @@ use super::{
 const CONNECT: Duration = Duration::from_secs(3);
 /// How long a call may take: connecting, sending, the answer's body, and all repeats.
 pub(super) const WHOLE: Duration = Duration::from_secs(10);
-/// How long a payout waits for a place, and a question. Where there is none it is put off.
+/// How long a payout or a question waits for a place. Without one it is put off.
 const FOR_A_TURN: Duration = Duration::from_secs(2);
-/// The same for a payer's call: places are kept for them, and only a crowd of payers has to wait.
+/// How long a payer's call waits for a place. Places are kept for payers, so it has to wait only among very
+/// many.
 pub(super) const FOR_A_PAYER: Duration = Duration::from_secs(1);
-/// Bytes of an answer that are read.
+/// The most bytes of an answer that are read.
 const MOST_IN_ANSWER: usize = 64 * 1024;
 /// Pauses before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
 
-/// What is asked of a provider.
+/// A question or an order to a provider.
 pub(super) struct Question {
     pub(super) method: Method,
-    /// What follows the provider's address: `/payouts`.
+    /// The path after the provider's address: `/payouts`.
     pub(super) path: String,
-    /// Names the question in the header `webhook-id`, the same in every repeat.
+    /// The identifier in the header `webhook-id`, the same in every repeat.
     pub(super) id: String,
     pub(super) body: Vec<u8>,
 }
 
-/// Who asks a provider without a [reservation](ReservedCall).
+/// The reason for a call without a [reservation](ReservedCall).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// A worker asks for the instructions of a deposit whose payer waits.
+    /// A worker requests the instructions of a deposit whose payer waits.
     Payer,
-    /// A worker asks how a payment stands.
+    /// A worker requests the status of a payment.
     Inquirer,
 }
 
@@ -57,16 +58,16 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
 }
 
-/// Why there is no answer.
+/// Why there is no usable answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoReply {
-    /// There is no room: nothing was sent.
+    /// All places are taken; nothing was sent.
     #[error("too many calls to the rail are under way")]
     NoRoom,
-    /// The circuit is open: nothing was sent.
+    /// The circuit is open; nothing was sent.
     #[error("the rail takes no calls now")]
     LeftAlone,
-    /// It was sent, or may have been, and nothing usable came back.
+    /// The request was sent, or may have been, and no usable answer came.
     #[error("the rail did not answer")]
     Silence,
 }
@@ -94,7 +95,7 @@ impl ProviderClient {
             .unwrap_or_else(|error| unreachable!("ring speaks TLS 1.2 and 1.3: {error}"));
         let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
         Self {
-            // Repeats are ours to count.
+            // This client itself counts and sends the repeats.
             http: Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build(connector),
             rail: rail.to_owned(),
             base_url: base_url.trim_end_matches('/').to_owned(),
@@ -105,7 +106,8 @@ impl ProviderClient {
         }
     }
 
-    /// Keeps a place and a way through the circuit for the call of a deposit that is about to be committed.
+    /// Reserves a place, and passage through the circuit, for the call of a deposit that is about to be
+    /// committed.
     pub(super) async fn reserve(self: &Arc<Self>) -> Option<ReservedCall> {
         if self.breaker.is_open(self.clock.now()) {
             return None;
@@ -114,7 +116,7 @@ impl ProviderClient {
         self.kept(place)
     }
 
-    /// The same for a payout that a worker is about to hand over. Where there is none nothing was sent.
+    /// Reserves the same for a payout that a worker is about to submit. If it fails nothing was sent.
     pub(super) async fn reserve_in_turn(self: &Arc<Self>) -> Result<ReservedCall, NoReply> {
         if self.breaker.is_open(self.clock.now()) {
             return Err(NoReply::LeftAlone);
@@ -128,7 +130,7 @@ impl ProviderClient {
         Some(ReservedCall { client: Arc::clone(self), _place: place, passage: Some(passage) })
     }
 
-    /// Asks if there is room and the circuit lets it through.
+    /// Sends a question if there is a place and the circuit lets it through.
     pub(super) async fn ask<T>(
         &self,
         question: &Question,
@@ -146,14 +148,15 @@ impl ProviderClient {
         self.call(question, understood).await
     }
 
-    /// Calls until there is an answer that `understood` takes, at most three times within ten seconds. Repeats carry the same
-    /// identifier and the same rail reference, so a provider that heard the first takes them for what they are.
+    /// Calls until there is an answer that `understood` accepts, at most three times within ten seconds.
+    /// Repeats have the same identifier and the same rail reference, so that a provider which received the
+    /// first recognises them.
     async fn call<T>(
         &self,
         question: &Question,
         understood: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, NoReply> {
-        // The guard gives a probe's place back where this call is dropped half-way.
+        // If this call is dropped midway, the guard releases its probe.
         let mut outcome = Outcome { client: self, answered: None };
         let mut cause = "nothing came within its time".to_owned();
         let attempts = async {
@@ -180,7 +183,7 @@ impl ProviderClient {
         answer.ok_or(NoReply::Silence)
     }
 
-    /// One attempt, or what went wrong with it, for the log.
+    /// One attempt; an error is described for the log.
     async fn exchange(&self, question: &Question) -> Result<Reply, String> {
         let request = self.signed(question, self.clock.now()).map_err(|error| with_causes(&error))?;
         let response = self.http.request(request).await.map_err(|error| with_causes(&error))?;
@@ -207,8 +210,8 @@ impl ProviderClient {
     }
 }
 
-/// A call that will be sent whenever it is made. Its place is free again when this is dropped, and so is a probe that was not
-/// made.
+/// A reserved call, which will go through whenever it is made. Dropping this releases its place, and its
+/// probe if it was not made.
 pub(super) struct ReservedCall {
     client: Arc<ProviderClient>,
     _place: Place,
@@ -238,7 +241,7 @@ impl Drop for ReservedCall {
     }
 }
 
-/// Tells the breaker how a call ended.
+/// Reports the end of a call to the breaker.
 struct Outcome<'a> {
     client: &'a ProviderClient,
     /// `None` until the call has ended.
@@ -263,7 +266,7 @@ impl Drop for Outcome<'_> {
     }
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -23,12 +23,12 @@ use self::{
     wire::Order,
 };
 
-/// What a route writes before the provider's name.
+/// The prefix of a provider's name in a route.
 const PREFIX: &str = "http:";
 
 /// A provider reached by signed JSON. It issues instructions remotely, after the payment's own commit.
 pub struct HttpRail {
-    /// As routes name it: `http:<name>`.
+    /// The name in routes: `http:<name>`.
     name: String,
     secret: WebhookSecret,
     questions: Vec<Duration>,
@@ -37,8 +37,8 @@ pub struct HttpRail {
 }
 
 impl HttpRail {
-    /// The provider `name` at `url`, with the secret that signs both ways (`whsec_` and base64 of 24 to 64 bytes), and the
-    /// gaps after which it is asked about an open outcome, the last of which repeats.
+    /// The provider `name` at `url`. `secret` signs in both directions (`whsec_` and base64 of 24 to 64
+    /// bytes). `questions` are the gaps between questions about an open outcome; the last gap repeats.
     pub fn new(
         name: &str,
         url: &str,
@@ -58,13 +58,13 @@ impl Rail for HttpRail {
         &self.name
     }
 
-    /// A withdrawal is due at once. A deposit is asked about as if its instructions had been lost on their way, which
-    /// they will be if the gateway dies before they come.
+    /// A withdrawal is due at once. A deposit is due for a question as if its instructions had been lost,
+    /// which they are if the gateway dies before they arrive.
     fn issue(&self, payment: &Payment, _route: &Route) -> IssuedInstructions {
         let now = payment.state().updated_at;
         match payment.terms().kind.direction() {
             Direction::Deposit => {
-                // Not while the call for its instructions may still run.
+                // Not while the call for its instructions may still be running.
                 let gap = self.questions.first().map(|gap| *gap + FOR_A_PAYER + WHOLE);
                 let due = gap.map(|gap| Due { at: now.plus(gap), action: DueAction::Ask });
                 IssuedInstructions { due, remote: true, ..IssuedInstructions::default() }
@@ -143,7 +143,7 @@ impl Reserved for ReservedCall {
     }
 }
 
-/// What a reply to the order of this deposit says.
+/// Reads the reply to the order of this deposit.
 fn instructed(payment: &Payment) -> impl Fn(&Reply) -> Option<Instructed> {
     let (amount, currency) = (payment.terms().amount, payment.terms().currency);
     move |reply| wire::instructed(reply, amount, currency)
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::samples::Sample;
 
-    /// A clock that stands until it is moved.
+    /// A clock that moves only when it is set.
     #[derive(Default)]
     struct HandClock(AtomicI64);
 
@@ -199,7 +199,7 @@ mod tests {
         rail.expect("a secret of the right form")
     }
 
-    /// The rail of a provider that is not there.
+    /// The rail of a provider that cannot be reached.
     fn to_nowhere(clock: &Arc<HandClock>) -> HttpRail {
         to("http://127.0.0.1:1", clock)
     }

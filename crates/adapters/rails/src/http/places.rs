@@ -1,35 +1,36 @@
-//! The places among the calls to one provider that may be open at once.
+//! Places for calls: how many calls to one provider may be open at once.
 //!
-//! Payouts and questions come in bursts, and whoever has one can wait; a payer cannot. So workers share most of the places, and
-//! the rest is kept for deposits that begin.
+//! Payouts and questions come in bursts and can wait; a payer cannot. So workers share most of the places,
+//! and the rest is reserved for new deposits.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Calls to one provider that may be open at once.
+/// The most open calls to one provider.
 const ALL: usize = 64;
-/// How many of them may be workers'.
+/// The most of them for workers.
 const FOR_WORKERS: usize = 48;
-/// Payouts that may queue for a place at once, and as many questions. So many keep all places taken; more would only keep the
-/// worker from payments on other rails.
+/// The most payouts that may queue for a place at once, and also the most questions. This many keep all
+/// places in use; more would only keep the worker from payments on other rails.
 const IN_QUEUE: usize = 256;
 
-/// What waits for a worker's place. Each has a queue of its own, so that neither fills the other's.
+/// The kinds of calls that wait for a worker's place. Each has its own queue, so that neither fills the
+/// other's.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Line {
     Payouts,
     Questions,
 }
 
-/// A place. It is free again when this is dropped.
+/// A place. Dropping it releases it.
 #[derive(Debug)]
 pub(super) struct Place {
     _of_all: OwnedSemaphorePermit,
     _of_workers: Option<OwnedSemaphorePermit>,
 }
 
-/// Who gets a place.
+/// All places, and the queues for them.
 pub(super) struct Places {
     all: Arc<Semaphore>,
     for_workers: Arc<Semaphore>,
@@ -49,7 +50,7 @@ impl Default for Places {
 }
 
 impl Places {
-    /// A place for a deposit that begins, if one is free within `patience`.
+    /// A place for a new deposit, if one is free within `patience`.
     pub(super) async fn for_payer(&self, patience: Duration) -> Option<Place> {
         let taken = tokio::time::timeout(patience, Arc::clone(&self.all).acquire_owned()).await;
         Some(Place { _of_all: taken.ok()?.ok()?, _of_workers: None })
@@ -65,7 +66,7 @@ impl Places {
         tokio::time::timeout(patience, taken).await.ok().flatten()
     }
 
-    /// The same for what waits in this line, and can come again: none at once if too many wait already.
+    /// A place for a worker's call that can be put off: `None` at once if too many already wait in this line.
     pub(super) async fn queued(&self, line: Line, patience: Duration) -> Option<Place> {
         let queue = match line {
             Line::Payouts => &self.payouts,

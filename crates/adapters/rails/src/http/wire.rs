@@ -1,4 +1,4 @@
-//! What travels between the gateway and a provider: requests that we write, answers that we read.
+//! The messages between the gateway and a provider: requests that we write, answers that we read.
 
 use hyper::StatusCode;
 use quipu_kernel::{Amount, Currency, Environment, PaymentId, Timestamp};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::client::Reply;
 
-/// Characters that are kept of a provider's code and message.
+/// The most characters of a provider's code; longer text is cut off.
 const MOST_IN_CODE: usize = 64;
 const MOST_IN_MESSAGE: usize = 500;
 
@@ -37,13 +37,13 @@ pub(super) struct Order<'a> {
     payout: Option<&'a Payout>,
 }
 
-/// The only scheme that the payer may be offered.
+/// The only scheme that may be offered to the payer.
 #[derive(Serialize)]
 struct OrderScheme {
     payment_method: RedirectScheme,
 }
 
-/// The customer without the number that only the merchant knows.
+/// The customer, without the number that only the merchant knows.
 #[derive(Serialize)]
 struct OrderCustomer<'a> {
     name: Option<&'a str>,
@@ -104,8 +104,8 @@ struct StatusAnswer {
     message: Option<String>,
 }
 
-/// Reads the answer to an instructions order; `None` if it could not be understood. Amount and currency are taken from the
-/// payment, never from the provider.
+/// Reads the answer to an instructions order; `None` if it could not be understood. The amount and currency
+/// are always the payment's, never the provider's.
 pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> Option<Instructed> {
     let answer: InstructionsAnswer = definite(reply)?;
     if answer.status.as_deref() == Some("rejected") {
@@ -116,7 +116,7 @@ pub(super) fn instructed(reply: &Reply, amount: Amount, currency: Currency) -> O
         details.amount = amount.to_string();
         details.currency = currency;
     }
-    // Instructions that say nothing help no payer.
+    // Empty instructions are of no use to a payer.
     let of_use = instructions != Instructions::default() && instructions.lead_somewhere_safe();
     of_use.then(|| Instructed::Given(Box::new(instructions)))
 }
@@ -133,7 +133,7 @@ pub(super) fn submitted(reply: &Reply) -> Option<Submission> {
     }
 }
 
-/// Reads the answer to a status question. That a provider does not know the reference it may say by 404 too.
+/// Reads the answer to a status question. A provider may also answer an unknown reference with 404.
 pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
     if reply.status == StatusCode::NOT_FOUND {
         return Some(RailStatus::NeverHeardOf);
@@ -156,7 +156,7 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
     }
 }
 
-/// The JSON of an answer that a provider gave on purpose: a success, or a refusal of the order itself.
+/// The JSON of a definite answer: a success, or a refusal of the order itself.
 fn definite<T: for<'de> Deserialize<'de>>(reply: &Reply) -> Option<T> {
     let on_purpose = reply.status.is_success()
         || reply.status == StatusCode::BAD_REQUEST
@@ -178,7 +178,7 @@ fn short(text: Option<String>) -> Option<String> {
     clipped(text, 140)
 }
 
-/// A provider's text as far as it is kept: printable and not long.
+/// A provider's text as it is kept: printable characters only, cut to `most`.
 fn clipped(text: Option<String>, most: usize) -> Option<String> {
     let text: String = text?.chars().filter(|c| !c.is_control()).take(most).collect();
     (!text.is_empty()).then_some(text)
@@ -197,7 +197,7 @@ mod tests {
         Reply { status, body: body.to_string().into() }
     }
 
-    /// The order of a payment whose terms are changed like this.
+    /// The order of a payment whose terms have been changed in this way.
     fn ordered(sample: &Sample, change: impl FnOnce(&mut Terms)) -> Value {
         let payment = sample.payment();
         let mut terms = payment.terms().clone();
