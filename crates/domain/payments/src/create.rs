@@ -23,11 +23,11 @@ use crate::{
     unknown::{Subject, UnknownOutcomes},
 };
 
-/// Creates payments. One for all callers, since it knows which idempotency keys are being worked on.
+/// Creates payments. All callers share one, since it knows the idempotency keys of the creations in progress.
 ///
-/// The nonce of a request is burnt whatever comes of it: in the payment's own commit if it comes to one, else in a commit of
-/// its own. A nonce that was used before wins over every other refusal, so that nobody learns anything from a
-/// replayed signature.
+/// The nonce of a request is used up whatever the outcome is: in the payment's own commit if there is one,
+/// otherwise in a commit of its own. A nonce that was used before takes precedence over every other refusal,
+/// so that a replayed signature reveals nothing.
 pub struct CreatePayment {
     pub(crate) commit: Arc<dyn Commit>,
     pub(crate) reads: Arc<dyn PaymentReads>,
@@ -38,13 +38,13 @@ pub struct CreatePayment {
     decider: Decider,
 }
 
-/// What came of one attempt to create a payment.
+/// The outcome of one attempt to create a payment.
 pub(crate) enum Attempt {
     /// The payment, and the answer that was kept with it.
     Created(Box<Payment>, Option<Answer>),
-    /// A refusal, and the nonce if no commit has burnt it yet.
+    /// A refusal, and the nonce if no commit has used it up yet.
     Refused(CreateError, Option<Nonce>),
-    /// An answer has been kept under the key meanwhile. The nonce is burnt.
+    /// An answer has been kept under the key meanwhile. The nonce is used up.
     KeyUsed,
 }
 
@@ -92,7 +92,7 @@ impl CreatePayment {
         self
     }
 
-    /// The same, reporting a rail's refusal of what it had completed.
+    /// The same, reporting a rail's refusal of a payment that it had completed.
     pub fn with_reports_to(mut self, hear: Arc<HearRail>) -> Self {
         self.hear = Some(hear);
         self
@@ -111,8 +111,9 @@ impl CreatePayment {
         &self.decider.entropy
     }
 
-    /// Creates a payment and answers it as it was committed. The nonce is burnt whatever comes of it, unless the store
-    /// was overloaded or could not be reached: then nothing happened at all, and the same call may be sent again.
+    /// Creates a payment and returns it as it was committed. The nonce is used up whatever the outcome is,
+    /// unless the store was overloaded or unreachable: then nothing happened at all, and the same call may be
+    /// sent again.
     pub async fn run(&self, creation: Creation) -> Result<Payment, CreateError> {
         let tenant = creation.tenant;
         let mut subject = self.unknown.subject(&creation);
@@ -124,7 +125,7 @@ impl CreatePayment {
         self.unknown.told(&subject, outcome)
     }
 
-    /// Burns the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.
+    /// Uses up the nonce of a call that ends without a commit of its own; `NonceUsed` if it was used before.
     pub async fn burn(&self, tenant: Tenant, nonce: Nonce) -> Result<(), CreateError> {
         let mut changes = Changes::new(tenant, self.clock.now());
         changes.nonce = Some(nonce);
@@ -143,7 +144,7 @@ impl CreatePayment {
         }
     }
 
-    /// Burns the nonce of a refused call, unless the caller is told that the same call may be sent again.
+    /// Uses up the nonce of a refused call, unless the answer says that the same call may be sent again.
     pub(crate) async fn burn_after<T>(
         &self,
         tenant: Tenant,
@@ -156,7 +157,8 @@ impl CreatePayment {
         Err(error)
     }
 
-    /// Decides and commits once. If an earlier try made its payment, that is the one that was asked for.
+    /// Decides and commits once. If an earlier attempt created its payment, that payment is the one
+    /// requested.
     pub(crate) async fn attempt(
         &self,
         creation: Creation,
@@ -181,7 +183,7 @@ impl CreatePayment {
         };
         changes.nonce = nonce;
         changes.idempotency = idempotency;
-        // Another repeat may make it at this very moment.
+        // Another repeat may create it at the same moment.
         changes.expects.extend(earlier.as_ref().map(absent));
         let id = changes.payment_id.clone();
         if let Some(record) = &mut changes.idempotency {
@@ -215,8 +217,8 @@ impl CreatePayment {
 }
 
 impl CreatePayment {
-    /// An earlier try made no payment; this one is to make it under its identifier. If it did make one, that holds the
-    /// reference, unless it has given it up since: then the earlier try is over.
+    /// Checks that an earlier attempt created no payment, so that this one may use its identifier. If it did,
+    /// that payment holds the reference, unless it has released it since: then the earlier attempt is over.
     async fn require_not_made(&self, tenant: Tenant, subject: &mut Subject) -> Result<(), CreateError> {
         let Some(id) = &subject.earlier else { return Ok(()) };
         match self.reads.payment(tenant, id).await? {
@@ -230,12 +232,12 @@ impl CreatePayment {
     }
 }
 
-/// The expectation that no payment has this identifier.
+/// Expects that no payment has this identifier.
 fn absent(id: &PaymentId) -> Expect {
     Expect { aggregate: Aggregate::PAYMENT, id: id.as_str().to_owned(), revision: Expect::ABSENT }
 }
 
-/// What a failed commit means for the payment of this identifier.
+/// The error for a failed commit of a payment with this identifier.
 fn unlearnt(error: StoreUnavailable, id: Option<PaymentId>) -> CreateError {
     match (error, id) {
         (StoreUnavailable::Unknown(_), Some(id)) => CreateError::OutcomeUnknown { id },
@@ -244,7 +246,7 @@ fn unlearnt(error: StoreUnavailable, id: Option<PaymentId>) -> CreateError {
 }
 
 impl Bounds {
-    /// What a merchant is told of a refused commit.
+    /// The error for a refused commit, as the merchant gets it.
     fn explain(self, refusal: Refusal) -> CreateError {
         match refusal {
             Refusal::NameTaken { holder: Holder::Text(id), .. } => match id.parse() {
@@ -262,7 +264,7 @@ impl Bounds {
     }
 }
 
-/// The store broke its contract, or this crate its own.
+/// The error for a broken contract, of the store or of this crate.
 pub(crate) fn broken(what: &str) -> CreateError {
     CreateError::Store(StoreUnavailable::Failed(what.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! What a new payment is, decided by the merchant's routes before anything is written.
+//! Decides, by the merchant's routes, what a new payment is, before anything is written.
 
 use std::{sync::Arc, time::Duration};
 
@@ -51,13 +51,13 @@ impl Bounds {
 /// A decided creation.
 pub(crate) struct DecidedCreation {
     pub(crate) changes: Changes,
-    /// For the words of a refusal that only the commit can give.
+    /// The bounds in the message of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
-    /// Set if the rail has still to be asked for instructions.
+    /// Set if the rail's instructions still have to be requested.
     pub(crate) remote: Option<Reservation>,
 }
 
-/// Decides what new payments are.
+/// Decides about new payments.
 pub(crate) struct Decider {
     pub(crate) reads: Arc<dyn PaymentReads>,
     pub(crate) route_book: Arc<dyn RouteBook>,
@@ -72,8 +72,8 @@ pub(crate) struct Decider {
 }
 
 impl Decider {
-    /// Decides what is to be committed. Only what the request names is read: beside the routes a customer or a
-    /// beneficiary, and only those. A payment that may have been made already is made under the same identifier.
+    /// Decides what is to be committed. Besides the routes only a customer or beneficiary named by the
+    /// request is read. A payment that an earlier attempt may have created gets the same identifier.
     pub(crate) async fn decide(
         &self,
         tenant: Tenant,
@@ -90,7 +90,7 @@ impl Decider {
             Err(_) if !problems.is_empty() => return Err(CreateError::Invalid(problems)),
             Err(error) => return Err(error),
         };
-        // A beneficiary is looked up only if there is a route to pay it by.
+        // A beneficiary is looked up only if there is a route for paying it.
         if let Some(payout) = &mut draft.payout {
             payout.look_up(&*self.route_book, tenant, &mut problems).await?;
             payout.judge_by(route, &mut problems);
@@ -133,7 +133,7 @@ impl Decider {
     }
 }
 
-/// What a payment is made of beside its draft.
+/// The parts of a payment besides its draft.
 struct Making {
     id: PaymentId,
     tenant: Tenant,
@@ -144,7 +144,7 @@ struct Making {
 }
 
 impl Decider {
-    /// Completes the customer by what is known of them, if the request names one.
+    /// Completes the customer from the stored one, if the request names one.
     async fn fill_customer(
         &self,
         tenant: Tenant,
@@ -163,7 +163,8 @@ impl Decider {
         Ok(Some(id))
     }
 
-    /// The payment with its rail's instructions, and what is to be done with it next.
+    /// The payment with its rail's instructions, what is due next, and whether instructions still have to be
+    /// requested.
     fn make(
         &self,
         draft: Draft,
@@ -173,7 +174,7 @@ impl Decider {
     ) -> (Payment, Option<Due>, bool) {
         let Making { id, tenant, now, customer_id, fee, default_return_urls: defaults } = making;
         let expires_at = self.period(&draft, route).map(|period| now.plus(period));
-        // A repeat keeps the identifier of its first attempt, by whose time lists find the payment.
+        // A repeat keeps the identifier of its first attempt, and lists find the payment by the time in it.
         let created_at = id.made_at();
         let terms = Terms {
             id,
@@ -211,7 +212,7 @@ impl Decider {
         (payment, due, remote)
     }
 
-    /// How long it waits: a deposit for its money, a withdrawal without a recipient for its page.
+    /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
     fn period(&self, draft: &Draft, route: &Route) -> Option<Duration> {
         let unfilled = draft.kind == PaymentType::WithdrawalPp && draft.payout.is_none();
         if draft.kind.direction() == Direction::Withdrawal && !unfilled {
@@ -232,7 +233,7 @@ impl Decider {
 }
 
 impl Payment {
-    /// The new payment with what its rail issued, and what is to be done with it next.
+    /// The new payment with its rail's instructions, and what is due next.
     fn with(self, issued: IssuedInstructions) -> (Self, Option<Due>) {
         let (mut terms, mut state) = self.into_parts();
         terms.expires_at = terms.expires_at.and(issued.expires_at).or(terms.expires_at);
@@ -244,7 +245,7 @@ impl Payment {
     }
 }
 
-/// Room at the rail for the call that follows the commit.
+/// Reserves the rail call that follows the commit.
 async fn reserve(rail: &dyn Rail) -> Result<Reservation, CreateError> {
     rail.reserve().await.ok_or(CreateError::Store(StoreUnavailable::Overloaded))
 }
@@ -259,7 +260,7 @@ fn route_key(draft: &Draft, environment: Environment) -> RouteKey {
     }
 }
 
-/// The enabled route of this key, or why there is none.
+/// The enabled route with this key, or the reason why there is none.
 pub(crate) fn choose_route(routes: &[Route], key: RouteKey) -> Result<&Route, CreateError> {
     if let Some(route) = routes.iter().find(|route| route.enabled && route.key() == key) {
         return Ok(route);

@@ -1,8 +1,8 @@
-//! Creating a payment once, however often it is asked for under one key.
+//! Creating a payment once, however many times it is requested with one idempotency key.
 //!
-//! Three parts work together: [`crate::running_keys`] knows which keys this node is working on; the kept answer tells what
-//! became of a key whose request has ended; the commit refuses a key that another node has used in the meantime, so that two
-//! nodes never create two payments under one key.
+//! Three parts work together: [`crate::running_keys`] knows which keys this node is working on; the kept
+//! answer has the outcome of a key whose request has ended; the commit refuses a key that another node has
+//! used in the meantime, so that two nodes never create two payments with one key.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::{
     view,
 };
 
-/// How a refusal of a creation is written: the edge's part in an idempotent creation.
+/// Writes the refusal of a creation: the HTTP adapter's part in an idempotent creation.
 pub trait RefusalForm: Send + Sync {
-    /// The answer that tells of it. It must hold no secret, because it is kept.
+    /// The answer with this error. It must contain no secret, because it is kept.
     fn refused(&self, error: &CreateError) -> Answer;
 }
 
-/// The key under which a creation happens only once, and what a repeat is compared with.
+/// The key with which a creation happens only once, and the parts that a repeat is compared with.
 #[derive(Clone)]
 pub struct KeyedRequest {
     /// The merchant's `Idempotency-Key`.
     pub key: IdempotencyKey,
     /// Hex of SHA-256 over the request's raw body.
     pub body_hash: String,
-    /// How refusals are written.
+    /// Writes refusals.
     pub form: Arc<dyn RefusalForm>,
 }
 
@@ -41,14 +41,14 @@ pub struct KeyedRequest {
 pub struct Answered {
     /// The answer, byte for byte.
     pub answer: Answer,
-    /// Whether it had been given before.
+    /// Whether it was given before.
     pub replayed: bool,
 }
 
 impl CreatePayment {
-    /// Creates a payment once: a repeat under the same key gets the first answer again, refusals for business reasons
-    /// included. `Err` is only what is never kept: `Invalid`, `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`,
-    /// `OutcomeUnknown` and `Store`.
+    /// Creates a payment once: a repeat with the same key gets the first answer again, refusals for business
+    /// reasons included. `Err` is only returned for outcomes that are never kept: `Invalid`,
+    /// `IdempotencyKeyInUse`, `IdempotencyKeyMismatch`, `NonceUsed`, `OutcomeUnknown` and `Store`.
     pub async fn run_keyed(&self, creation: Creation, asked: KeyedRequest) -> Result<Answered, CreateError> {
         let mut subject = self.unknown.subject(&creation);
         let outcome = self.attempt_keyed(creation, asked, &mut subject).await;
@@ -92,7 +92,7 @@ impl CreatePayment {
         }
     }
 
-    /// The answer given before under this key, if there is one.
+    /// The earlier answer under this key, if there is one.
     async fn repeat(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Option<Answered>, CreateError> {
         let now = self.clock.now();
         let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
@@ -107,7 +107,8 @@ impl CreatePayment {
         }
     }
 
-    /// The answer to a creation whose outcome was unknown: the payment if it is known by now, else that it still is not.
+    /// The answer to a creation whose outcome was unknown: the payment if the outcome is known by now,
+    /// otherwise that it is still unknown.
     async fn repeat_open(
         &self,
         tenant: Tenant,
@@ -136,7 +137,7 @@ impl CreatePayment {
         }
     }
 
-    /// The answer under a key that a commit found used. That commit has burnt the nonce.
+    /// The answer under a key that a commit found used. That commit has used up the nonce.
     async fn repeat_used(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Answered, CreateError> {
         let kept = self.repeat(tenant, asked).await.map_err(unrepeatable)?;
         kept.ok_or_else(|| broken("a used key has no kept answer"))
@@ -175,8 +176,8 @@ impl CreatePayment {
     }
 }
 
-/// What is told instead of a failure that would have a call sent again as it is, where its nonce is burnt. The key is
-/// said to be in use: so the call is signed anew and repeated under the same key.
+/// Replaces an error that invites the caller to send the same call again, when its nonce is used up. The
+/// answer is that the key is in use, so the caller signs the call anew and repeats it with the same key.
 fn unrepeatable(error: CreateError) -> CreateError {
     if error.invites_repeat() { CreateError::IdempotencyKeyInUse } else { error }
 }

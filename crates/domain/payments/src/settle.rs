@@ -1,8 +1,8 @@
-//! What a worker does with a payment whose time has come.
+//! What a worker does with a payment that is due.
 //!
-//! Every step may be repeated: after a crash, after a lease that ran out, by two workers at once. A step that has
-//! happened is a success that changes nothing. Silence of a rail decides nothing: it is asked again by its schedule, of
-//! which a question that was not sent uses up nothing.
+//! Every step may be repeated: after a crash, after a lease has expired, by two workers at once. Repeating a
+//! completed step succeeds and changes nothing. A rail's silence decides nothing: the rail is asked again by
+//! its schedule, in which a question that was not sent does not count.
 
 mod again;
 mod unknown_rails;
@@ -44,10 +44,10 @@ pub struct SettlePayment {
     unknown_rails: UnknownRails,
 }
 
-/// When an outcome that the ledger could not take is asked for again; the operator has to make room first.
+/// When an outcome that the ledger could not book is asked for again; the operator has to make room first.
 const RETRY_AFTER: Duration = Duration::from_hours(1);
 
-/// What the end of its time means to a payment.
+/// What the end of its time does to a payment.
 fn at_expiry(payment: &Payment) -> Trigger {
     let terms = payment.terms();
     let is_redirected_deposit =
@@ -56,8 +56,8 @@ fn at_expiry(payment: &Payment) -> Trigger {
 }
 
 impl SettlePayment {
-    /// When a submission whose outcome was never written down is made again, under the same identifier, if its node still
-    /// lives. Whoever attends to a payment must have given up by then.
+    /// After how long a submission whose outcome was not recorded is made again, under the same identifier,
+    /// if its node still lives. A worker must have given up its attempt by then.
     pub const RESUBMIT_AFTER: Duration = Duration::from_secs(30);
 
     /// The use case over these ports.
@@ -73,8 +73,8 @@ impl SettlePayment {
         Self { commit, queue, reads, rails, hear, clock, entropy, unknown_rails }
     }
 
-    /// Does what is due for a claimed payment. Repeating what has happened is a success that changes nothing. What waits on a
-    /// rail that is not known here is an error now and then only.
+    /// Does what is due for a claimed payment. Repeating a completed step succeeds and changes nothing. A
+    /// payment on a rail that this node does not know gives an error only once a minute for each rail.
     pub async fn attend(&self, claimed: &Claimed) -> Result<(), SettleError> {
         let id = claimed.subject.parse().map_err(|_| failed("work names what is no payment".to_owned()))?;
         let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
@@ -102,9 +102,9 @@ impl SettlePayment {
         }
     }
 
-    /// Hands a withdrawal to its rail. Before the rail is called the payment is committed as `processing`, from when on
-    /// nobody can cancel it. The submission stays in the hands of this node, so that another makes it if this one dies
-    /// between the two.
+    /// Submits a withdrawal to its rail. Before the call the payment is committed as `processing`, and can no
+    /// longer be cancelled. This node keeps its claim on the submission, so that another node makes it if
+    /// this one dies between the commit and the call.
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
         let is_begun = payment.status() == Status::Processing;
@@ -119,13 +119,14 @@ impl SettlePayment {
             Ok(reserved) => reserved,
             Err(pause) => {
                 let due = Due { at: now.plus(pause), action: DueAction::Submit };
-                // What is begun has its attempts counted by the questions about it.
+                // After a submission has begun, its attempts count the questions about it.
                 let claim = if is_begun { not_begun(claimed) } else { claimed.clone() };
                 return self.put_off(&claim, due).await;
             }
         };
         if is_begun {
-            // It was begun here or elsewhere and is still to be done, unless staff decided about it since it was claimed.
+            // The submission was begun here or elsewhere and is still to be made, unless staff decided about
+            // it since the claim.
             let until = now.plus(Self::RESUBMIT_AFTER);
             let still_to_do = self.queue.claim_shown(vec![claimed.clone()], until).await?.pop();
             return match still_to_do {
@@ -148,7 +149,8 @@ impl SettlePayment {
         }
     }
 
-    /// Calls the rail for a withdrawal that is `processing`. If that `is_repeated`, what the rail was asked about it still counts.
+    /// Calls the rail for a withdrawal in `processing`. If it `is_repeated`, earlier questions to the rail
+    /// still count.
     async fn hand_over(
         &self,
         rail: &Arc<dyn Rail>,
@@ -168,8 +170,8 @@ impl SettlePayment {
         }
     }
 
-    /// Calls the rail, always under the payment's own identifier, about which it was asked so often. Answers what is due then, or
-    /// the refusal.
+    /// Calls the rail, always with the payment's own identifier, after `asked` questions about it. Returns
+    /// what is due next, or the refusal.
     async fn call(
         &self,
         rail: &Arc<dyn Rail>,
@@ -190,10 +192,10 @@ impl SettlePayment {
         }
     }
 
-    /// Asks the rail how a payment stands.
+    /// Asks the rail for the status of a payment.
     async fn ask(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         if !matches!(payment.status(), Status::Pending | Status::Processing | Status::Completed) {
-            // It was ended otherwise since it was claimed.
+            // It ended in another way since the claim.
             return self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await;
         }
         let rail = self.rail(&payment)?;
@@ -236,14 +238,14 @@ impl SettlePayment {
         }
     }
 
-    /// Has a withdrawal that its rail never heard of submitted once more. Staff may have decided about it while the rail was asked,
-    /// and then nothing is sent. The question counts.
+    /// Submits a withdrawal again that its rail never received. If staff decided about it while the rail was
+    /// asked, nothing is sent. The question counts.
     async fn submit_anew(&self, claimed: &Claimed, payment: &Payment) -> Result<(), SettleError> {
         let due = Due { at: self.clock.now(), action: DueAction::Submit };
         self.put_off_as_it_stands(claimed, payment, due).await
     }
 
-    /// Asks once more for the instructions of a deposit whose creation had no certain outcome.
+    /// Requests again the instructions of a deposit whose creation had no certain outcome.
     async fn instruct(
         &self,
         rail: &Arc<dyn Rail>,
@@ -264,8 +266,9 @@ impl SettlePayment {
         }
     }
 
-    /// Applies the rail's answer to a call or a question. An answer that contradicts what the gateway knows (another amount, or a
-    /// rejection of what was reported as paid) is parked, and the rail is asked again, because it may correct itself.
+    /// Applies the rail's answer to a call or a question. An answer that contradicts the gateway's knowledge
+    /// (another amount, or a rejection of a payment reported as paid) is parked, and the rail is asked again,
+    /// because it may correct itself.
     async fn answered(
         &self,
         rail: &Arc<dyn Rail>,
@@ -280,7 +283,7 @@ impl SettlePayment {
         }
     }
 
-    /// Applies what the rail told, and writes down what is due then. Answers whether the payment moved.
+    /// Applies the rail's events, and records what is due next. Returns whether the payment moved.
     async fn heard(
         &self,
         rail: &Arc<dyn Rail>,
@@ -299,7 +302,7 @@ impl SettlePayment {
         Ok(applied)
     }
 
-    /// What could not be heard. If it is the ledger that cannot take it, it is asked for again later.
+    /// The error of an event that was not applied. If the ledger cannot book it, it is asked for again later.
     async fn unheard(&self, claimed: &Claimed, error: HearError) -> Result<SettleError, SettleError> {
         match error {
             HearError::Unbookable(error) => {
@@ -311,7 +314,7 @@ impl SettlePayment {
         }
     }
 
-    /// Ends the time of a payment. Where the payment moved meanwhile it is decided again.
+    /// Expires a payment. If the payment has moved meanwhile, the decision is made again.
     async fn expire(&self, claimed: Payment) -> Result<(), SettleError> {
         let (tenant, id) = (claimed.terms().tenant, claimed.id().clone());
         let (mut last, mut is_claimed) = (claimed.clone(), true);
@@ -323,7 +326,7 @@ impl SettlePayment {
             let now = self.clock.now();
             Ok(match payment.apply(at_expiry(&last), Happening::new(now, &*self.entropy)) {
                 Ok(changes) => Decided::change(changes, ()),
-                // The table knows no such move. What was due is done with, unless it is already something else.
+                // No such move is allowed. The due expiry is then done, unless something else is due already.
                 Err(_) if is_claimed => Decided::change(changes::postponed(&last, now, None), ()),
                 Err(_) => Decided::Stay(()),
             })
@@ -346,7 +349,7 @@ impl SettlePayment {
     }
 }
 
-/// What the answer to a status question tells, as an event: asking again tells the same event again.
+/// The event that stands for an answer to a status question; the same answer is always the same event.
 fn arrived(payment: &Payment, arrival: &Arrival) -> RailEvent {
     let Arrival { amount, currency, .. } = arrival;
     RailEvent {
@@ -361,7 +364,7 @@ fn arrived(payment: &Payment, arrival: &Arrival) -> RailEvent {
     }
 }
 
-/// A stale decision was overtaken by another, which is as good.
+/// A stale decision counts as a success, since another has overtaken it.
 fn stale_is_success(error: CommitError) -> Result<(), SettleError> {
     match error {
         CommitError::Refused(Refusal::Stale) => Ok(()),

@@ -1,9 +1,10 @@
 //! Creations whose outcome is not known yet.
 //!
-//! A repeat, which has the same reference, continues with the same payment: it keeps the identifier that was returned, so that
-//! the caller hears of one payment however often the answer is lost. An idempotency key does not tell a repeat: it may come
-//! with another reference, which is another payment. The store prevents a second payment, because key, reference and
-//! identifier are unique there. This type only remembers the identifiers that were returned; it is empty after a restart.
+//! A repeat, which has the same reference, continues with the same payment: it keeps the identifier that was
+//! returned, so that the caller knows of one payment only, however often the answer is lost. An idempotency
+//! key does not identify a repeat: it may come with another reference, which is another payment. The store
+//! prevents a second payment, because key, reference and identifier are unique there. This type only
+//! remembers the identifiers that were returned; it is empty after a restart.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,17 +16,17 @@ use quipu_merchants::StoreUnavailable;
 
 use crate::{creation::Creation, error::CreateError};
 
-/// How many are remembered. There is one for each answer that says so.
+/// The most identifiers that are remembered, one for each answer with an unknown outcome.
 const MOST: usize = 10_000;
 
-/// What a merchant calls a payment.
+/// The merchant's name of a payment: tenant and reference.
 type Name = (Tenant, String);
 
-/// A creation by the reference of its payment.
+/// A creation, identified by the reference of its payment.
 pub(crate) struct Subject {
-    /// None if the request is not valid: it makes no payment.
+    /// `None` if the request is invalid, so that it creates no payment.
     name: Option<Name>,
-    /// The payment that an earlier try may have made, of which nothing more is known.
+    /// The payment that an earlier attempt may have created, if its outcome is unknown.
     pub(crate) earlier: Option<PaymentId>,
 }
 
@@ -44,7 +45,7 @@ impl UnknownOutcomes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A creation by its reference, with the payment that it may have made already.
+    /// A creation by its reference, with the payment that an earlier attempt may have created.
     pub(crate) fn subject(&self, creation: &Creation) -> Subject {
         let draft = creation.draft.as_ref().ok();
         let name = draft.map(|draft| (creation.tenant, draft.merchant_reference.clone()));
@@ -52,15 +53,16 @@ impl UnknownOutcomes {
         Subject { name, earlier }
     }
 
-    /// The earlier try is over and its payment gave its reference up: what comes now has nothing to do with it.
+    /// Notes that the earlier attempt is over and its payment has released its reference, so the present
+    /// creation is independent of it.
     pub(crate) fn settle(&self, subject: &mut Subject) {
         if subject.earlier.take().is_some() {
             self.forget(subject);
         }
     }
 
-    /// What the merchant is told of an outcome. As long as it cannot be learnt what became of the first try, that is the
-    /// first try's payment.
+    /// The outcome as the merchant gets it. While the first attempt's outcome is unknown, a failure of the
+    /// store is an unknown outcome too, of the first attempt's payment.
     pub(crate) fn told<T>(
         &self,
         subject: &Subject,
@@ -79,7 +81,7 @@ impl UnknownOutcomes {
         };
         match &outcome {
             Err(CreateError::OutcomeUnknown { id }) => self.remember(subject, id),
-            // Said of the request, and nothing of what became of the first one.
+            // These errors are about the request, and say nothing about the first attempt.
             Err(
                 CreateError::Invalid(_)
                 | CreateError::NonceUsed

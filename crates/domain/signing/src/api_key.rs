@@ -4,24 +4,24 @@ use quipu_kernel::{Entropy, Environment, Secret};
 
 use crate::{checked_text, keyring::Keyring};
 
-/// Prefixes that were used formerly and are refused with a problem of their own.
+/// Prefixes of former keys, which are refused with a separate problem.
 const RETIRED: [&str; 2] = ["qp_sandbox_sk_", "qp_live_"];
 
-/// An API key of the right form: `qp_test_sk_` or `qp_prod_sk_`, 37 random characters, six of a checksum.
-/// Only the database can tell whether it was ever issued.
+/// An API key of the right form: `qp_test_sk_` or `qp_prod_sk_`, 37 random characters, and six of a checksum.
+/// Only the database shows whether it was ever issued.
 #[derive(Debug, Clone)]
 pub struct ApiKey {
     text: Secret,
     environment: Environment,
 }
 
-/// Why a text is no API key. The message does not repeat the text, which may be another secret.
+/// Why a text is not an API key. The message does not repeat the text, which may be another secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ApiKeyProblem {
     /// It begins with `qp_sandbox_sk_` or `qp_live_`, which are no longer accepted.
     #[error("keys of this prefix are no longer accepted; use a qp_test_sk_ or qp_prod_sk_ key")]
     RetiredPrefix,
-    /// Its form or its checksum is wrong: it was mistyped, cut, or is no key at all.
+    /// Its form or its checksum is wrong: it was mistyped or cut off, or is not a key at all.
     #[error("not a valid API key")]
     Malformed,
 }

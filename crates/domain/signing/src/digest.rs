@@ -16,8 +16,8 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 
 /// Whether two secrets are equal, in a time that does not depend on the place where they differ.
 ///
-/// Their HMACs are compared in place of the texts: `ring` offers a constant-time comparison for those and has
-/// deprecated its general one.
+/// The HMACs of the texts are compared instead of the texts: `ring` offers a constant-time comparison for
+/// those and has deprecated its general one.
 pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"quipu constant-time comparison");
     hmac::verify(&key, b, hmac::sign(&key, a).as_ref()).is_ok()

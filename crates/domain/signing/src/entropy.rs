@@ -5,14 +5,14 @@ use std::cell::RefCell;
 use quipu_kernel::Entropy;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// What one system call fetches; a payment takes about 40 bytes.
+/// The bytes that one system call fetches; a payment takes about 40.
 const POOL_BYTES: usize = 4096;
 
 /// The system's secure random source.
 ///
-/// Each thread fetches a few kilobytes at a time, because a system call for every identifier costs more than the
-/// identifier. What has been handed out is erased from the pool, so that it can be neither given twice nor found
-/// there later.
+/// Each thread fetches a few kilobytes at a time, because a system call for every identifier costs more than
+/// the identifier. Bytes that were handed out are erased from the pool, so that they can be neither given
+/// twice nor found there later.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemEntropy;
 
@@ -27,7 +27,7 @@ thread_local! {
 
 impl Entropy for SystemEntropy {
     /// # Panics
-    /// If the system has no randomness to give: nothing may be issued then.
+    /// If the system provides no randomness, since nothing may be issued then.
     fn fill(&self, bytes: &mut [u8]) {
         if bytes.len() > POOL_BYTES / 4 {
             return fetch(bytes);

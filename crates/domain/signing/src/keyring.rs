@@ -18,7 +18,7 @@ mod label {
     pub(super) const URLS: &[u8] = b"quipu/v1/signed-urls";
 }
 
-/// Why a text is no master key. No message shows any of it.
+/// Why a text is not a master key. No message shows any part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MasterKeyProblem {
     /// It has characters that are not base64 (RFC 4648, with padding).
@@ -40,7 +40,7 @@ pub(crate) struct Derived {
 }
 
 /// The keys of an installation: those of the current master key, with which everything new is made, and those
-/// of retired ones, which still open and verify what was made with them.
+/// of retired master keys, which still open and verify older data.
 pub struct Keyring {
     current: Derived,
     retired: Vec<Derived>,
@@ -52,7 +52,7 @@ impl Keyring {
         Ok(Self { current: Derived::from_base64(master)?, retired: Vec::new() })
     }
 
-    /// Adds a retired master key, so that everything that was made with it stays usable.
+    /// Adds a retired master key, so that data made with it stays usable.
     pub fn with_retired(mut self, master: &Secret) -> Result<Self, MasterKeyProblem> {
         self.retired.push(Derived::from_base64(master)?);
         Ok(self)

@@ -6,8 +6,8 @@ use crate::{checked_text, keyring::Keyring};
 
 const PREFIX: &str = "qp_op_";
 
-/// An operator token of the right form: `qp_op_`, 37 random characters, six of a checksum. Only the database
-/// can tell whether it was ever issued.
+/// An operator token of the right form: `qp_op_`, 37 random characters, and six of a checksum. Only the
+/// database shows whether it was ever issued.
 #[derive(Debug, Clone)]
 pub struct OperatorToken(Secret);
 

@@ -9,7 +9,7 @@ const TOKEN_BYTES: usize = 20;
 
 /// The installation's page key: random, and stored sealed, so that page addresses survive a new master key.
 ///
-/// A page's token is computed from it whenever it is to be shown, and only the token's hash is stored.
+/// A page's token is computed from it whenever the token is shown; only the token's hash is stored.
 pub struct PageKey {
     text: Secret,
     key: hmac::Key,

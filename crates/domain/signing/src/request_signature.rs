@@ -1,23 +1,23 @@
 //! Signed requests of version 2 (docs/SIGNING.md).
 //!
-//! A [`SignatureHeaders`] holds what was sent. [`SignatureClaim::parse`] judges everything that needs no secret; the
-//! claim over a certain method, path and body is a [`SignedRequest`]; and that is verified under each of the
-//! merchant's secrets in turn. The nonce counts as used only once that has succeeded, so that nobody without the secret
-//! can burn another's nonces.
+//! A [`SignatureHeaders`] holds the headers as sent. [`SignatureClaim::parse`] checks everything that needs
+//! no secret; the claim over a certain method, path and body is a [`SignedRequest`]; and that is verified
+//! with each of the merchant's secrets in turn. The nonce is used up only after that has succeeded, so that
+//! nobody without the secret can use up a merchant's nonces.
 
 use quipu_kernel::{MerchantId, Secret, Timestamp};
 use ring::hmac;
 
 use crate::digest::sha256_hex;
 
-/// How far a timestamp may be from the server's time, in seconds, either way and included.
+/// The greatest difference between a timestamp and the server's time, either way and inclusive, in seconds.
 const WINDOW_SECONDS: u64 = 300;
 const NONCE_LENGTH: std::ops::RangeInclusive<usize> = 8..=128;
-/// What no nonce holds: a dot and the beginning of every path that is signed.
+/// The text that no nonce may contain: a dot and the beginning of every signed path.
 const AMBIGUOUS: &str = "./api/v2";
 const SIGNATURE_PREFIX: &str = "hmac_sha256=";
 
-/// The five headers as they came, `None` where one is missing.
+/// The five headers as they arrived; `None` for a missing one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SignatureHeaders<'a> {
     /// `X-Merchant-Id`.
@@ -33,28 +33,28 @@ pub struct SignatureHeaders<'a> {
 }
 
 impl SignatureHeaders<'_> {
-    /// The merchant who is said to have sent it, if the header is a number.
+    /// The merchant in the header, if it is a number.
     pub fn merchant(&self) -> Option<MerchantId> {
         let number = whole_number(self.merchant_id?)?;
         i64::try_from(number).ok().map(MerchantId)
     }
 }
 
-/// Why a signed request is refused, by the error codes of the interface.
+/// Why a signed request is refused, by error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureProblem {
-    /// `SIGNATURE_MISSING`: the named header is not there, or has nothing in it.
+    /// `SIGNATURE_MISSING`: the named header is missing or empty.
     #[error("header {0} is required")]
     Missing(&'static str),
-    /// `SIGNATURE_INVALID`: a header has not the form it must have.
+    /// `SIGNATURE_INVALID`: a header does not have the required form.
     #[error("header {header} must be {expected}")]
     Malformed {
-        /// Which header.
+        /// The name of the header.
         header: &'static str,
-        /// What it must be, in words.
+        /// The required form, in words.
         expected: &'static str,
     },
-    /// `SIGNATURE_INVALID`: the signature is not that of this request under this secret.
+    /// `SIGNATURE_INVALID`: the signature does not match this request and this secret.
     #[error("the signature does not match the request")]
     Mismatch,
     /// `TIMESTAMP_OUT_OF_WINDOW`: not a time in whole seconds within 300 seconds of the server's.
@@ -62,7 +62,7 @@ pub enum SignatureProblem {
     TimestampOutOfWindow,
 }
 
-/// What the headers of a request claim, in the right form and of the right time, but not yet verified.
+/// The claims in the headers of a request, of the right form and time, but not verified yet.
 #[derive(Debug, Clone, Copy)]
 pub struct SignatureClaim<'a> {
     merchant: MerchantId,
@@ -97,7 +97,7 @@ impl<'a> SignatureClaim<'a> {
         Ok(claim)
     }
 
-    /// Whether its timestamp is good at `now`, as [`SignatureClaim::parse`] found at its time: for what came in between.
+    /// Checks its timestamp again, at `now`, for the time that has passed since [`SignatureClaim::parse`].
     pub fn judge_time(&self, now: Timestamp) -> Result<(), SignatureProblem> {
         let sent = whole_number(self.timestamp).and_then(|seconds| i64::try_from(seconds).ok());
         if sent.is_none_or(|seconds| seconds.abs_diff(now.seconds()) > WINDOW_SECONDS) {
@@ -106,7 +106,7 @@ impl<'a> SignatureClaim<'a> {
         Ok(())
     }
 
-    /// The merchant who is said to have sent it. The right secret must be one of theirs.
+    /// The merchant in the header. The right secret must be one of theirs.
     pub fn merchant(&self) -> MerchantId {
         self.merchant
     }
@@ -139,7 +139,7 @@ impl SignedRequest {
     }
 }
 
-/// The value of `X-Signature` for a request: what a merchant computes.
+/// The value of `X-Signature` for a request, as a merchant computes it.
 pub fn sign_request(
     secret: &Secret,
     timestamp: &str,
@@ -168,11 +168,11 @@ fn signing_key(secret: &Secret) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes())
 }
 
-/// A captured signature must fit no second request, under a nonce not yet used. Between timestamp and body hash the
-/// canonical text has the nonce, the method and the path. If that can be read with a longer nonce too, the longer one ends
-/// within the path, because a method has no dot and the other path begins with a slash. No path that is served has
-/// `.METHOD./` before its query. So the longer nonce holds the whole path, and every path that is signed begins with
-/// `/api/v2`.
+/// A captured signature must fit no second request with an unused nonce. Between timestamp and body hash the
+/// canonical text has the nonce, the method and the path. If it can also be read with a longer nonce, that
+/// nonce ends within the path, because a method has no dot and the other path begins with a slash. No served
+/// path has `.METHOD./` before its query. So the longer nonce contains the whole path, and every signed path
+/// begins with `/api/v2`.
 fn is_nonce(text: &str) -> bool {
     NONCE_LENGTH.contains(&text.len())
         && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())

@@ -2,8 +2,8 @@
 //!
 //! A sealed text is `v1.<key id>.<base64url of salt, nonce, ciphertext and tag>`: AES-256-GCM (NIST SP
 //! 800-38D) with the context as associated data, so that a row's secret opens in no other row. Each text has
-//! a key of its own, derived from the sealing key and a random salt: with one key for all, random nonces
-//! would begin to repeat within days at full load, and a nonce used twice gives both texts away.
+//! its own key, derived from the sealing key and a random salt: with one key for all, random nonces would
+//! begin to repeat within days at full load, and a repeated nonce reveals both texts.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use quipu_kernel::{Entropy, Secret};
@@ -18,7 +18,7 @@ const HEAD_BYTES: usize = SALT_BYTES + aead::NONCE_LEN;
 /// Why a sealed text cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenProblem {
-    /// It does not have the form of a sealed text.
+    /// It is not in the form of a sealed text.
     #[error("not a sealed text")]
     Malformed,
     /// It was sealed under a master key that the keyring does not hold.
@@ -34,7 +34,7 @@ impl Keyring {
     /// for instance `hmac-credential/7`. The result is ASCII.
     ///
     /// # Panics
-    /// If `plaintext` is longer than the 64 GiB AES-GCM takes.
+    /// If `plaintext` is longer than the 64 GiB that AES-GCM accepts.
     pub fn seal(&self, entropy: &dyn Entropy, context: &str, plaintext: &[u8]) -> String {
         let mut head = [0; HEAD_BYTES];
         entropy.fill(&mut head);

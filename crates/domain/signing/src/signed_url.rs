@@ -1,4 +1,4 @@
-//! URLs that carry a permission: anybody who has the URL may do one thing, until the permission ends.
+//! URLs that carry a permission: any holder of the URL may do one thing, until the permission ends.
 
 use quipu_kernel::Timestamp;
 use ring::hmac;
@@ -19,7 +19,7 @@ pub struct SignedUrl<'a> {
 /// Why a URL gives no permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlProblem {
-    /// The signature is not ours, or was made for another URL.
+    /// The signature is not the gateway's, or was made for another URL.
     #[error("the URL's signature does not match")]
     Mismatch,
     /// The permission has ended.

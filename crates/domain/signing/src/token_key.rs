@@ -22,7 +22,7 @@ impl TokenKey {
     pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).expect("any 32 bytes are an Ed25519 seed");
         let public = pair.public_key().as_ref().to_vec();
-        // RFC 7638: the members a key of this type must have, in the order of the alphabet, without white space.
+        // RFC 7638: the required members for this type of key, in alphabetical order, without white space.
         let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, URL_SAFE_NO_PAD.encode(&public));
         let id = URL_SAFE_NO_PAD.encode(sha256(members.as_bytes()));
         Self { pkcs8: [&PKCS8_HEAD[..], seed].concat(), public, id }

@@ -8,8 +8,8 @@ const PREFIX: &str = "whsec_";
 const GENERATED_BYTES: usize = 32;
 const ADMITTED_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// The secret of a webhook endpoint: `whsec_` and base64 (RFC 4648, with padding) of 24 to 64 bytes; those
-/// that we make have 32. The decoded bytes are the key.
+/// The secret of a webhook endpoint: `whsec_` and base64 (RFC 4648, with padding) of 24 to 64 bytes;
+/// generated secrets have 32. The decoded bytes are the key.
 #[derive(Clone)]
 pub struct WebhookSecret {
     text: Secret,
@@ -32,7 +32,7 @@ impl WebhookSecret {
         Ok(Self::new(text.to_owned(), &bytes))
     }
 
-    /// The text, to be sealed, or shown in the one answer that shows it.
+    /// The text, to be sealed, or to be shown in the single answer that contains it.
     pub fn secret(&self) -> &Secret {
         &self.text
     }
@@ -44,14 +44,14 @@ impl WebhookSecret {
     }
 
     /// The header `webhook-signature` with several secrets, the newest first. During a rotation a receiver
-    /// accepts the delivery by the secret that it has.
+    /// accepts the delivery with the secret that it has.
     pub fn sign_with_all(secrets: &[Self], webhook_id: &str, at: Timestamp, body: &[u8]) -> String {
         let signatures: Vec<_> = secrets.iter().map(|secret| secret.sign(webhook_id, at, body)).collect();
         signatures.join(" ")
     }
 
     /// Whether one of the signatures in a `webhook-signature` header was made with this secret, compared in
-    /// constant time. `seconds` is the header `webhook-timestamp`; the receiver must check itself that it is
+    /// constant time. `seconds` is the header `webhook-timestamp`; the receiver itself must check that it is
     /// recent.
     pub fn verify(&self, webhook_id: &str, seconds: i64, body: &[u8], header: &str) -> bool {
         let message = message(webhook_id, seconds, body);

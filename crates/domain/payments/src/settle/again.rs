@@ -1,4 +1,4 @@
-//! When a payment is attended to again.
+//! When a worker attends to a payment again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,17 +12,17 @@ use crate::{
     rail::Rail,
 };
 
-/// When a rail that takes no calls is tried again.
+/// After how long a rail that takes no calls is tried again.
 pub(super) const BUSY_FOR: Duration = Duration::from_secs(15);
 
-/// When a withdrawal for which a rail has no room comes again: at first soon, and every time after twice as long.
+/// The first wait of a withdrawal whose rail has no room; each further wait is twice as long.
 const IN_A_MOMENT: Duration = Duration::from_millis(250);
-/// The longest of these waits, and every wait of a question for which there is no room or of what waits on an unknown rail. It
-/// keeps a long line from occupying the database.
+/// The longest of these waits, and every wait for a question without room or a payment on an unknown rail. It
+/// keeps a long queue from occupying the database.
 pub(super) const IN_A_WHILE: Duration = Duration::from_secs(4);
 
 impl SettlePayment {
-    /// Puts the next question off by the rail's schedule, though never beyond expiry.
+    /// Puts the next question off by the rail's schedule, but never beyond expiry.
     pub(super) async fn ask_again(
         &self,
         rail: &Arc<dyn Rail>,
@@ -35,7 +35,7 @@ impl SettlePayment {
         }
     }
 
-    /// Puts a question off that could not be sent, though never beyond expiry. It counts as if it had never been begun.
+    /// Puts off a question that could not be sent, but never beyond expiry. It does not count as begun.
     pub(super) async fn ask_after_all(
         &self,
         claimed: &Claimed,
@@ -47,8 +47,8 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// Puts off what waits on a rail that is not known here, though never beyond expiry: another node may be configured for it. It
-    /// counts as if it had never been begun.
+    /// Puts off a payment on a rail that this node does not know, but never beyond expiry, since another node
+    /// may be configured for the rail. It does not count as begun.
     pub(super) async fn leave_to_others(
         &self,
         claimed: &Claimed,
@@ -60,7 +60,8 @@ impl SettlePayment {
         self.put_off(&not_begun(claimed), due).await
     }
 
-    /// When the rail is asked next that was asked so often: the gaps in their order, the last of them repeated.
+    /// When the rail is asked next, after `asked` questions: the gaps apply in their order, and the last one
+    /// repeats.
     pub(super) fn next_question(&self, rail: &Arc<dyn Rail>, asked: i32) -> Option<Due> {
         let gaps = rail.questions();
         let asked = usize::try_from(asked).unwrap_or(0);
@@ -72,7 +73,7 @@ impl SettlePayment {
         self.commit_unless_stale(self.until(claimed, due)).await
     }
 
-    /// The same, unless the payment has moved since it was read.
+    /// Like `put_off`, unless the payment has moved since it was read.
     pub(super) async fn put_off_as_it_stands(
         &self,
         claimed: &Claimed,
@@ -84,7 +85,7 @@ impl SettlePayment {
         self.commit_unless_stale(changes).await
     }
 
-    /// The only change: what is claimed is put off, begun as often as the claim says.
+    /// A single change: the claimed work is put off, with the attempts of the claim.
     fn until(&self, claimed: &Claimed, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
@@ -93,18 +94,18 @@ impl SettlePayment {
     }
 }
 
-/// The claim of work that could not be begun, which does not count.
+/// The claim of work that could not be begun, without counting this attempt.
 pub(super) fn not_begun(claimed: &Claimed) -> Claimed {
     Claimed { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() }
 }
 
-/// How long a withdrawal is put off for which its rail has no room.
+/// How long a withdrawal is put off when its rail has no room.
 pub(super) fn until_room(claimed: &Claimed) -> Duration {
     let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
     IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
 }
 
-/// When the payment stops waiting, if the end of its time means anything to it where it stands.
+/// When the payment expires, if its status allows that.
 pub(super) fn expiry(payment: &Payment) -> Option<Due> {
     let at = payment.terms().expires_at?;
     payment.status().after(payment.situation(), at_expiry(payment))?;

@@ -1,4 +1,4 @@
-//! Which rails this node was told to use and does not know.
+//! The rails that payments name and this node does not know.
 
 use std::{
     collections::BTreeMap,
@@ -8,15 +8,16 @@ use std::{
 
 use quipu_kernel::Timestamp;
 
-/// How long nobody is told again.
+/// The pause before the same rail is reported again.
 const SILENT_FOR: Duration = Duration::from_mins(1);
 
-/// When it was last told of each of them. Thousands of payments may wait on one, each of which comes again every few seconds.
+/// When each of them was last reported. Thousands of payments may wait on one rail, and each is due every few
+/// seconds.
 #[derive(Default)]
 pub(super) struct UnknownRails(Mutex<BTreeMap<String, Timestamp>>);
 
 impl UnknownRails {
-    /// Whether it is time to tell of this rail.
+    /// Whether this rail should be reported now.
     pub(super) fn is_news(&self, name: &str, now: Timestamp) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.get(name).is_some_and(|at| now < at.plus(SILENT_FOR)) {
