@@ -1,11 +1,11 @@
-//! What came back.
+//! An answer of the gateway.
 
 use std::fmt;
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-/// An HTTP answer, read whole.
+/// An HTTP answer, read completely.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// Status code.
@@ -45,8 +45,8 @@ impl Answer {
         self.json()
     }
 
-    /// A validation error with an entry about `field`, which may be a path such as
-    /// `payout.bsb`; an entry about a member below it counts.
+    /// Asserts a validation error with an entry about `field`, which may be a path such as `payout.bsb`; an
+    /// entry about a member below it counts.
     #[track_caller]
     pub fn invalid(&self, field: &str) {
         self.is_invalid(field).unwrap_or_else(|reason| panic!("{reason}"));
@@ -78,7 +78,7 @@ impl Answer {
         Err(format!("expected `error` Bad Request and an entry about {field:?} in `message`, got {self}"))
     }
 
-    /// A header's text, or nothing.
+    /// A header's text, or `None`.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

@@ -1,4 +1,4 @@
-//! One caller of the gateway: where it is and how this caller proves who it is.
+//! One caller of the gateway: its address and its credentials.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ enum Credential {
     Hmac(Signer),
 }
 
-/// Sends requests to one gateway in one caller's name, and holds every exchange against the documents. Cheap to clone;
-/// clones share connections.
+/// Sends requests to one gateway as one caller, and checks every exchange against the documents. Cheap to
+/// clone; clones share connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -30,13 +30,13 @@ pub struct Client {
     is_documented: bool,
 }
 
-/// A bare HTTP client, for what lies beside the API: pages, signed URLs of files.
+/// A plain HTTP client, for URLs outside the API: pages, signed URLs of files.
 pub fn http_client() -> reqwest::Client {
     http_client_builder().build().expect("an HTTP client")
 }
 
 fn http_client_builder() -> reqwest::ClientBuilder {
-    // Whoever was first has chosen.
+    // Another client may have installed a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy()
 }
@@ -53,23 +53,23 @@ impl Client {
         Self { http, base_url: base_url.to_owned(), credential: Credential::None, is_documented: true }
     }
 
-    /// The same connections under a version 1 key.
+    /// The same connections with a version 1 key.
     pub fn with_api_key(&self, key: &str) -> Self {
         Self { credential: Credential::ApiKey(key.to_owned()), ..self.clone() }
     }
 
-    /// The same connections under a bearer token, a merchant's or an operator's.
+    /// The same connections with a bearer token, a merchant's or an operator's.
     pub fn with_bearer(&self, token: &str) -> Self {
         Self { credential: Credential::Bearer(token.to_owned()), ..self.clone() }
     }
 
-    /// The same connections, every request signed as version 2 asks.
+    /// The same connections, with every request signed by version 2.
     pub fn with_hmac(&self, merchant_id: &str, secret: &str) -> Self {
         let signer = Signer { merchant_id: merchant_id.to_owned(), secret: secret.to_owned() };
         Self { credential: Credential::Hmac(signer), ..self.clone() }
     }
 
-    /// A caller of an address that no document describes, such as that of the metrics.
+    /// A caller of an address that no document describes, such as the metrics'.
     pub fn undocumented(base_url: &str) -> Self {
         Self { is_documented: false, ..Self::anonymous(base_url) }
     }
@@ -104,7 +104,7 @@ impl Client {
         self.send(Method::POST, path, Some(body.to_string().into_bytes()), headers).await
     }
 
-    /// `POST` of whatever bytes, called JSON.
+    /// `POST` of any bytes, sent as JSON.
     pub async fn post_bytes(&self, path: &str, body: impl Into<Vec<u8>>) -> Answer {
         self.send(Method::POST, path, Some(body.into()), &[]).await
     }
@@ -129,7 +129,7 @@ impl Client {
         self.send(Method::DELETE, path, None, &[]).await
     }
 
-    /// Creates a payment on the version this caller belongs to.
+    /// Creates a payment in the caller's version.
     pub async fn create(&self, draft: &Value) -> Answer {
         let path = match self.credential {
             Credential::Hmac(_) => "/api/v2/payments",
@@ -138,12 +138,12 @@ impl Client {
         self.post(path, draft).await
     }
 
-    /// Reads a payment that must be there (version 1).
+    /// Reads a payment that must exist (version 1).
     pub async fn payment(&self, id: &str) -> Value {
         self.get(&format!("/api/v1/payments/{id}")).await.data()
     }
 
-    /// Any request; an answer that does not come is a failure of the test.
+    /// Sends any request; the test fails if no answer comes.
     pub async fn send(
         &self,
         method: Method,
@@ -156,7 +156,7 @@ impl Client {
             .unwrap_or_else(|error| panic!("no answer from {path}: {error:?}"))
     }
 
-    /// Any request, for tests in which the gateway may die under it.
+    /// Sends any request, for tests in which the gateway may die meanwhile.
     pub async fn try_send(
         &self,
         method: Method,
@@ -200,7 +200,7 @@ impl Client {
     }
 }
 
-/// An ISO 8601 instant that lies ahead.
+/// An ISO 8601 time in the future.
 pub fn instant_in(time: Duration) -> String {
     SystemClock.now().plus(time).to_string()
 }

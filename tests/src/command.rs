@@ -1,8 +1,8 @@
-//! Runs of the binary that end by themselves: `quipu check`, `quipu operator create` and their like.
+//! Commands of the binary that end by themselves: `quipu check`, `quipu operator create` and others.
 
 use std::process::Output;
 
-/// What a finished command left.
+/// The output of a finished command.
 #[derive(Debug)]
 pub struct CommandOutput {
     /// Exit status; `None` if a signal ended it.

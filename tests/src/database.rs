@@ -10,19 +10,19 @@ use crate::{
     scratch::{ScratchFolder, unique_name},
 };
 
-/// Which of the two databases a scenario runs on.
+/// The database that a scenario runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
     /// Embedded, in the gateway's data folder.
     Sqlite,
-    /// A database of its own on the server of the test bed.
+    /// A separate database on the server of the test bed.
     Postgres,
 }
 
 /// A database that exists as long as this value.
 #[derive(Debug)]
 pub enum TestDatabase {
-    /// The file is in the gateway's data folder and goes with it.
+    /// The file is in the gateway's data folder and is removed with it.
     Sqlite,
     /// Dropped by name.
     Postgres {
@@ -34,7 +34,7 @@ pub enum TestDatabase {
 }
 
 impl TestDatabase {
-    /// Makes an empty database without tables.
+    /// Creates an empty database without tables.
     pub async fn create(database: Database) -> Self {
         match database {
             Database::Sqlite => Self::Sqlite,
@@ -48,8 +48,8 @@ impl TestDatabase {
         }
     }
 
-    /// Makes a database with its tables, or leaves making them to the gateway where the database is a file of
-    /// its own. On a server it is a copy, which is made sooner than tables are.
+    /// Creates a database with its tables; for SQLite the gateway creates them. On a server it is a copy of a
+    /// template, which is faster than creating the tables.
     pub async fn migrated(database: Database) -> Self {
         match database {
             Database::Sqlite => Self::Sqlite,
@@ -57,7 +57,7 @@ impl TestDatabase {
         }
     }
 
-    /// Copies a database of the bed's server that nobody is connected to.
+    /// Copies a database of the bed's server that has no connections.
     pub async fn copy_of(url: &str) -> Self {
         let (server, original) = url.rsplit_once('/').expect("the URL ends in a database");
         let name = unique_name("quipu_test");
@@ -66,7 +66,7 @@ impl TestDatabase {
         Self::Postgres { url: format!("{server}/{name}"), name }
     }
 
-    /// What `database_url` is set to; `None` leaves the default, which is SQLite in the data folder.
+    /// The value of `database_url`; `None` leaves the default, which is SQLite in the data folder.
     pub fn url(&self) -> Option<&str> {
         match self {
             Self::Sqlite => None,
@@ -85,12 +85,12 @@ impl Drop for TestDatabase {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(execute_as_superuser(&statement));
         });
-        // A database left behind dies with the bed's cluster.
+        // A database left behind is removed with the bed's cluster.
         let _ = dropping.join();
     }
 }
 
-/// URL of a migrated database that nobody is connected to, one for all tests of this process.
+/// The URL of a migrated database without connections, one for all tests of this process.
 async fn template() -> &'static str {
     static TEMPLATE: OnceCell<String> = OnceCell::const_new();
     let made = TEMPLATE.get_or_init(|| async {
@@ -105,20 +105,21 @@ async fn template() -> &'static str {
             .output()
             .expect("the gateway runs");
         assert!(migrating.status.success(), "{}", String::from_utf8_lossy(&migrating.stderr));
-        // It is needed until the last test has ended, and dies with the bed's cluster.
+        // It is needed until the last test has ended, and is removed with the bed's cluster.
         std::mem::forget(empty);
         url
     });
     made.await
 }
 
-/// URL of a superuser on the bed's server. A run without PostgreSQL fails here: half a suite is no suite.
+/// The URL of a superuser on the bed's server. Without PostgreSQL the run fails here, since half a suite
+/// would prove nothing.
 fn server_url() -> String {
     std::env::var("QUIPU_TEST_POSTGRES")
         .expect("QUIPU_TEST_POSTGRES is not set: run `make test`, or `make shell` for single tests")
 }
 
-/// The bed's Redis, for what is tested with several nodes.
+/// The bed's Redis, for tests with several nodes.
 pub fn redis_url() -> String {
     std::env::var("QUIPU_TEST_REDIS")
         .expect("QUIPU_TEST_REDIS is not set: run `make test`, or `make shell` for single tests")

@@ -1,15 +1,15 @@
-//! Requests that are accepted as they stand; tests change one thing at a time.
+//! Requests that are accepted unchanged; tests change one thing at a time.
 
 use serde_json::{Value, json};
 
 use crate::scratch::unique_name;
 
-/// A reference no other payment has.
+/// A reference that no other payment has.
 pub fn reference() -> String {
     unique_name("ref")
 }
 
-/// A deposit for a customer with an address of no special meaning to the simulator.
+/// A deposit for a customer whose address does not steer the simulator.
 pub fn deposit(currency: &str, method: &str, amount: i64) -> Value {
     json!({
         "amount": amount,
@@ -29,7 +29,7 @@ pub fn withdrawal(currency: &str, method: &str, amount: i64, payout: Value) -> V
     draft
 }
 
-/// A SPEI deposit, the plainest payment there is.
+/// A SPEI deposit, the simplest payment.
 pub fn deposit_mxn(amount: i64) -> Value {
     deposit("MXN", "spei", amount)
 }

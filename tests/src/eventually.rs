@@ -1,18 +1,19 @@
-//! Waiting for what takes time, without sleeping for a guessed while.
+//! Waiting until a condition holds, without sleeping for a guessed time.
 
 use std::time::{Duration, Instant};
 
 use tokio::time::MissedTickBehavior;
 
-/// Long, because a build machine has two cores and runs several gateways at once; what comes true costs none of it.
+/// Long, because a build machine has two cores and runs several gateways at once; a fulfilled condition ends
+/// the wait early.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How many times as long a test with kills and races goes on as usually: `QUIPU_EFFORT`, one unless given.
+/// How many times longer than usual a test with kills and races runs: `QUIPU_EFFORT`, 1 by default.
 pub fn effort() -> usize {
     std::env::var("QUIPU_EFFORT").map_or(1, |text| text.parse().expect("QUIPU_EFFORT is a whole number"))
 }
 
-/// Asks `probe` again and again until it answers `Some`; panics with `what` when it did not for a minute, or as
+/// Calls `probe` repeatedly until it returns `Some`; panics with `what` after a minute in vain, or after as
 /// many minutes as the effort, up to ten.
 pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
 where

@@ -1,4 +1,4 @@
-//! A gateway process: started, killed, restarted on the same data, and gone with the test.
+//! A gateway process: started, killed, restarted on the same data, and removed with the test.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use crate::{Client, CommandOutput, Database, Merchant, ScratchFolder, Setup, Tes
 /// A running gateway: `quipu serve --dev`, unless it was restarted for production.
 #[derive(Debug)]
 pub struct Gateway {
-    // Order of fields is order of destruction: the process goes before its database and its folder.
+    // Fields are dropped in this order: the process before its database and its folder.
     process: Option<Process>,
     database: Arc<TestDatabase>,
     data: Arc<ScratchFolder>,
@@ -23,7 +23,7 @@ pub struct Gateway {
     anonymous: Client,
 }
 
-/// Kills what it holds when dropped.
+/// A process that is killed when this is dropped.
 #[derive(Debug)]
 struct Process(Child);
 
@@ -67,7 +67,7 @@ impl Gateway {
                 credentials["base_url"] = serving_line(&self.log()[earlier..])?["listen"].take();
             }
             let url = credentials["base_url"].as_str().filter(|url| !url.is_empty())?;
-            // The documents are those of this release.
+            // The documents describe this release only.
             let is_other = self.setup.binary.is_some();
             let client = if is_other { Client::undocumented(url) } else { Client::anonymous(url) };
             let ready = client.try_send(reqwest::Method::GET, "/readyz", None, &[]).await.ok()?;
@@ -78,8 +78,8 @@ impl Gateway {
         self.anonymous = anonymous;
     }
 
-    /// The file with the credentials outlives a restart; the address in it does not, and must not be mistaken
-    /// for the new one.
+    /// Clears the address in the file with the credentials. The file outlives a restart; its address does
+    /// not, and must not be mistaken for the new one.
     fn forget_address(&self) {
         let Ok(bytes) = std::fs::read(self.credentials_path()) else { return };
         let mut credentials: Value = serde_json::from_slice(&bytes).expect("dev-credentials.json is JSON");
@@ -100,7 +100,7 @@ impl Gateway {
 
     /// The binary with this gateway's data, database and settings, ready for further arguments.
     fn command(&self, arguments: &[&str]) -> Command {
-        // The kernel ends the gateway when the test's thread is gone, even if the test was killed.
+        // The kernel ends the gateway when the test's thread ends, even if the test was killed.
         let mut command = Command::new("setpriv");
         let other = self.setup.binary.clone();
         command.args(["--pdeathsig", "KILL", "--"]).arg(other.unwrap_or_else(binary)).args(arguments);
@@ -115,19 +115,19 @@ impl Gateway {
         command
     }
 
-    /// Runs another command of the binary on this gateway's data and database, as an operator would in a shell.
+    /// Runs another command of the binary on this gateway's data and database, like an operator in a shell.
     pub fn run(&self, arguments: &[&str]) -> CommandOutput {
         self.command(arguments).stdin(Stdio::null()).output().expect("the binary can be run").into()
     }
 
-    /// Starts another command of the binary whose standard output goes to a file; it is killed with what is answered.
+    /// Starts another command of the binary with its standard output in a file; dropping the result kills it.
     pub fn spawn_command(&self, arguments: &[&str], output: &Path) -> impl Drop + use<> {
         let file = File::create(output).expect("a file for what it prints");
         let child = self.command(arguments).stdin(Stdio::null()).stdout(file).spawn();
         Process(child.expect("the binary can be run"))
     }
 
-    /// The same under further environment variables, for what must fail before it starts.
+    /// Runs a command with further environment variables, for failures before the start.
     pub fn run_under(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         let mut environment = environment.to_vec();
         if let Some(url) = self.database.url() {
@@ -136,13 +136,13 @@ impl Gateway {
         self.run_in(self.data.path(), &environment, arguments)
     }
 
-    /// The same in a data folder of its own.
+    /// Runs a command in a data folder of its own.
     pub fn run_elsewhere(&self, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         self.run_in(ScratchFolder::new().path(), environment, arguments)
     }
 
     fn run_in(&self, folder: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
-        // Should it start all the same, it ends by itself.
+        // If it starts after all, it ends by itself.
         let mut command = Command::new("timeout");
         command.arg("60").arg(binary()).args(arguments).arg("--data").arg(folder).current_dir(folder);
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
@@ -161,7 +161,8 @@ impl Gateway {
         command.stdin(Stdio::null()).output().expect("bash can be run").into()
     }
 
-    /// Runs one SQL statement on the gateway's database, past the gateway, and answers the error if it is refused.
+    /// Runs one SQL statement on the gateway's database, bypassing the gateway; returns the error if it is
+    /// refused.
     pub fn execute_sql(&self, statement: &str) -> Result<(), String> {
         const THROUGH_PYTHON: &str = "import sqlite3, sys
 \
@@ -178,7 +179,7 @@ impl Gateway {
         if output.status == Some(0) { Ok(()) } else { Err(output.stderr) }
     }
 
-    /// The first column of what a query finds on the gateway's database, past the gateway, row by row.
+    /// The first column of a query's rows on the gateway's database, bypassing the gateway.
     #[track_caller]
     pub fn query_sql(&self, query: &str) -> Vec<String> {
         const THROUGH_PYTHON: &str = "import sqlite3, sys
@@ -198,18 +199,19 @@ impl Gateway {
         output.ok().lines().map(str::to_owned).collect()
     }
 
-    /// `quipu check`: every invariant of the ledger, verified from the rows. Panics with its report on a breach.
+    /// Runs `quipu check`, which verifies every invariant of the ledger from the rows. Panics with its report
+    /// on a breach.
     #[track_caller]
     pub fn check(&self) {
         self.run(&["check"]).ok();
     }
 
-    /// `kill -9`: no drain, no goodbye.
+    /// Sends `kill -9`: the gateway does not drain.
     pub fn kill(&mut self) {
         drop(self.process.take());
     }
 
-    /// SIGTERM, and the exit status after the drain.
+    /// Sends SIGTERM, and returns the exit status after the drain.
     pub async fn terminate(&mut self) -> Option<i32> {
         let pid = self.pid().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill can be run");
@@ -222,13 +224,13 @@ impl Gateway {
         status.code()
     }
 
-    /// Starts it again on the same data after `kill` or `terminate`. Clients made before point at the old address.
+    /// Starts it again on the same data after `kill` or `terminate`. Clients made before use the old address.
     pub async fn restart(&mut self) {
         assert!(self.process.is_none(), "still running");
         self.spawn().await;
     }
 
-    /// Starts it again as in production: without `--dev`, under the master key that it had.
+    /// Starts it again as in production: without `--dev`, with the same master key.
     pub async fn restart_for_production(&mut self) {
         let key = std::fs::read_to_string(self.data.path().join("master.key")).expect("the key of --dev");
         self.setup = self.setup.clone().set("MASTER_KEY", key.trim());
@@ -236,13 +238,13 @@ impl Gateway {
         self.restart().await;
     }
 
-    /// A gateway that does not run yet, under the same keys and credentials, with an empty database of its own.
+    /// A gateway that does not run yet, with the same keys and credentials and an empty database of its own.
     pub async fn elsewhere(&self) -> Self {
         let database = TestDatabase::create(self.setup.database).await;
         Self::unstarted(self.setup.clone(), Arc::new(database), Arc::new(self.folder_with_keys()))
     }
 
-    /// A node on the same PostgreSQL database under the same keys, set up otherwise, that does not run yet.
+    /// A node on the same PostgreSQL database with the same keys and another setup, that does not run yet.
     pub fn successor(&self, setup: Setup) -> Self {
         assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
         Self::unstarted(setup, Arc::clone(&self.database), Arc::new(self.folder_with_keys()))
@@ -256,7 +258,7 @@ impl Gateway {
         folder
     }
 
-    /// Another node where the database allows one: SQLite belongs to one process.
+    /// Another node, if the database allows one: SQLite belongs to one process.
     pub async fn second_node(&self) -> Option<Self> {
         match self.setup.database {
             Database::Sqlite => None,
@@ -264,7 +266,7 @@ impl Gateway {
         }
     }
 
-    /// A second gateway on the same PostgreSQL database under the same master key, as in a cluster.
+    /// A second gateway on the same PostgreSQL database with the same master key, as in a cluster.
     pub async fn another_node(&self) -> Self {
         assert_eq!(self.setup.database, Database::Postgres, "SQLite belongs to one process");
         let folder = Arc::new(self.folder_with_keys());
@@ -300,17 +302,17 @@ impl Gateway {
         }
     }
 
-    /// A new version 1 merchant with a test key of all scopes and nothing on its accounts.
+    /// A new version 1 merchant with a test key of all scopes and empty balances.
     pub async fn merchant(&self) -> Merchant {
         Merchant::onboard(&self.operator(), &self.anonymous).await
     }
 
-    /// All it wrote to standard error, over all its lives.
+    /// Its standard error, over all its restarts.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
-    /// Fails if a thread of the gateway panicked, answered or not.
+    /// Fails if a thread of the gateway panicked, even if the call was answered.
     #[track_caller]
     pub fn assert_no_panic(&self) {
         let log = self.log();
@@ -318,7 +320,7 @@ impl Gateway {
         assert!(panic.is_none(), "the gateway panicked: {panic:?}");
     }
 
-    /// What `serve` printed in its present life.
+    /// The standard output of `serve` since the last start.
     pub fn stdout(&self) -> String {
         std::fs::read_to_string(self.stdout_path()).unwrap_or_default()
     }
@@ -357,7 +359,7 @@ impl Drop for Gateway {
     }
 }
 
-/// The line of a JSON log that tells where calls are answered.
+/// The line of a JSON log with the address where calls are answered.
 fn serving_line(log: &str) -> Option<Value> {
     let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.find(|line| line["message"] == "serving")
@@ -367,7 +369,7 @@ fn serving_line(log: &str) -> Option<Value> {
 pub fn binary() -> PathBuf {
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/quipu");
     let path = std::env::var_os("QUIPU_BIN").map_or_else(built, PathBuf::from);
-    // Absolute, because the gateway runs in a folder of its own.
+    // Absolute, because the gateway runs in another folder.
     path.canonicalize()
         .unwrap_or_else(|error| panic!("{}: {error}: run `cargo build -p quipu`", path.display()))
 }

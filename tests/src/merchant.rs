@@ -1,4 +1,4 @@
-//! A merchant made for one test.
+//! A merchant created for one test.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{Client, eventually, scratch::unique_name};
 pub struct Merchant {
     /// Its number.
     pub id: i64,
-    /// Its caller, with all scopes.
+    /// Its client, with all scopes.
     pub api: Client,
     operator: Client,
 }
@@ -31,13 +31,13 @@ impl Merchant {
         Self { id: self.id, api: self.api.moved_to(&at), operator: self.operator.moved_to(&at) }
     }
 
-    /// Another key of this merchant; `wishes` overrides `environment` (`test`), `name`, `scopes` (all),
-    /// `expires_at`, `rate_limits`.
+    /// Issues another key of this merchant; `wishes` overrides `environment` (`test`), `name`, `scopes`
+    /// (all), `expires_at`, `rate_limits`.
     pub async fn key(&self, wishes: &Value) -> Client {
         self.api.with_api_key(self.issue(wishes).await["key"].as_str().expect("the key is shown once"))
     }
 
-    /// The operator's whole answer to the issue of a key.
+    /// Issues a key; returns the operator's whole answer.
     pub async fn issue(&self, wishes: &Value) -> Value {
         let mut body = json!({ "environment": "test", "name": "test key" });
         for (member, value) in wishes.as_object().expect("wishes are an object") {
@@ -62,14 +62,14 @@ impl Merchant {
         }
     }
 
-    /// Lets `change` edit every route, and puts the whole list back.
+    /// Lets `change` edit every route, and writes the whole list back.
     pub async fn edit_routes(&self, change: impl FnMut(&mut Value)) {
         let mut routes = self.routes().await;
         routes.iter_mut().for_each(change);
         self.put_routes(&routes).await;
     }
 
-    /// Puts the routes back with more at the end.
+    /// Writes the routes back with more at the end.
     pub async fn add_routes(&self, more: impl IntoIterator<Item = Value>) {
         let mut routes = self.routes().await;
         routes.extend(more);
@@ -80,7 +80,7 @@ impl Merchant {
         self.operator.put(&self.operator_path("/routes"), &json!({ "routes": routes })).await.data();
     }
 
-    /// `/operator/v1/merchants/{id}` and what follows.
+    /// `/operator/v1/merchants/{id}` followed by `rest`.
     pub fn operator_path(&self, rest: &str) -> String {
         format!("/operator/v1/merchants/{}{rest}", self.id)
     }
@@ -102,13 +102,13 @@ impl Merchant {
         self.api.get(&path).await.ok()
     }
 
-    /// Creates a payment that must be accepted, and answers its id.
+    /// Creates a payment that must be accepted; returns its id.
     pub async fn create(&self, draft: &Value) -> String {
         let answer = self.api.create(draft).await.ok();
         answer["transaction_id"].as_str().expect("transaction_id is a string").to_owned()
     }
 
-    /// Waits until a payment has this status, and answers its record.
+    /// Waits until a payment has this status; returns its record.
     pub async fn wait_for(&self, id: &str, status: &str) -> Value {
         eventually(&format!("{id} to be {status}"), async || {
             let payment = self.api.payment(id).await;
@@ -118,7 +118,7 @@ impl Merchant {
     }
 }
 
-/// Reads a monetary string.
+/// Parses an amount written as text.
 #[track_caller]
 fn minor(value: &Value) -> i64 {
     let text = value.as_str().unwrap_or_else(|| panic!("a monetary string, not {value}"));

@@ -1,4 +1,4 @@
-//! A receiver of webhooks: keeps every delivery, and answers as each path is told to.
+//! A receiver of webhooks: records every delivery, and answers as each path is set to.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::eventually;
 
-/// A delivery that was received.
+/// A received delivery.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     /// The path it was sent to, with its query.
@@ -32,7 +32,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The body as JSON, of an event that must be as the documents describe it.
+    /// The body as JSON, checked against the documents.
     #[track_caller]
     pub fn json(&self) -> Value {
         crate::contract::assert_documented_event(&self.body);
@@ -49,7 +49,7 @@ impl Delivery {
         self.json()["type"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Whether its signature is of this secret.
+    /// Whether its signature was made with this secret.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let secret = WebhookSecret::parse(secret).expect("a secret");
         let seconds = self.header("webhook-timestamp").parse().expect("seconds");
@@ -80,7 +80,7 @@ struct Book {
     behaviours: HashMap<String, Behaviour>,
 }
 
-/// A running receiver on a port of its own. Paths that were told nothing answer 200.
+/// A running receiver on its own port. Paths without a set behaviour answer 200.
 pub struct Receiver {
     port: u16,
     book: Arc<Mutex<Book>>,
@@ -94,7 +94,7 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// Starts one.
+    /// Starts a receiver.
     pub async fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let port = listener.local_addr().expect("bound").port();
@@ -103,7 +103,7 @@ impl Receiver {
         let accepting = tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
                 let book = Arc::clone(&keeping);
-                // A sender that breaks off has nothing more to say.
+                // An error means that the sender has disconnected.
                 tokio::spawn(async move { drop(serve(connection, book).await) });
             }
         });
@@ -115,22 +115,22 @@ impl Receiver {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// From now on a path answers so.
+    /// Sets how a path answers from now on.
     pub fn behave(&self, path: &str, behaviour: Behaviour) {
         self.book().behaviours.insert(path.to_owned(), behaviour);
     }
 
-    /// Everything that came to a path.
+    /// All deliveries to a path.
     pub fn deliveries(&self, path: &str) -> Vec<Delivery> {
         self.book().deliveries.iter().filter(|delivery| delivery.path == path).cloned().collect()
     }
 
-    /// How many deliveries came to a path.
+    /// The number of deliveries to a path.
     pub fn count(&self, path: &str) -> usize {
         self.book().deliveries.iter().filter(|delivery| delivery.path == path).count()
     }
 
-    /// Waits until a path has had so many deliveries, and answers them.
+    /// Waits until a path has had this many deliveries; returns them.
     pub async fn wait_for(&self, path: &str, count: usize) -> Vec<Delivery> {
         eventually(&format!("{count} deliveries to {path}"), async || {
             let came = self.deliveries(path);

@@ -1,4 +1,4 @@
-//! Folders that vanish with the test.
+//! Folders that are removed with the test.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +7,7 @@ use std::{
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A name no other test of this machine has, for a folder or a database.
+/// A name that no other test of this machine has, for a folder or a database.
 pub(crate) fn unique_name(prefix: &str) -> String {
     format!("{prefix}_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed))
 }
@@ -17,14 +17,14 @@ pub(crate) fn unique_name(prefix: &str) -> String {
 pub struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
-    /// Makes one in the system's folder for temporary files.
+    /// Creates one in the system's folder for temporary files.
     pub fn new() -> Self {
         let path = std::env::temp_dir().join(unique_name("quipu_test"));
         std::fs::create_dir_all(&path).expect("a scratch folder can be made");
         Self(path)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -38,7 +38,7 @@ impl Default for ScratchFolder {
 
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
-        // A folder that stays behind is litter, not a failure of what was tested.
+        // A folder that cannot be removed does not fail the test.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

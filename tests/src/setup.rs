@@ -1,4 +1,4 @@
-//! What a gateway is started with.
+//! The settings of a gateway.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,8 +7,8 @@ use std::{
 
 use crate::{Database, Gateway, ScratchFolder, TestDatabase};
 
-/// What a gateway is started with. Limits are out of the way and the simulator settles after 100 ms, unless a test asks
-/// for something else.
+/// The settings of a gateway. Limits are too high to matter and the simulator settles after 100 ms, unless a
+/// test sets something else.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub(crate) database: Database,
@@ -16,12 +16,12 @@ pub struct Setup {
     pub(crate) binary: Option<PathBuf>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) serve: &'static [&'static str],
-    /// Whether a start waits until everything the gateway depends on is there.
+    /// Whether a start waits until all dependencies of the gateway are ready.
     pub(crate) waits_for_all: bool,
 }
 
 impl Setup {
-    /// The settings most scenarios run under.
+    /// The settings of most scenarios.
     pub fn new(database: Database) -> Self {
         let plenty = "100000000";
         let setup = Self {
@@ -61,7 +61,7 @@ impl Setup {
         self
     }
 
-    /// Has the gateway reach its database by another address, which `change` makes of the usual one.
+    /// Starts the gateway with another database address, which `change` makes from the usual one.
     pub async fn start_through(self, change: impl FnOnce(&str) -> String) -> Gateway {
         let database = TestDatabase::migrated(self.database).await;
         let url = change(database.url().expect("a database on a server"));
@@ -80,16 +80,16 @@ impl Setup {
         self.set("REDIS_URL", &crate::database::redis_url())
     }
 
-    /// The same where something that the gateway depends on will not be there.
+    /// Starts the gateway although one of its dependencies will not be ready.
     pub async fn start_unready(mut self) -> Gateway {
         self.waits_for_all = false;
         self.start().await
     }
 
-    /// Starts the gateway on a database of its own without a row, and waits until it is ready.
+    /// Starts the gateway on its own empty database, and waits until it is ready.
     pub async fn start(self) -> Gateway {
         let database = match &self.binary {
-            // Another release makes the tables that it knows.
+            // Another release creates its own version of the tables.
             Some(_) => TestDatabase::create(self.database).await,
             None => TestDatabase::migrated(self.database).await,
         };

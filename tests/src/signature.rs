@@ -1,5 +1,5 @@
 //! A second implementation of the version 2 signature (docs/SIGNING.md), written from the guide alone: it
-//! shares no code with the gateway, so that the two check each other.
+//! shares no code with the gateway, so the two check each other.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub fn sign(secret: &str, canonical: &str) -> String {
     format!("hmac_sha256={}", hex::encode(hmac::sign(&key, canonical.as_bytes())))
 }
 
-/// Signs in a merchant's name.
+/// Signs requests as one merchant.
 #[derive(Debug, Clone)]
 pub struct Signer {
     /// `X-Merchant-Id`.
@@ -31,7 +31,7 @@ pub struct Signer {
     pub secret: String,
 }
 
-/// A signed request, any part of which can be altered before it is sent, as often as one likes.
+/// A signed request, any part of which can be altered before it is sent, repeatedly if needed.
 #[derive(Debug, Clone)]
 pub struct SignedRequest {
     method: Method,
@@ -41,18 +41,18 @@ pub struct SignedRequest {
 }
 
 impl Signer {
-    /// A `GET`, signed now under a fresh nonce.
+    /// A `GET`, signed now with a fresh nonce.
     pub fn get(&self, path: &str) -> SignedRequest {
         self.request(Method::GET, path, None, unix_seconds(), &fresh_nonce())
     }
 
-    /// A `POST` of a JSON body, signed now under a fresh nonce.
+    /// A `POST` of a JSON body, signed now with a fresh nonce.
     pub fn post(&self, path: &str, body: &Value) -> SignedRequest {
         let body = body.to_string().into_bytes();
         self.request(Method::POST, path, Some(body), unix_seconds(), &fresh_nonce())
     }
 
-    /// A `GET` signed `offset` seconds from now under `nonce`.
+    /// A `GET` signed `offset` seconds from now with `nonce`.
     pub fn get_at(&self, path: &str, offset: i64, nonce: &str) -> SignedRequest {
         self.request(Method::GET, path, None, unix_seconds() + offset, nonce)
     }
@@ -87,47 +87,47 @@ impl SignedRequest {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// A header of it.
+    /// One of its headers.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("no header {name}"))
     }
 
-    /// With a header set, or replaced.
+    /// Sets or replaces a header.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// Without a header.
+    /// Removes a header.
     pub fn without(mut self, name: &str) -> Self {
         self.headers.remove(name);
         self
     }
 
-    /// To another path or query than was signed.
+    /// Changes the path or query after signing.
     pub fn sent_to(self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self }
     }
 
-    /// With another body than was signed; `None` sends none at all.
+    /// Changes the body after signing; `None` sends none at all.
     pub fn carrying(self, body: Option<&str>) -> Self {
         Self { body: body.map(|body| body.as_bytes().to_vec()), ..self }
     }
 
-    /// Sends it as it stands; the caller's own credential should be none.
+    /// Sends it unchanged; the caller should have no credentials of its own.
     pub async fn send(&self, caller: &Client) -> Answer {
         let headers: Vec<_> = self.headers().collect();
         caller.send(self.method.clone(), &self.path, self.body.clone(), &headers).await
     }
 }
 
-/// The present second since 1970, as `X-Timestamp` wants it.
+/// The present Unix second, for `X-Timestamp`.
 pub fn unix_seconds() -> i64 {
     SystemClock.now().seconds()
 }
 
-/// A nonce no test of this machine has used.
+/// A nonce that no test of this machine has used.
 pub fn fresh_nonce() -> String {
     unique_name("nonce")
 }

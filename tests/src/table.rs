@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::Answer;
 
-/// Collects what went wrong, row by row.
+/// Collects the deviations, row by row.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: usize,
@@ -12,7 +12,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows so far.
+    /// A table without rows.
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,7 +33,7 @@ impl Table {
         self.note(row, answer.is_refused(status, code));
     }
 
-    /// A row judged by the caller.
+    /// A row with the caller's own verdict.
     pub fn note(&mut self, row: impl Display, verdict: Result<(), String>) {
         self.rows += 1;
         if let Err(reason) = verdict {

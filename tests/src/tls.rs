@@ -23,7 +23,7 @@ use tokio_rustls::{
     },
 };
 
-/// Somebody who issues certificates.
+/// A certificate authority.
 #[derive(Debug)]
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -40,7 +40,7 @@ pub struct Identity {
 }
 
 impl Authority {
-    /// One that nobody believes yet.
+    /// An authority that no client trusts yet.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.distinguished_name.push(DnType::CommonName, "An authority of tests");
@@ -62,7 +62,7 @@ impl Authority {
         self.signed(&Self::asked_for(name))
     }
 
-    /// One whose time is over.
+    /// An expired certificate.
     pub fn issue_expired(&self, name: &str) -> Identity {
         let mut params = Self::asked_for(name);
         (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
@@ -97,8 +97,8 @@ impl Identity {
     }
 }
 
-/// A PostgreSQL server that takes connections by TLS only: it stands before the bed's, and passes on what it
-/// has decrypted.
+/// A PostgreSQL server that accepts only TLS connections: it stands before the bed's server, and passes on
+/// the decrypted bytes.
 #[derive(Debug)]
 pub struct TlsServer {
     address: String,
@@ -106,11 +106,11 @@ pub struct TlsServer {
     _serving: JoinSet<()>,
 }
 
-/// What a client asks for first if it wants TLS.
+/// The first message of a client that wants TLS.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 impl TlsServer {
-    /// One that shows `identity`, before the server of this address.
+    /// A server that presents `identity`, before the server at this address.
     pub async fn before(url: &str, identity: &Identity) -> Self {
         let upstream = between(url).to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -134,7 +134,7 @@ impl TlsServer {
         url.replacen(between(url), &self.address, 1) + query
     }
 
-    /// How many connections were encrypted so far.
+    /// How many connections have been encrypted so far.
     pub fn encrypted(&self) -> usize {
         self.encrypted.load(Ordering::Relaxed)
     }
@@ -160,7 +160,7 @@ fn acceptor(identity: &Identity) -> TlsAcceptor {
 async fn serve(mut client: TcpStream, acceptor: TlsAcceptor, upstream: &str, encrypted: &AtomicUsize) {
     let mut first = [0; 8];
     if client.read_exact(&mut first).await.is_err() || first != TLS_REQUEST {
-        // As `hostssl` in pg_hba.conf has it: 28000, told in the clear.
+        // As with `hostssl` in pg_hba.conf: error 28000, sent unencrypted.
         let _ = client.write_all(&refusal()).await;
         return;
     }

@@ -1,5 +1,5 @@
-//! Bodies made from the documents: right ones, and ones with a fault, so that a test can hold what reads them
-//! against what describes them.
+//! Bodies generated from the documents, valid ones and ones with a fault, so that a test can compare the
+//! gateway's judgement with the documents'.
 
 use proptest::{
     prelude::Strategy,
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{Document, Documents};
 
-/// What an operation says of its body.
+/// The body of an operation, as a document describes it.
 pub struct DocumentedBody {
     /// The method of the operation.
     pub method: Method,
@@ -37,17 +37,17 @@ impl DocumentedBody {
             .collect()
     }
 
-    /// What of a body the schema does not allow.
+    /// Judges a body by the schema; the error says what the schema does not allow.
     pub fn judge(&self, body: &Value) -> Result<(), String> {
         self.document.judge_request(self.schema, body)
     }
 }
 
-/// Makes bodies, the same ones from the same seed.
+/// Generates bodies, the same ones from the same seed.
 pub struct Maker(TestRunner);
 
 impl Maker {
-    /// A maker whose choices follow from the seed.
+    /// A maker whose choices are determined by the seed.
     pub fn new(seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -55,7 +55,7 @@ impl Maker {
         Self(TestRunner::new_with_rng(Config::default(), random))
     }
 
-    /// A body as the schema describes it, or one with a fault or two.
+    /// A body that fits the schema, or one with a fault or two.
     pub fn body(&mut self, of: &DocumentedBody) -> Value {
         let mut body = self.value(of.document, of.schema);
         for _ in 0..self.below(3) {
@@ -155,7 +155,7 @@ impl Maker {
             .unwrap_or_else(|| panic!("no text is made by {schema}"))
     }
 
-    /// Puts a fault somewhere, or what may be one.
+    /// Puts a fault, or what may be one, in some place.
     fn spoil(&mut self, value: &mut Value) {
         let inside = match value {
             Value::Object(members) => members.len(),

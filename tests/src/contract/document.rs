@@ -1,4 +1,4 @@
-//! The two documents, and where an operation stands in them.
+//! The two documents, and the search for an operation in them.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -9,13 +9,13 @@ use super::schema::Judge;
 
 const FILES: [&str; 2] = ["openapi.json", "openapi-operator.json"];
 
-/// One document with the judge of its schemas.
+/// One document with the validator of its schemas.
 pub(super) struct Document {
     value: Value,
     judge: Judge,
 }
 
-/// Both.
+/// Both documents.
 pub(super) struct Documents([Document; 2]);
 
 impl Documents {
@@ -34,7 +34,7 @@ impl Documents {
 
     /// The operation that answers this method at this path.
     pub(super) fn operation(&'static self, method: &Method, path: &str) -> Option<Operation<'static>> {
-        // Webhooks and tickets answer under bare paths too; the documents show the others.
+        // Webhooks and tickets are also served under bare paths, which the documents do not show.
         let is_bare = ["/webhooks", "/tickets"].iter().any(|bare| begins_with(path, bare));
         let path = if is_bare { format!("/api/v1{path}") } else { path.to_owned() };
         self.0.iter().find_map(|document| document.operation(method, &path))
@@ -73,7 +73,7 @@ impl Document {
         })
     }
 
-    /// What a `$ref` leads to, or the value itself.
+    /// The target of a `$ref`, or the value itself.
     pub(super) fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         let reference = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
         reference.map_or(value, |pointer| self.value.pointer(pointer).expect("a reference leads somewhere"))
@@ -94,7 +94,7 @@ pub(super) struct Operation<'a> {
     operation: &'a Value,
 }
 
-/// What an operation says of one status.
+/// An operation's answer with one status.
 pub(super) struct DocumentedAnswer<'a> {
     pub(super) headers: Vec<(&'a str, &'a Value)>,
     pub(super) content: Option<&'a Map<String, Value>>,
@@ -120,7 +120,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Whether a path is one that the template describes.
+/// Whether a path matches the template.
 fn fits(template: &str, path: &str) -> bool {
     let (wanted, found): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
     let segment =

@@ -1,8 +1,8 @@
-//! Holds every exchange of the suite against the committed descriptions of the interface.
+//! Checks every exchange of the suite against the committed documents of the interface.
 //!
-//! An answer has a status that the document names for its operation, a media type and required headers of
-//! that answer, and a body within its schema, without members that the schema does not know. A request that
-//! was accepted conforms to what the document says of query and body.
+//! An answer must have a status that the document names for its operation, the media type and required
+//! headers of that answer, and a body that fits its schema and has no other members. An accepted request must
+//! conform to the document's query parameters and body.
 
 mod bodies;
 mod document;
@@ -15,7 +15,7 @@ pub use self::bodies::{DocumentedBody, Maker};
 use self::document::{Documents, Operation};
 use crate::Answer;
 
-/// One request with what came back.
+/// One request with its answer.
 pub(crate) struct Exchange<'a> {
     pub(crate) method: &'a Method,
     /// Path with query.
@@ -24,7 +24,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) answer: &'a Answer,
 }
 
-/// Panics unless the exchange is within the documents.
+/// Panics unless the exchange conforms to the documents.
 #[track_caller]
 pub(crate) fn assert_documented(exchange: &Exchange<'_>) {
     if let Err(reason) = check(exchange) {
@@ -34,7 +34,7 @@ pub(crate) fn assert_documented(exchange: &Exchange<'_>) {
     }
 }
 
-/// Panics unless a delivery is what the merchants' document says of its event.
+/// Panics unless a delivery conforms to the merchants' document for its event.
 #[track_caller]
 pub(crate) fn assert_documented_event(body: &str) {
     let event: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
@@ -140,7 +140,7 @@ fn check_request(operation: &Operation<'_>, exchange: &Exchange<'_>) -> Result<(
     judged.map_err(|reason| format!("accepted, though its body is not as documented: {reason}"))
 }
 
-/// What no route takes, by its path or by its method, is refused in one of the shapes of errors.
+/// Checks that a request without a route, by its path or its method, is refused in one of the error shapes.
 fn check_stray(documents: &Documents, exchange: &Exchange<'_>) -> Result<(), String> {
     let answer = exchange.answer;
     if ![404, 405].contains(&answer.status) {

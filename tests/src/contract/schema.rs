@@ -1,7 +1,7 @@
-//! Schemas of OpenAPI 3.0, judged by a validator of JSON Schema.
+//! Schemas of OpenAPI 3.0, checked by a validator of JSON Schema.
 //!
-//! The validator knows no `nullable`, so each schema is written again in its words. Of answers a stricter
-//! form is made as well: an object there has no member that its schema does not name.
+//! The validator does not know `nullable`, so each schema is rewritten for it. For answers a stricter form is
+//! made as well, in which an object has only members that its schema names.
 
 use std::{
     collections::HashMap,
@@ -11,14 +11,14 @@ use std::{
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 
-/// How a schema is written for the validator.
+/// The form in which a schema is written for the validator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As it stands: what it does not name may be there.
+    /// As it is: further members are allowed.
     Request,
-    /// Nothing may be there that it does not name.
+    /// No other members than the named ones are allowed.
     Answer,
-    /// One part of an answer's `allOf`: the whole says what may be there.
+    /// One part of an answer's `allOf`: the members are restricted by the whole.
     Part,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn named(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// Judges values by the schemas of one document.
+/// Validates values by the schemas of one document.
 pub(super) struct Judge {
     definitions: Map<String, Value>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,

@@ -1,10 +1,10 @@
-//! What the provider was asked, and how it is to answer.
+//! The calls that the provider has received, and its behaviour for the next ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-/// What a provider is asked for.
+/// The endpoints of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Endpoint {
     /// `POST /instructions`.
@@ -15,20 +15,20 @@ pub enum Endpoint {
     Status,
 }
 
-/// How a call is treated.
+/// How a call is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
-    /// As the protocol says.
+    /// As the protocol requires.
     Honest,
-    /// The order is taken on and never answered.
+    /// The order is accepted and never answered.
     TakeAndHang,
-    /// Nothing is taken on and nothing answered.
+    /// The order is neither accepted nor answered.
     Hang,
-    /// The order is taken on; the answer is not JSON.
+    /// The order is accepted; the answer is not JSON.
     TakeAndTalkNonsense,
-    /// The order is taken on; the answer is an error of the provider's own.
+    /// The order is accepted; the answer is an internal error of the provider.
     TakeAndFail,
-    /// Nothing is taken on; the connection is closed.
+    /// The order is not accepted; the connection is closed.
     Close,
     /// The order is refused.
     Reject,
@@ -42,16 +42,16 @@ impl Behaviour {
     }
 }
 
-/// Something that the provider took on.
+/// An order that the provider has accepted.
 #[derive(Debug, Clone)]
 pub struct Order {
     /// Deposit or payout.
     pub endpoint: Endpoint,
     /// The gateway's request.
     pub body: Value,
-    /// How often it was asked for.
+    /// How many times it was sent.
     pub times: usize,
-    /// What a status question is answered.
+    /// The answer to status questions.
     pub status: String,
 }
 
@@ -78,14 +78,14 @@ impl Book {
         self.usual.insert(endpoint, behaviour);
     }
 
-    /// Notes a call and says how it is treated.
+    /// Notes a call; returns its behaviour.
     pub(super) fn arrive(&mut self, endpoint: Endpoint) -> Behaviour {
         self.calls.push(endpoint);
         let next = self.next.get_mut(&endpoint).and_then(VecDeque::pop_front);
         next.or_else(|| self.usual.get(&endpoint).copied()).unwrap_or(Behaviour::Honest)
     }
 
-    /// Takes an order on, once per reference.
+    /// Accepts an order, once for each reference.
     pub(super) fn take_on(&mut self, endpoint: Endpoint, body: Value) {
         let reference = body["rail_reference"].as_str().expect("a rail_reference").to_owned();
         let order = self.orders.entry(reference).or_insert_with(|| Order {

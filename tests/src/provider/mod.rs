@@ -1,8 +1,8 @@
-//! A payment provider of our own that speaks the rail protocol and can misbehave in every way a real one does.
+//! A payment provider for tests that speaks the rail protocol and can misbehave in every way that a real one
+//! does.
 //!
-//! It listens on a free port, keeps a book of what it was asked, and counts how often each reference was
-//! paid: a reference that is paid twice, or two references for one payment, are what no gateway may ever
-//! cause.
+//! It listens on a free port, records the calls it receives, and counts how many times each reference was
+//! paid: no gateway may ever cause a reference to be paid twice, or two references for one payment.
 
 mod book;
 mod serve;
@@ -18,7 +18,7 @@ use self::book::Book;
 pub use self::book::{Behaviour, Endpoint, Order};
 use crate::{Answer, Client, Setup, scratch::unique_name};
 
-/// A running provider. Dropped, it is gone: calls to it are refused.
+/// A running provider. Dropping it stops it: calls to it are then refused.
 #[derive(Debug)]
 pub struct Provider {
     name: String,
@@ -29,7 +29,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Starts one that behaves.
+    /// Starts a provider that behaves.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -45,28 +45,28 @@ impl Provider {
         &self.name
     }
 
-    /// What a route writes as its `rail`.
+    /// The `rail` of a route to this provider.
     pub fn rail(&self) -> String {
         format!("http:{}", self.name)
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The secret that signs both ways.
+    /// The secret that signs in both directions.
     pub fn secret(&self) -> &str {
         self.secret.secret().expose()
     }
 
-    /// A gateway's settings with this provider as a rail.
+    /// Adds this provider as a rail to a gateway's settings.
     pub fn configure(&self, setup: Setup) -> Setup {
         let key = |member: &str| format!("RAILS__HTTP__{}__{member}", self.name.to_uppercase());
         setup.set(&key("URL"), &self.url).set(&key("SECRET"), self.secret())
     }
 
-    /// How the next calls of an endpoint are treated, one after the other; then it behaves again.
+    /// Sets the behaviour of the next calls of an endpoint, one after the other; then it behaves again.
     pub fn next(&self, endpoint: Endpoint, behaviours: impl IntoIterator<Item = Behaviour>) {
         self.book().expect(endpoint, behaviours);
     }
@@ -76,22 +76,22 @@ impl Provider {
         self.book().forget(endpoint);
     }
 
-    /// How all calls of an endpoint are treated from now on.
+    /// Sets the behaviour of all calls of an endpoint from now on.
     pub fn always(&self, endpoint: Endpoint, behaviour: Behaviour) {
         self.book().set_usual(endpoint, behaviour);
     }
 
-    /// What it was asked to do under a reference, if it took it on.
+    /// The order with a reference, if it was accepted.
     pub fn order(&self, reference: &str) -> Option<Order> {
         self.book().orders.get(reference).cloned()
     }
 
-    /// Everything it took on.
+    /// All accepted orders.
     pub fn orders(&self) -> Vec<Order> {
         self.book().orders.values().cloned().collect()
     }
 
-    /// How many calls it got on an endpoint, taken on or not.
+    /// The number of calls to an endpoint, accepted or not.
     pub fn calls(&self, endpoint: Endpoint) -> usize {
         self.book().calls.iter().filter(|call| **call == endpoint).count()
     }
@@ -101,14 +101,14 @@ impl Provider {
         self.book().unsigned
     }
 
-    /// Decides what a status question is answered for a reference: `completed`, `failed`, `pending`, `unknown`.
+    /// Sets the answer to status questions about a reference: `completed`, `failed`, `pending`, `unknown`.
     pub fn settle(&self, reference: &str, status: &str) {
         let mut book = self.book();
         let order = book.orders.get_mut(reference).expect("a reference that was taken on");
         status.clone_into(&mut order.status);
     }
 
-    /// A callback about a payment that it took on, with its own amount and currency.
+    /// A callback about an accepted payment, with its own amount and currency.
     pub fn event(&self, kind: &str, reference: &str) -> Value {
         let order = self.order(reference);
         let of = |member: &str| order.as_ref().map_or(Value::Null, |order| order.body[member].clone());
@@ -118,19 +118,19 @@ impl Provider {
         })
     }
 
-    /// Sends a callback, signed as it should be.
+    /// Sends a callback with a valid signature.
     pub async fn call_back(&self, gateway: &Client, event: &Value) -> Answer {
         self.call_back_at(gateway, event, SystemClock.now()).await
     }
 
-    /// Sends a callback that claims to be signed at another time.
+    /// Sends a callback whose signature has another time.
     pub async fn call_back_at(&self, gateway: &Client, event: &Value, at: Timestamp) -> Answer {
         let body = event.to_string();
         let signature = self.secret.sign("msg_1", at, body.as_bytes());
         self.call_back_with(gateway, &body, at, &signature).await
     }
 
-    /// Sends a callback under whatever signature.
+    /// Sends a callback with any signature.
     pub async fn call_back_with(
         &self,
         gateway: &Client,

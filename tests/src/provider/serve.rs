@@ -31,7 +31,7 @@ pub(super) async fn serve(listener: TcpListener, book: Arc<Mutex<Book>>, secret:
         let (book, secret) = (Arc::clone(&book), secret.clone());
         let service = service_fn(move |request| answer(request, Arc::clone(&book), secret.clone()));
         connections.spawn(async move {
-            // A caller that goes away in mid-answer is no failure of the provider.
+            // A caller that disconnects during an answer is no failure of the provider.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -40,7 +40,7 @@ pub(super) async fn serve(listener: TcpListener, book: Arc<Mutex<Book>>, secret:
     }
 }
 
-/// An error ends the connection without an answer.
+/// An error that ends the connection without an answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection is closed")]
 struct Closed;
@@ -69,7 +69,7 @@ async fn answer(
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let order: Value = serde_json::from_slice(&body).unwrap_or_default();
         let known = order["rail_reference"].as_str().is_some_and(|name| book.orders.contains_key(name));
-        // It refuses nothing that it has taken on.
+        // An order that was accepted is not refused later.
         let behaviour = match book.arrive(endpoint) {
             Behaviour::Reject if known => Behaviour::Honest,
             behaviour => behaviour,
@@ -96,7 +96,7 @@ async fn answer(
     }
 }
 
-/// What the protocol asks for.
+/// The answer that the protocol requires.
 fn honest(book: &Book, endpoint: Endpoint, reference: Option<&str>, body: &[u8]) -> Value {
     match endpoint {
         Endpoint::Instructions => {
