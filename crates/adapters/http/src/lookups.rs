@@ -21,7 +21,7 @@ const DISTRUSTED: usize = 50_000;
 pub(crate) enum Asked {
     /// At once.
     Freely,
-    /// Within the budget of distrusted addresses.
+    /// Within the look-up budget of its address.
     Distrusted,
 }
 

@@ -40,7 +40,7 @@ macro_rules! of_tenant {
     };
 }
 
-/// A fault as an endpoint error.
+/// The error of a transaction on an endpoint; faults are converted to it.
 struct Refused(EndpointError);
 
 impl From<Fault> for Refused {

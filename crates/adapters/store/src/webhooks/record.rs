@@ -49,8 +49,7 @@ impl Store {
         Ok(())
     }
 
-    /// Which of these endpoints are failing, according to the database. An outcome without a failure is news
-    /// only for them.
+    /// Which of these endpoints are failing, according to the database. A success is news only for them.
     async fn failing_among(&self, ids: HashSet<String>) -> Result<HashSet<String>, StoreUnavailable> {
         if ids.is_empty() {
             return Ok(ids);
