@@ -1,10 +1,8 @@
-//! Publishes commits: once for each batch, to the listeners in this process, and as a hint to the other
-//! nodes.
+//! Publishes commits: once for each batch, to the listeners in this process, and as a hint to the other nodes.
 //!
-//! While no other node is known, no hint is sent. A hint is sent by `NOTIFY` after the commit, on a
-//! connection of its own, because a transaction that notifies holds a lock for which all others wait. A lost
-//! hint causes a delay and nothing else: workers look by themselves every few seconds, and so does every
-//! listener that learns that it has missed something.
+//! While no other node is known, no hint is sent. A hint is sent by `NOTIFY` after the commit, on a connection of its own,
+//! because a transaction that notifies holds a lock for which all others wait. A lost hint causes a delay and nothing else:
+//! workers look by themselves every few seconds, and so does every listener that learns that it has missed something.
 
 use std::{
     sync::{
@@ -42,8 +40,7 @@ use crate::{
 
 /// The most batches that a listener may lag behind before it is told that it missed some.
 const BEHIND: usize = 1024;
-/// The most news that waits to be sent to other nodes. More is dropped, which is allowed since it is only a
-/// hint.
+/// The most news that waits to be sent to other nodes. More is dropped, which is allowed since it is only a hint.
 const HINTS: usize = 256;
 /// The longest payload of a notification, below the server's bound of 8000 bytes.
 const PAYLOAD: usize = 7_000;
@@ -51,8 +48,8 @@ const PAYLOAD: usize = 7_000;
 const LISTENING: Duration = Duration::from_secs(15);
 /// The time limit for connecting and for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long another node counts as present after it was last heard of. A node announces itself when it begins
-/// to listen, and writes a heartbeat every two seconds.
+/// How long another node counts as present after it was last heard of. A node announces itself when it begins to listen, and
+/// writes a heartbeat every two seconds.
 const OTHERS: Duration = Duration::from_secs(10);
 /// Not known yet: the other nodes have not been counted.
 const NOT_KNOWN: u64 = u64::MAX;
@@ -82,8 +79,8 @@ pub(crate) struct Hub {
     deliverer: OnceLock<Arc<dyn Handover>>,
     unlearnt: Unlearnt,
     made: Instant,
-    /// The number of milliseconds after `made` until which another node counts as present. Until the nodes
-    /// have been counted there may be one.
+    /// The number of milliseconds after `made` until which another node counts as present. Until the nodes have been counted
+    /// there may be one.
     others_until: AtomicU64,
 }
 
@@ -139,8 +136,7 @@ impl Hub {
         }
     }
 
-    /// Tells the deliverer which endpoints another node has changed. `all` says whether the news names all of
-    /// them.
+    /// Tells the deliverer which endpoints another node has changed. `all` says whether the news names all of them.
     fn hand_changes(&self, news: &News, all: bool) {
         let Some(deliverer) = self.deliverer.get() else { return };
         if !all {
@@ -180,8 +176,8 @@ impl Hub {
         }
     }
 
-    /// Waits until all hints have been sent to the other nodes, or these cannot be reached in time. Otherwise
-    /// a process that ends would lose its last hints.
+    /// Waits until all hints have been sent to the other nodes, or these cannot be reached in time. Otherwise a process that
+    /// ends would lose its last hints.
     pub(crate) async fn hints_sent(&self) {
         let (reply, sent) = oneshot::channel();
         let wait = async {
@@ -218,8 +214,8 @@ impl Hub {
         self.others_until.store(self.milliseconds().saturating_add(counts_for), Ordering::Relaxed);
     }
 
-    /// Notes that no other node has a heartbeat. A node that was heard of by a hint still counts, since it
-    /// may not have written a heartbeat yet.
+    /// Notes that no other node has a heartbeat. A node that was heard of by a hint still counts, since it may not have written
+    /// a heartbeat yet.
     pub(crate) fn note_no_others(&self) {
         let _known = self.others_until.compare_exchange(NOT_KNOWN, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -261,8 +257,8 @@ impl Hub {
     }
 }
 
-/// Sends hints. Those that wait are sent together: at most one notification for each batch, and fewer if
-/// batches follow closely.
+/// Sends hints. Those that wait are sent together: at most one notification for each batch, and fewer if batches follow
+/// closely.
 async fn send_hints(node: String, mut unsent: mpsc::Receiver<Hint>, origin: Origin) {
     let (mut waiting, mut custody) = (Vec::new(), Custody::none());
     while unsent.recv_many(&mut waiting, HINTS).await > 0 {
@@ -301,9 +297,8 @@ async fn send(custody: &mut Custody, origin: &Origin, payload: &str) -> Result<(
     }
 }
 
-/// The payload `node|queue,queue|table/merchant/environment/id,…`. If the list would be too long it ends in
-/// `*`, which means that there are more. Endpoints come first; `**` means that even some of these are
-/// missing.
+/// The payload `node|queue,queue|table/merchant/environment/id,…`. If the list would be too long it ends in `*`, which means
+/// that there are more. Endpoints come first; `**` means that even some of these are missing.
 fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     let mut queues: Vec<&str> =
         waiting.iter().flat_map(|news| news.queues.iter().map(|(queue, _)| queue.0)).collect();
@@ -324,8 +319,7 @@ fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
     payload
 }
 
-/// The news in another node's payload, and whether it names every endpoint that was changed; `None` if it is
-/// this node's own.
+/// The news in another node's payload, and whether it names every endpoint that was changed; `None` if it is this node's own.
 fn news_of(node: &str, payload: &str) -> Option<(News, bool)> {
     let mut parts = payload.splitn(3, '|');
     let sender = parts.next().filter(|sender| *sender != node)?;
