@@ -205,6 +205,11 @@ fn a_disabled_endpoint_is_left_alone_and_a_moved_one_found_at_its_new_address() 
     let moved = TargetUrl::restore("https://moved.example/".to_owned());
     let moved = Arc::new(Endpoint { url: moved, ..Endpoint::clone(&endpoint) });
     board.changed(&moved);
+    // A claim that began before the change may still bring the former address.
+    assert!(board.next().is_none());
+    for id in board.stale() {
+        assert!(board.was_read(&id, Some(&moved)).is_empty());
+    }
     assert_eq!(board.next().expect("it goes").owed.endpoint.url, moved.url);
     let mut disabled = Endpoint::clone(&moved);
     disabled.disable(None, NOON);
