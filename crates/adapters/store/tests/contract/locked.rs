@@ -91,6 +91,25 @@ fn what_shares_a_commit_with_a_late_outcome_is_stored_if_and_only_if_it_is_ackno
 }
 
 #[test]
+fn a_locked_delivery_of_a_dead_node_holds_up_no_other_of_that_node() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = opened(&fixture).await;
+        let (locked, other) = (hearing(&store, tenant(1)).await, hearing(&store, tenant(2)).await);
+        for of in [1, 2] {
+            store.commit(Sample::deposit(tenant(of), 5).create()).await.expect("created");
+        }
+        fixture.sql("UPDATE deliveries SET node = 'dead'").await.expect("claimed by a node that is no more");
+        let rows = format!("deliveries WHERE endpoint_id = '{}'", locked.id);
+        let mut session = locking(&fixture, &rows).await;
+        assert_eq!(store.free_abandoned().await.expect("nothing waits for the lock"), 1);
+        let waiting = store.waiting(after(1_000), None).await.expect("asked");
+        assert_eq!(waiting.endpoints, [(other.tenant, other.id.clone())]);
+        session.batch_execute("ROLLBACK").await.expect("unlocked");
+        assert_eq!(store.free_abandoned().await.expect("freed"), 1);
+    });
+}
+
+#[test]
 fn a_locked_delivery_to_a_disabled_endpoint_holds_up_no_other() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
         let store = opened(&fixture).await;
