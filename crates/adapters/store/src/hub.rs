@@ -1,8 +1,7 @@
 //! Publishes commits: once for each batch, to the listeners in this process, and as a hint to the other nodes.
 //!
-//! While no other node is known, no hint is sent. A hint is sent by `NOTIFY` after the commit, on a connection of its own,
-//! because a transaction that notifies holds a lock for which all others wait. A lost hint causes a delay and nothing else:
-//! workers look by themselves every few seconds, and so does every listener that learns that it has missed something.
+//! While no other node is known, no hint is sent. A lost hint causes a delay and nothing else: workers look by themselves
+//! every few seconds, and so does every listener that learns that it has missed something.
 
 use std::{
     sync::{
@@ -13,37 +12,28 @@ use std::{
 };
 
 use async_trait::async_trait;
-use diesel::{
-    pg::Pg,
-    sql_types::{Text, Untyped},
-};
-use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
+use diesel_async::SimpleAsyncConnection as _;
 use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
+use quipu_kernel::Timestamp;
 use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 use tokio::{
     runtime::Handle,
-    sync::{broadcast, mpsc, oneshot},
+    sync::broadcast,
     time::timeout,
 };
 
 use crate::{
     bell::Bell,
-    connection::Connection,
-    custody::{Custody, Origin},
+    custody::Origin,
     error::Fault,
+    hints::{AT_ONCE, Hints, announce, news_of},
     session::{Address, Session},
-    statement::statement,
     webhooks::unlearnt::{Taken, Unlearnt},
 };
 
 /// The most batches that a listener may lag behind before it is told that it missed some.
 const BEHIND: usize = 1024;
-/// The most news that waits to be sent to other nodes. More is dropped, which is allowed since it is only a hint.
-const HINTS: usize = 256;
-/// The longest payload of a notification, below the server's bound of 8000 bytes.
-const PAYLOAD: usize = 7_000;
 /// How long a connection is listened on before it is tested.
 const LISTENING: Duration = Duration::from_secs(15);
 /// The time limit for connecting and for an answer.
@@ -53,29 +43,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OTHERS: Duration = Duration::from_secs(10);
 /// Not known yet: the other nodes have not been counted.
 const NOT_KNOWN: u64 = u64::MAX;
-/// A time before every due time, so that every waiting worker wakes.
-const AT_ONCE: Timestamp = Timestamp::from_millis(i64::MIN);
 /// The pause before the next attempt to connect to other nodes.
 const RETRY: Duration = Duration::from_secs(1);
-
-statement! { SendHint on Pg => Untyped {
-    "SELECT pg_notify ('quipu', " => payload: &'a str as Text ; ")"
-} }
-
-/// A message to the task that sends hints.
-enum Hint {
-    News(Arc<News>),
-    /// A request to be told when all earlier hints have been sent.
-    Sent(oneshot::Sender<()>),
-}
 
 /// The hub of one store.
 pub(crate) struct Hub {
     node: String,
     batches: broadcast::Sender<Arc<News>>,
     bells: Vec<Bell>,
-    hints: mpsc::Sender<Hint>,
-    unsent: std::sync::Mutex<Option<mpsc::Receiver<Hint>>>,
+    hints: Hints,
     deliverer: OnceLock<Arc<dyn Handover>>,
     unlearnt: Unlearnt,
     made: Instant,
@@ -92,13 +68,11 @@ impl Hub {
 
     /// `look` is the time after which deliveries of a commit with an unknown outcome are looked for.
     pub(crate) fn new(node: String, look: Duration) -> Self {
-        let (hints, unsent) = mpsc::channel(HINTS);
         Self {
             node,
             batches: broadcast::channel(BEHIND).0,
             bells: Queue::ALL.iter().map(|queue| Bell::of(*queue)).collect(),
-            hints,
-            unsent: std::sync::Mutex::new(Some(unsent)),
+            hints: Hints::new(),
             deliverer: OnceLock::new(),
             unlearnt: Unlearnt::new(look),
             made: Instant::now(),
@@ -171,21 +145,14 @@ impl Hub {
         let news = Arc::new(news);
         self.spread(&news);
         if self.has_others() {
-            // Full, or nobody to send them: it is only a hint.
-            let _dropped = self.hints.try_send(Hint::News(news));
+            self.hints.send(news);
         }
     }
 
     /// Waits until all hints have been sent to the other nodes, or these cannot be reached in time. Otherwise a process that
     /// ends would lose its last hints.
     pub(crate) async fn hints_sent(&self) {
-        let (reply, sent) = oneshot::channel();
-        let wait = async {
-            if self.hints.send(Hint::Sent(reply)).await.is_ok() {
-                let _gone = sent.await;
-            }
-        };
-        let _late = timeout(PATIENCE, wait).await;
+        let _late = timeout(PATIENCE, self.hints.sent()).await;
     }
 
     /// Tells all listeners in this process that they may have missed commits.
@@ -249,93 +216,9 @@ impl Hub {
 
     /// Starts to send hints to the other nodes on the same server, and to receive theirs.
     pub(crate) fn join_others(self: &Arc<Self>, listening: Address, origin: Origin, runtime: &Handle) {
-        let unsent = self.unsent.lock().ok().and_then(|mut unsent| unsent.take());
-        if let Some(unsent) = unsent {
-            runtime.spawn(send_hints(self.node.clone(), unsent, origin));
-        }
+        self.hints.start(self.node.clone(), origin, runtime);
         runtime.spawn(hear_others(Arc::downgrade(self), listening));
     }
-}
-
-/// Sends hints. Those that wait are sent together: at most one notification for each batch, and fewer if batches follow
-/// closely.
-async fn send_hints(node: String, mut unsent: mpsc::Receiver<Hint>, origin: Origin) {
-    let (mut waiting, mut custody) = (Vec::new(), Custody::none());
-    while unsent.recv_many(&mut waiting, HINTS).await > 0 {
-        let (mut all, mut asked) = (Vec::new(), Vec::new());
-        for hint in waiting.drain(..) {
-            match hint {
-                Hint::News(news) => all.push(news),
-                Hint::Sent(reply) => asked.push(reply),
-            }
-        }
-        if !all.is_empty()
-            && let Err(fault) = send(&mut custody, &origin, &payload_of(&node, &all)).await
-        {
-            tracing::debug!(%fault, "other nodes were not told of a commit");
-        }
-        for reply in asked {
-            let _gone = reply.send(());
-        }
-    }
-}
-
-async fn send(custody: &mut Custody, origin: &Origin, payload: &str) -> Result<(), Fault> {
-    let Connection::Postgres(session) = custody.connection(origin).await? else {
-        return Err(Fault::Abandoned);
-    };
-    let sent = timeout(origin.times().attempt, (SendHint { payload }).execute(&mut ***session)).await;
-    match sent.map_err(|_| Fault::Silent).and_then(|sent| sent.map_err(Fault::from)) {
-        Ok(_) => {
-            custody.done();
-            Ok(())
-        }
-        Err(fault) => {
-            custody.undo(&fault).await;
-            Err(fault)
-        }
-    }
-}
-
-/// The payload `node|queue,queue|table/merchant/environment/id,…`. If the list would be too long it ends in `*`, which means
-/// that there are more. Endpoints come first; `**` means that even some of these are missing.
-fn payload_of(node: &str, waiting: &[Arc<News>]) -> String {
-    let mut queues: Vec<&str> =
-        waiting.iter().flat_map(|news| news.queues.iter().map(|(queue, _)| queue.0)).collect();
-    queues.sort_unstable();
-    queues.dedup();
-    let mut payload = format!("{node}|{}|", queues.join(","));
-    let saved = || waiting.iter().flat_map(|news| &news.saved);
-    let endpoints = saved().filter(|(aggregate, ..)| *aggregate == Aggregate::ENDPOINT);
-    let others = saved().filter(|(aggregate, ..)| *aggregate != Aggregate::ENDPOINT);
-    for (aggregate, tenant, id) in endpoints.chain(others) {
-        let item = format!("{}/{}/{}/{id},", aggregate.0, tenant.merchant().0, tenant.environment().as_str());
-        if payload.len() + item.len() > PAYLOAD {
-            payload.push_str(if *aggregate == Aggregate::ENDPOINT { "**" } else { "*" });
-            break;
-        }
-        payload.push_str(&item);
-    }
-    payload
-}
-
-/// The news in another node's payload, and whether it names every endpoint that was changed; `None` if it is this node's own.
-fn news_of(node: &str, payload: &str) -> Option<(News, bool)> {
-    let mut parts = payload.splitn(3, '|');
-    let sender = parts.next().filter(|sender| *sender != node)?;
-    // When it is due is not said, so whoever waits looks.
-    let queues = parts.next()?.split(',').filter_map(Queue::named).map(|queue| (queue, AT_ONCE)).collect();
-    let items = parts.next()?;
-    let saved = items.split(',').filter_map(|item| {
-        let mut parts = item.splitn(4, '/');
-        let aggregate = Aggregate::named(parts.next()?)?;
-        let merchant = MerchantId(parts.next()?.parse().ok()?);
-        let tenant = Tenant::new(merchant, parts.next()?.parse().ok()?);
-        Some((aggregate, tenant, parts.next()?.to_owned()))
-    });
-    tracing::trace!(sender, "another node committed");
-    let news = News { saved: saved.collect(), queues, incomplete: items.ends_with('*') };
-    Some((news, !items.ends_with("**")))
 }
 
 async fn hear_others(hub: std::sync::Weak<Hub>, listening: Address) {
@@ -354,8 +237,7 @@ async fn hear(hub: &std::sync::Weak<Hub>, listening: &Address) -> Result<(), Fau
     let mut session = bounded(Session::begin(listening, "LISTEN quipu")).await?;
     if let Some(hub) = hub.upgrade() {
         // Tells the other nodes that this node exists, and tells the listeners here that they may have missed commits.
-        let payload = payload_of(&hub.node, &[]);
-        bounded(async { Ok(SendHint { payload: &payload }.execute(&mut *session).await?) }).await?;
+        bounded(announce(&hub.node, &mut session)).await?;
         hub.tell_missed();
         hub.hand_changes(&News::default(), false);
     }
