@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use quipu_kernel::{Clock, EventId};
-use quipu_webhooks::{Attempted, Courier, Endpoint, SendProblem, Signer};
+use quipu_webhooks::{Attempted, Courier, Endpoint, NoSecret, SendProblem, Signer};
 use tokio::time::Instant;
 
 use crate::sender::{Parcel, Sender, SenderSettings};
@@ -44,6 +44,10 @@ impl Courier for HttpCourier {
                     at: started_at,
                 };
                 self.sender.send(parcel).await
+            }
+            Err(NoSecret::Unavailable(error)) => {
+                tracing::debug!(endpoint = %endpoint.id, %error, "a delivery waits for its secret");
+                Err((SendProblem::NothingSent, None))
             }
             Err(error) => {
                 tracing::error!(endpoint = %endpoint.id, %error, "a delivery could not be signed");

@@ -167,9 +167,14 @@ impl InHand {
             let spread = Spread::random(self.parts.entropy.as_ref());
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();
-            // A slow database slows sending down, since the board counts outcomes that are not recorded.
-            let _ = self.outcomes.send(board.compare(outcome));
             let fetch = board.ended(&going, ending(&attempted));
+            if attempted.was_made() {
+                // A slow database slows sending down, since the board counts outcomes that are not recorded.
+                let _ = self.outcomes.send(board.compare(outcome));
+            } else {
+                board.recorded(outcome.tenant.merchant(), 1);
+                self.give_back_later(vec![going.owed]);
+            }
             next = if self.is_stopping() { None } else { board.next() };
             drop(board);
             if fetch {
@@ -189,6 +194,9 @@ impl InHand {
         let span = tracing::info_span!("deliver", otel.kind = "client", event_id = %owed.event_id);
         let attempt = parts.courier.attempt(&owed.endpoint, &owed.event_id, &owed.payload);
         let attempted = attempt.instrument(span).await;
+        if !attempted.was_made() {
+            return attempted;
+        }
         let result = if attempted.is_success() { "delivered" } else { "failed" };
         metrics::counter!("quipu_webhook_attempts_total", "result" => result).increment(1);
         metrics::histogram!("quipu_webhook_attempt_seconds").record(attempted.duration.as_secs_f64());

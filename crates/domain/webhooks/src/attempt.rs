@@ -34,6 +34,9 @@ pub enum SendProblem {
     /// The secret could not be opened, or the address could not be used: an error of this installation.
     #[error("the delivery could not be prepared")]
     Unprepared,
+    /// The secret could not be read at the moment. Nothing was sent, so this does not count as an attempt.
+    #[error("nothing was sent, since the database is not available; try again")]
+    NothingSent,
 }
 
 /// The answer of a receiver.
@@ -99,6 +102,11 @@ impl Attempted {
     /// Whether the receiver has accepted the event.
     pub fn is_success(&self) -> bool {
         self.result.as_ref().is_ok_and(Answer::is_success)
+    }
+
+    /// Whether something may have been sent. Otherwise it does not count as an attempt.
+    pub const fn was_made(&self) -> bool {
+        !matches!(self.result, Err((SendProblem::NothingSent, _)))
     }
 
     /// Whether the receiver wants no more deliveries, ever (status 410). The status counts even if the body

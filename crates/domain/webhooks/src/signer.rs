@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quipu_kernel::{Clock, MerchantId};
-use quipu_merchants::{CallerBook, Merchant};
+use quipu_merchants::{CallerBook, Merchant, StoreUnavailable};
 use quipu_signing::{Keyring, WebhookSecret};
 
 use crate::endpoint::Endpoint;
@@ -15,10 +15,16 @@ pub struct Signer {
     clock: Arc<dyn Clock>,
 }
 
-/// The secret could not be found or opened. The text is for the log.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NoSecret(String);
+/// Why there is no secret. The texts are for the log.
+#[derive(Debug, thiserror::Error)]
+pub enum NoSecret {
+    /// It could not be found or opened.
+    #[error("{0}")]
+    Unusable(String),
+    /// It could not be read at the moment.
+    #[error(transparent)]
+    Unavailable(#[from] StoreUnavailable),
+}
 
 impl Signer {
     /// A signer over these ports.
@@ -43,14 +49,16 @@ impl Signer {
     }
 
     fn open(&self, context: &str, sealed: &str) -> Result<WebhookSecret, NoSecret> {
-        let text = self.keyring.open_secret(context, sealed).map_err(|error| NoSecret(error.to_string()))?;
-        WebhookSecret::parse(text.expose())
-            .map_err(|_| NoSecret("a sealed secret has another form".to_owned()))
+        let text = self.keyring.open_secret(context, sealed).map_err(|error| unusable(&error))?;
+        WebhookSecret::parse(text.expose()).map_err(|_| unusable("a sealed secret has another form"))
     }
 
     async fn merchant(&self, id: MerchantId) -> Result<Arc<Merchant>, NoSecret> {
-        let found =
-            self.merchants.remembered_merchant(id).await.map_err(|error| NoSecret(error.to_string()))?;
-        found.ok_or_else(|| NoSecret("there is no such merchant".to_owned()))
+        let found = self.merchants.remembered_merchant(id).await?;
+        found.ok_or_else(|| unusable("there is no such merchant"))
     }
+}
+
+fn unusable(reason: &(impl ToString + ?Sized)) -> NoSecret {
+    NoSecret::Unusable(reason.to_string())
 }

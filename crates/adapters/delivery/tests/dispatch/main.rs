@@ -57,6 +57,19 @@ async fn waiting_behind_a_probe_uses_no_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn waiting_for_a_secret_that_cannot_be_read_uses_no_attempt() {
+    let world = World::new();
+    world.receivers.has_no_secrets.store(true, Ordering::Relaxed);
+    world.hand_over(&World::endpoint("unsigned"), 0..20);
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert_eq!(world.queue.count(DeliveryStatus::Pending), 20);
+    world.receivers.has_no_secrets.store(false, Ordering::Relaxed);
+    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 20).await;
+    let rows = world.queue.rows.lock().expect("no panic");
+    assert!(rows.values().all(|row| row.owed.attempts.len() == 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_failed_is_tried_again_by_the_schedule_and_then_given_up() {
     let world = World::new();
     world.hand_over(&World::endpoint("fails"), 0..1);

@@ -201,6 +201,8 @@ pub(crate) struct Receivers {
     pub(crate) clock: Arc<VirtualClock>,
     /// Endpoint and time of each attempt.
     pub(crate) seen: Mutex<Vec<(String, Timestamp)>>,
+    /// Whether the secrets of `https://unsigned.test` cannot be read.
+    pub(crate) has_no_secrets: AtomicBool,
 }
 
 #[async_trait]
@@ -217,6 +219,9 @@ impl Courier for Receivers {
                 Err((SendProblem::TimedOut, Some(Begun { status: 200, retry_after: None, excerpt: None }))),
             ),
             "https://fails.test" => (3, answer(500)),
+            "https://unsigned.test" if self.has_no_secrets.load(Ordering::Relaxed) => {
+                (3, Err((SendProblem::NothingSent, None)))
+            }
             _ => (3, answer(200)),
         };
         tokio::time::sleep(Duration::from_millis(wait)).await;
@@ -237,7 +242,8 @@ impl World {
     pub(crate) fn new() -> Self {
         let clock = Arc::new(VirtualClock(Instant::now()));
         let queue = Arc::new(Queue::default());
-        let receivers = Arc::new(Receivers { clock: Arc::clone(&clock), seen: Mutex::default() });
+        let (seen, has_no_secrets) = (Mutex::default(), AtomicBool::default());
+        let receivers = Arc::new(Receivers { clock: Arc::clone(&clock), seen, has_no_secrets });
         let dispatcher = Dispatcher::new(Parts {
             queue: Arc::clone(&queue) as _,
             courier: Arc::clone(&receivers) as _,
