@@ -36,6 +36,14 @@ impl Origin {
         }
     }
 
+    /// Like [`Self::look`], after a commit; fails also if the embedded database has lost something of it.
+    pub(crate) fn verify(&self) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(file, _) => file.verify().map_err(Fault::Lost),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Limits the time of work on a server. Work on a file waits for nothing but the disk, which cannot be
     /// interrupted.
     pub(crate) async fn within<T>(

@@ -172,10 +172,10 @@ impl Engine {
         }
     }
 
-    /// Checks that the file of an embedded database is still where it was opened.
-    pub(crate) fn look(&self) -> Result<(), FileTrouble> {
+    /// Checks that the file of an embedded database is still where it was opened, and whole.
+    pub(crate) fn verify(&self) -> Result<(), FileTrouble> {
         match &self.kind {
-            Kind::Sqlite { file, .. } => file.look(),
+            Kind::Sqlite { file, .. } => file.verify(),
             Kind::Postgres { .. } => Ok(()),
         }
     }

@@ -1,7 +1,8 @@
 //! The file of an embedded database: finds out if it was removed, replaced or truncated.
 //!
 //! If the file is removed or replaced, a process that has it open keeps writing to the old file, which is lost. SQLite does
-//! not check for this. So this module checks it whenever a connection is taken and before a commit is acknowledged.
+//! not check for this. So this module looks whenever a connection is taken, and verifies what was written before a commit
+//! is acknowledged.
 
 use std::{
     io,
@@ -65,7 +66,7 @@ impl DatabaseFile {
             is_in_trouble: AtomicBool::new(false),
             _keeper: Mutex::new(keeper),
         };
-        file.look().map_err(Fault::Lost)?;
+        file.verify().map_err(Fault::Lost)?;
         Ok(file)
     }
 
@@ -84,7 +85,16 @@ impl DatabaseFile {
 
     /// Fails unless the files are still the ones that were opened, and intact.
     pub(crate) fn look(&self) -> Result<(), FileTrouble> {
-        let found = self.found();
+        self.told(self.found().and_then(|()| self.log.look()))
+    }
+
+    /// Like [`Self::look`]; fails also if the log has lost something that was written since the last call.
+    pub(crate) fn verify(&self) -> Result<(), FileTrouble> {
+        self.told(self.found().and_then(|()| self.log.verify()))
+    }
+
+    /// Logs when trouble begins or ends.
+    fn told(&self, found: Result<(), FileTrouble>) -> Result<(), FileTrouble> {
         let is_in_trouble = found.is_err();
         if self.is_in_trouble.load(Ordering::Relaxed) != is_in_trouble
             && self.is_in_trouble.swap(is_in_trouble, Ordering::Relaxed) != is_in_trouble
@@ -118,7 +128,7 @@ impl DatabaseFile {
         if file.mode() & 0o222 == 0 {
             return Err(FileTrouble::ReadOnly);
         }
-        self.log.look()
+        Ok(())
     }
 }
 

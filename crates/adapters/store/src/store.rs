@@ -127,13 +127,13 @@ impl Store {
     /// Whether changes can be committed; otherwise the reason, in words that reveal nothing of the database.
     /// It makes a test commit on every connection that commits changes. A database that is only busy passes.
     pub async fn probe(&self) -> Result<(), Cow<'static, str>> {
-        self.inner.engine.look().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
+        self.inner.engine.verify().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         if self.ping().await.is_err() {
             return Err("it does not answer".into());
         }
         let Err(fault) = self.try_lanes().await else { return Ok(()) };
         // The file may have gone while it was written.
-        self.inner.engine.look().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
+        self.inner.engine.verify().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         Err(match fault {
             Fault::Unconnected(_) => "it answers, but what commits changes cannot connect to it".into(),
             _ => "it answers, but cannot be written".into(),

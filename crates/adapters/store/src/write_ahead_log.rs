@@ -2,17 +2,17 @@
 //!
 //! A log that is cut off while it is being written soon has its former length again, with a hole in it.
 //! SQLite reads past the hole as long as it has the log open, but the next process to open it finds nothing
-//! after the hole. So the log must reach as far as SQLite's index says, and the frames written since the last
-//! look are read again, from the frame that was the last one then: each frame has a checksum over all frames
-//! up to it. The first look, when the database is opened, reads the whole log.
+//! after the hole. So the log must reach as far as SQLite's index says. Before a commit is acknowledged, the
+//! frames written since the last such time are read again, from the frame that was the last one then: each
+//! frame has a checksum over all frames up to it. The whole log is read when the database is opened.
 //!
 //! The log starts over in the same file, so most writes go where the file has room already. While the file
 //! keeps its length nothing is read again: a cut shortens the file, and a later write lengthens it only to
 //! the end of the written frames, which is before the former end of the file. Only frames after that end, of
 //! a commit in progress, could restore the length, and they would have to end at exactly the same byte.
 //!
-//! A look at the log takes four system calls. Reading frames again takes one more for the checksum before
-//! them, and one for each quarter of a megabyte.
+//! A look at the log takes four system calls and waits for nobody. Reading frames again takes one more for the
+//! checksum before them, and one for each quarter of a megabyte.
 
 use std::{
     fs::File,
@@ -106,8 +106,18 @@ impl WriteAheadLog {
         })
     }
 
-    /// Fails unless the files are still the ones that were opened, and the log is still whole.
+    /// Fails unless the files are still the ones that were opened, and the log reaches as far as its index says.
     pub(crate) fn look(&self) -> Result<(), FileTrouble> {
+        self.look_by(|end| self.is_long_enough(end))
+    }
+
+    /// Like [`Self::look`]; fails also if there is a hole in the frames written since the last call.
+    pub(crate) fn verify(&self) -> Result<(), FileTrouble> {
+        let mut seen = locked(&self.seen);
+        self.look_by(|end| self.reaches(end, &mut seen))
+    }
+
+    fn look_by(&self, reaches: impl FnMut(End) -> io::Result<bool>) -> Result<(), FileTrouble> {
         if identity_of(&metadata(&self.path, FileTrouble::LogGone)?) != self.identity {
             return Err(FileTrouble::LogReplaced);
         }
@@ -115,7 +125,7 @@ impl WriteAheadLog {
             return Err(FileTrouble::IndexGone);
         }
         if !self.is_truncated.load(Ordering::Relaxed) {
-            let is_whole = self.is_whole().map_err(|error| FileTrouble::Hidden(error.kind()))?;
+            let is_whole = self.is_whole(reaches).map_err(|error| FileTrouble::Hidden(error.kind()))?;
             if !is_whole {
                 // The file may grow again, but its lost content does not come back.
                 self.is_truncated.store(true, Ordering::Relaxed);
@@ -125,12 +135,11 @@ impl WriteAheadLog {
     }
 
     /// Whether nothing is missing. An error means that the log could not be read, and says nothing about it.
-    fn is_whole(&self) -> io::Result<bool> {
-        let mut seen = locked(&self.seen);
+    fn is_whole(&self, mut reaches: impl FnMut(End) -> io::Result<bool>) -> io::Result<bool> {
         let mut end = self.end()?;
         for _ in 0..TRIES {
             let Some(now) = end else { return Ok(true) };
-            if self.reaches(now, &mut seen)? {
+            if reaches(now)? {
                 return Ok(true);
             }
             // SQLite records that the log starts over before it overwrites the old frames, or cuts them off.
@@ -140,6 +149,10 @@ impl WriteAheadLog {
             }
         }
         Ok(true)
+    }
+
+    fn is_long_enough(&self, end: End) -> io::Result<bool> {
+        Ok(end.frames == 0 || self.opened.metadata()?.len() >= self.end_of(end.frames))
     }
 
     /// Whether the log reaches to `end`, without a hole in the frames that were written since `seen`.
