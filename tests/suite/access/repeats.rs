@@ -40,7 +40,8 @@ async fn one_payment_for_twenty(gateway: &Gateway, nodes: &[Client]) {
     let callers: Vec<_> = nodes.iter().map(|node| node.with_api_key(&key)).collect();
     for round in 1..=3 {
         let draft = draft::steered(draft::withdrawal_ars(100), "hold");
-        let answers = at_once(&callers, &draft, &fresh_nonce()).await;
+        let key = fresh_nonce();
+        let answers = at_once(&callers, &draft, &key).await;
         let (made, others): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
         for answer in others {
             answer.refused(409, "IDEMPOTENCY_KEY_IN_USE");
@@ -49,6 +50,12 @@ async fn one_payment_for_twenty(gateway: &Gateway, nodes: &[Client]) {
         assert_eq!(bodies.len(), 1, "{bodies:?}");
         let first = made.iter().filter(|answer| answer.header("Idempotent-Replayed").is_none());
         assert_eq!(first.count(), 1, "one answer is the first");
+        for repeat in at_once(&callers, &draft, &key).await {
+            assert_replayed(&repeat, made[0]);
+        }
+        for other in at_once(&callers, &draft::steered(draft::withdrawal_ars(101), "hold"), &key).await {
+            other.refused(422, "IDEMPOTENCY_KEY_MISMATCH");
+        }
         assert_eq!(merchant.api.get("/api/v1/payments").await.ok()["total"], round);
         assert_eq!(merchant.balance("ARS").await, (10_000 - 100 * round, 100 * round));
     }

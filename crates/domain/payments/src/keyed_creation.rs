@@ -66,6 +66,7 @@ impl CreatePayment {
         let settled = match &running {
             Ok(_) => self.repeat(tenant, &asked).await.transpose(),
             Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
+            Err(CreateError::IdempotencyKeyInUse) => Some(self.repeat_ended(tenant, &asked).await),
             Err(error) => Some(Err(error.clone())),
         };
         match settled {
@@ -105,6 +106,19 @@ impl CreatePayment {
             (None, Some(id)) => self.repeat_open(tenant, asked, id).await.map(Some),
             (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
         }
+    }
+
+    /// The earlier answer under a key that another request holds. That one may be a repeat itself, of a first
+    /// request that has ended.
+    async fn repeat_ended(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Answered, CreateError> {
+        let now = self.clock.now();
+        let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
+        let kept = kept.ok_or(CreateError::IdempotencyKeyInUse)?;
+        if kept.body_hash != asked.body_hash {
+            return Err(CreateError::IdempotencyKeyMismatch);
+        }
+        let answer = kept.answer.ok_or(CreateError::IdempotencyKeyInUse)?;
+        Ok(Answered { answer, replayed: true })
     }
 
     /// The answer to a creation whose outcome was unknown: the payment if the outcome is known by now,

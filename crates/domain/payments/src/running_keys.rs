@@ -1,4 +1,4 @@
-//! Idempotency keys whose first request is still running.
+//! Idempotency keys that a request is working on: the first one, or a repeat.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use crate::error::CreateError;
 
 type Entry = (Tenant, IdempotencyKey);
 
-/// The keys whose first request this node is working on, each with the nonce that the request is about to use
+/// The keys that this node is working on, each with the nonce that the request is about to use
 /// up.
 #[derive(Default)]
 pub(crate) struct RunningKeys(Mutex<HashMap<Entry, Option<String>>>);

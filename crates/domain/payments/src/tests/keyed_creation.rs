@@ -131,6 +131,20 @@ fn a_first_request_still_running_keeps_others_away() {
     assert!(ask(&world, "k", &body, None).expect("repeated").replayed);
 }
 
+#[test]
+fn a_repeat_still_running_keeps_no_other_repeat_away() {
+    let world = World::new();
+    let first = ask(&world, "k", &deposit(), None).expect("created");
+    world.store.holds.store(true, Ordering::Relaxed);
+    let body = deposit();
+    let mut repeat = pin!(world.create.run_keyed(signed(&body, Some("nonce-1")), keyed("k", &body)));
+    assert!(repeat.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let other = ask(&world, "k", &body, None).expect("repeated");
+    assert_eq!((other.answer, other.replayed), (first.answer, true));
+    let mismatch = ask(&world, "k", &with(body.clone(), &json!({"amount": 5})), None);
+    assert!(matches!(mismatch, Err(CreateError::IdempotencyKeyMismatch)));
+}
+
 /// A signed request that is sent twice at once is accepted once, whichever of the two is the first.
 #[test]
 fn a_copy_of_a_running_request_burns_nothing_of_it() {
