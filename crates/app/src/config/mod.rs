@@ -2,6 +2,7 @@
 //! is not a key or not a value stops the start with its name.
 
 mod attachments;
+mod file;
 mod rails;
 mod reader;
 mod values;
@@ -241,13 +242,6 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_no_configuration_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let told = Settings::load(Some(folder.path()), None).expect_err("it is no file").to_string();
-        assert!(told.contains("is a folder"), "{told}");
-    }
-
-    #[test]
     fn no_database_is_made_under_another_name_than_its_folder_has() {
         let folder = Path::new(OsStr::from_bytes(b"data\xff"));
         let load = |file| Settings::read(&mut Reader::of_texts(file, &[]).expect("a reader"), Some(folder));
@@ -314,6 +308,7 @@ mod tests {
         for file in ["master_key = c2VjcmV0", "master_key = { a = 'c2VjcmV0' }"] {
             assert!(!problem(file, &[]).contains("c2VjcmV0"), "{file}");
         }
+        assert!(problem("master_key = c2VjcmV0", &[]).contains("quipu.toml"), "the file is named");
         let text = problem("", &[("QUIPU__DATABASE_URL", "mysql://user:c2VjcmV0@host")]);
         assert!(!text.contains("c2VjcmV0"), "{text}");
     }

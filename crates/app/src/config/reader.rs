@@ -5,13 +5,10 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Result, anyhow, bail};
-use config::{Config, ConfigError, Environment, File, FileFormat, Source, Value, ValueKind};
+use anyhow::{Result, anyhow};
+use config::{Config, ConfigError, Environment, File, FileFormat, Value, ValueKind};
 
-use super::values::Expected;
-
-/// The file that is read if none is named and the working folder has one.
-const USUAL_FILE: &str = "quipu.toml";
+use super::{file::ConfigFile, values::Expected};
 
 /// The configured keys that have not been taken yet.
 pub(crate) struct Reader {
@@ -23,17 +20,15 @@ pub(crate) struct Reader {
 impl Reader {
     /// The named file, which must exist, or else `quipu.toml` if there is one; then the environment over it.
     pub(crate) fn of_file_and_environment(file: Option<&Path>) -> Result<Self> {
-        if let Some(folder) = file.filter(|file| file.is_dir()) {
-            bail!("{} is a folder and no configuration file", folder.display());
-        }
-        let path = file.unwrap_or(Path::new(USUAL_FILE));
-        let file = File::from(path).format(FileFormat::Toml).required(file.is_some());
-        Self::of_sources(file, environment())
+        Self::of_sources(ConfigFile::find(file)?.as_ref(), environment())
     }
 
-    fn of_sources(file: impl Source + Send + Sync + 'static, environment: Environment) -> Result<Self> {
-        let merged = Config::builder().add_source(file).add_source(environment).build();
-        let table = merged.and_then(|config| config.collect()).map_err(|error| without_excerpt(&error))?;
+    fn of_sources(file: Option<&ConfigFile>, environment: Environment) -> Result<Self> {
+        let text = file.map_or("", |file| &file.text);
+        let source = File::from_str(text, FileFormat::Toml);
+        let merged = Config::builder().add_source(source).add_source(environment).build();
+        let table = merged.and_then(|config| config.collect());
+        let table = table.map_err(|error| without_excerpt(&error, file.map(|file| &*file.path)))?;
         let mut reader = Self { texts: BTreeMap::new(), problems: Vec::new(), keys: BTreeSet::new() };
         for (key, value) in table {
             reader.add(key, value);
@@ -105,13 +100,12 @@ fn environment() -> Environment {
 }
 
 /// The error without the lines that it quotes, which may contain a secret: the place and the reason remain.
-fn without_excerpt(error: &ConfigError) -> anyhow::Error {
-    let (place, text) = match error {
-        ConfigError::FileParse { uri, cause } => {
-            (uri.as_deref().unwrap_or("the configuration file"), cause.to_string())
-        }
-        ConfigError::Message(_) => ("the environment", "a variable is not UTF-8".to_owned()),
-        other => ("the configuration", other.to_string()),
+fn without_excerpt(error: &ConfigError, file: Option<&Path>) -> anyhow::Error {
+    let named = |place: &str| place.to_owned();
+    let (place, text) = match (error, file) {
+        (ConfigError::FileParse { cause, .. }, Some(file)) => (file.display().to_string(), cause.to_string()),
+        (ConfigError::Message(_), _) => (named("the environment"), named("a variable is not UTF-8")),
+        (other, _) => (named("the configuration"), other.to_string()),
     };
     let mut lines =
         text.lines().filter(|line| !line.trim_start().starts_with(|c: char| c == '|' || c.is_ascii_digit()));
@@ -126,10 +120,8 @@ fn without_excerpt(error: &ConfigError) -> anyhow::Error {
 impl Reader {
     pub(super) fn of_texts(file: &str, variables: &[(&str, &str)]) -> Result<Self> {
         let variables = variables.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        Self::of_sources(
-            File::from_str(file, FileFormat::Toml),
-            environment().source(Some(variables.collect())),
-        )
+        let file = ConfigFile { path: "quipu.toml".into(), text: file.to_owned() };
+        Self::of_sources(Some(&file), environment().source(Some(variables.collect())))
     }
 
     /// The configured keys that have not been taken yet.
