@@ -4,6 +4,7 @@
 //! name first, so that a file with the requested name is always complete.
 
 mod embedded;
+mod program_address;
 mod server;
 
 use std::{

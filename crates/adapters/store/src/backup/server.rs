@@ -9,8 +9,8 @@ use std::{
 use diesel::{QueryableByName, sql_query, sql_types::Bool};
 use diesel_async::RunQueryDsl as _;
 
-use super::BackupError;
-use crate::{migrate, settings::StoreSettings, tls::decoded};
+use super::{BackupError, program_address::ProgramAddress};
+use crate::{migrate, settings::StoreSettings};
 
 const DUMP_ELSEWHERE: &str = "install PostgreSQL's client programs in the release of the server, or run where they are \
     `pg_dump --format=custom --file=FILE \"$QUIPU__DATABASE_URL\"`";
@@ -23,10 +23,10 @@ const LIST_OF_APPLIED: &str = "__diesel_schema_migrations";
 
 /// Copies one snapshot of the database, without blocking writers.
 pub(super) fn back_up(url: &str, into: &Path) -> Result<(), BackupError> {
-    let (url, password) = without_password(url);
+    let address = ProgramAddress::to_read(url);
     let mut dump = Command::new("pg_dump");
-    dump.args(["--format=custom", "--no-password"]).arg("--file").arg(into).arg(url);
-    run(dump, password, "pg_dump", DUMP_ELSEWHERE).map(drop)
+    dump.args(["--format=custom", "--no-password"]).arg("--file").arg(into).arg(address.url());
+    run(dump, address.password, "pg_dump", DUMP_ELSEWHERE).map(drop)
 }
 
 /// Refuses a copy that the gateway did not make.
@@ -41,12 +41,12 @@ pub(super) fn verify(file: &Path) -> Result<(), BackupError> {
 
 /// Restores the whole copy or nothing.
 pub(super) fn restore(url: &str, file: &Path) -> Result<(), BackupError> {
-    let (url, password) = without_password(url);
+    let address = ProgramAddress::to_write(url);
     let mut restore = Command::new("pg_restore");
     restore.args(["--exit-on-error", "--single-transaction", "--no-password"]);
     // The user who restores may have another name, and may lack the right to describe extensions.
-    restore.args(["--no-owner", "--no-privileges", "--no-comments", "--dbname", &url]).arg(file);
-    run(restore, password, "pg_restore", RESTORE_ELSEWHERE).map(drop)
+    restore.args(["--no-owner", "--no-privileges", "--no-comments", "--dbname", &address.url()]).arg(file);
+    run(restore, address.password, "pg_restore", RESTORE_ELSEWHERE).map(drop)
 }
 
 /// Runs a program; returns what it printed.
@@ -124,33 +124,6 @@ pub(super) async fn require_empty(settings: &StoreSettings) -> Result<(), Backup
     Ok(())
 }
 
-/// The address without its password, and the password. A password among the parameters overrides one before
-/// the host, as in the driver.
-fn without_password(url: &str) -> (String, Option<String>) {
-    let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
-    let (mut stripped, mut password) = without_user_password(address);
-    let mut mark = '?';
-    for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
-        match parameter.split_once('=') {
-            Some((name, value)) if decoded(name) == "password" => password = Some(decoded(value)),
-            _ => {
-                stripped.push(std::mem::replace(&mut mark, '&'));
-                stripped.push_str(parameter);
-            }
-        }
-    }
-    (stripped, password)
-}
-
-fn without_user_password(address: &str) -> (String, Option<String>) {
-    let unchanged = || (address.to_owned(), None);
-    let Some((scheme, rest)) = address.split_once("://") else { return unchanged() };
-    let end = rest.find('/').unwrap_or(rest.len());
-    let Some((user, hosts)) = rest[..end].rsplit_once('@') else { return unchanged() };
-    let Some((name, password)) = user.split_once(':') else { return unchanged() };
-    (format!("{scheme}://{name}@{hosts}{}", &rest[end..]), Some(decoded(password)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,27 +133,5 @@ mod tests {
         let missing = Command::new("quipu-has-no-such-program");
         let told = run(missing, None, "pg_dump", DUMP_ELSEWHERE).expect_err("it is missing").to_string();
         assert!(told.contains("pg_dump is not installed here") && told.contains("--format=custom"), "{told}");
-    }
-
-    #[test]
-    fn a_password_is_no_argument_of_a_program() {
-        for (url, stripped, password) in [
-            (
-                "postgres://quipu:s3%40cret@db1,db2:5433/quipu?sslmode=require",
-                "postgres://quipu@db1,db2:5433/quipu?sslmode=require",
-                Some("s3@cret"),
-            ),
-            ("postgres://quipu@db/quipu", "postgres://quipu@db/quipu", None),
-            ("postgresql://db", "postgresql://db", None),
-            ("postgres://a:b:c%@db", "postgres://a@db", Some("b:c%")),
-            ("postgres://db?user=a&password=b%26c", "postgres://db?user=a", Some("b&c")),
-            (
-                "postgres://a:b@db/quipu?p%61ssword=c&sslmode=require&user=d",
-                "postgres://a@db/quipu?sslmode=require&user=d",
-                Some("c"),
-            ),
-        ] {
-            assert_eq!(without_password(url), (stripped.to_owned(), password.map(str::to_owned)));
-        }
     }
 }
