@@ -11,6 +11,7 @@ mod logging;
 mod master_key;
 mod metrics;
 mod readiness;
+mod runtimes;
 mod serve;
 mod signals;
 mod standard_error;

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
 use quipu_merchants::RateLimiter;
 use quipu_tickets::{TICKET_QUEUES, TicketOffice};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::{LogFormat, Settings},
@@ -17,6 +16,7 @@ use crate::{
     master_key::{self, Start},
     metrics::{self, Collected, Metrics},
     readiness::Parts,
+    runtimes::Runtimes,
     signals::Signals,
     standard_output,
     traces::Traces,
@@ -51,10 +51,10 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     if !dev {
         database_file::require(settings)?;
     }
-    let store = store_runtime()?;
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let foundation = Foundation::lay(settings, keyring, store.handle().clone()).await?;
+    let runtimes = Runtimes::start()?;
+    let store = runtimes.of_store();
+    runtimes.run(async {
+        let foundation = Foundation::lay(settings, keyring, store).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
         wire::verify_master_key(&foundation).await?;
         if settings.seal_after < settings.call_deadline + LATEST_COMMIT {
@@ -69,15 +69,6 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
-}
-
-/// The runtime of the store. The store has threads of its own, since otherwise a thousand payments of a
-/// worker would be scheduled before the few tasks that commit them. There are few threads, because a message
-/// to a sleeping one wakes another as well.
-fn store_runtime() -> std::io::Result<Runtime> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = (cores / 2).max(1);
-    Builder::new_multi_thread().worker_threads(threads).thread_name("quipu-store").enable_all().build()
 }
 
 /// Migrates an embedded database, which belongs to this process. A shared database is migrated by a command,
