@@ -16,7 +16,8 @@ pub struct StoreSettings {
     pub readers: usize,
     /// How long a call may wait for the database in all its steps.
     pub call: Duration,
-    /// How long a change may wait for a row that another session has locked.
+    /// How long a change may wait for a row that another session has locked; at most three tenths of `call`,
+    /// and three seconds.
     pub lock: Duration,
     /// The name of this node in leases: unique among all nodes that share the database.
     pub node: String,
@@ -81,12 +82,16 @@ impl Times {
 
     fn within(call: Duration, lock: Duration) -> Self {
         let share = |of_ten: u32, most: u64| (call * of_ten / 10).min(Duration::from_secs(most));
+        let attempt = share(4, 4);
+        // The database must be the first to give a wait up: if the attempt's time ended first, the connection
+        // would count as dead.
+        let lock = lock.min(attempt * 3 / 4);
         Self {
             call,
             lock,
             brief_lock: Self::BRIEF.min(lock),
             connect: share(3, 3),
-            attempt: share(4, 4),
+            attempt,
             commit: share(3, 3),
             learn: share(4, 4),
             grace: share(4, 4),
@@ -103,7 +108,20 @@ mod tests {
         let times = StoreSettings::new("sqlite://x").times();
         assert_eq!((times.call, times.lock), (Duration::from_secs(10), Duration::from_secs(2)));
         assert!(times.call + times.grace < Duration::from_secs(15));
-        assert!(times.lock < times.attempt);
+    }
+
+    #[test]
+    fn the_database_gives_up_a_locked_row_before_its_session_counts_as_dead() {
+        let deadlines = [100, 101, 999, 1_000, 2_000, 5_000, 10_000, 10_001, 60_000, 3_600_000];
+        for call in deadlines.map(Duration::from_millis) {
+            for lock in deadlines.map(Duration::from_millis) {
+                let times = Times::within(call, lock);
+                assert!(times.brief_lock <= times.lock && times.lock < times.attempt, "{call:?}, {lock:?}");
+                assert!(times.lock <= lock, "{call:?}, {lock:?}");
+                // PostgreSQL takes 0 ms for no limit.
+                assert!(times.lock >= Duration::from_millis(1), "{call:?}, {lock:?}");
+            }
+        }
     }
 
     #[test]
