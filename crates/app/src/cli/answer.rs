@@ -5,6 +5,7 @@ use std::fmt;
 
 use anyhow::Result;
 use quipu_commit::IdempotencyKey;
+use quipu_merchants::{DirectoryError, StoreUnavailable};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -68,6 +69,26 @@ impl fmt::Display for Unanswered {
     }
 }
 
+/// The outcome of a change that cannot be repeated under a key. If it is unknown, the error says what may have
+/// been made, and how to find it.
+pub(super) fn explained<T>(
+    outcome: Result<T, impl Into<anyhow::Error>>,
+    what_may_be: impl FnOnce() -> String,
+) -> Result<T> {
+    outcome.map_err(|error| {
+        let error = error.into();
+        if is_unknown(&error) { error.context(what_may_be()) } else { error }
+    })
+}
+
+fn is_unknown(error: &anyhow::Error) -> bool {
+    let of_store = |error: &StoreUnavailable| matches!(error, StoreUnavailable::Unknown(_));
+    match error.downcast_ref() {
+        Some(DirectoryError::Store(error)) => of_store(error),
+        _ => error.downcast_ref().is_some_and(of_store),
+    }
+}
+
 /// The text quoted for a shell, as one word.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -95,5 +116,21 @@ mod tests {
         }
         assert!(told.contains(r"--key 'it'\''s one'"), "{told}");
         assert!(!told.contains("secret") && !told.contains("ticket_id"), "{told}");
+    }
+
+    #[test]
+    fn only_an_unknown_outcome_is_told_with_what_may_have_been_made() {
+        let unknown = || StoreUnavailable::Unknown("silence".to_owned());
+        let told = |error: anyhow::Error| {
+            let refused = explained::<()>(Err(error), || "a key may have been made".to_owned());
+            format!("{:#}", refused.expect_err("it stays an error"))
+        };
+        for error in [unknown().into(), DirectoryError::Store(unknown()).into()] {
+            let told = told(error);
+            assert!(told.starts_with("a key may have been made: ") && told.ends_with("silence"), "{told}");
+        }
+        for error in [StoreUnavailable::Overloaded.into(), DirectoryError::NotFound.into()] {
+            assert!(!told(error).contains("may have been"));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::{
     io::{BufWriter, ErrorKind},
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::{Context, Result, bail};
@@ -79,33 +80,55 @@ async fn export(foundation: &Foundation, wanted: Wanted) -> Result<()> {
     let route = ExportRoute { tenant: Tenant::new(merchant, environment), currency, method, partner };
     // Before anything is taken into a file, so that nothing is in a file that cannot be written.
     let debtor = debtor(foundation, &route).await?;
+    let unfinished = unfinished(out.as_deref())?;
+    let before = foundation.store.latest_bank_export(&route).await?;
+    let taking = Mutex::new(None);
     let audit = |export: &BankExport, payments: &[Payment]| {
-        let ids: Vec<_> = payments.iter().map(|payment| payment.id().as_str()).collect();
-        let (entropy, at) = (&*foundation.entropy, export.created_at);
-        AuditRecord::new(entropy, at, Actor::shell(), "bank.export", merchant)
-            .about(format!("bank_export/{}", export.export_id))
-            .changing(json!(null), json!({ "payments": ids }))
+        taking.lock().unwrap_or_else(PoisonError::into_inner).replace(export.export_id.clone());
+        audit_line(foundation, merchant, export, payments)
     };
     let fit = |payment: &Payment| transfer(payment).account.misfit().is_none();
-    let Exported { file, left_out } = foundation.export().run(&route, &fit, &audit).await?;
+    let exported = foundation.export().run(&route, &fit, &audit).await;
+    let Exported { file, left_out } = answer::explained(exported, || {
+        let id = taking.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
+        format!("{id} may have taken its withdrawals (if it has, quipu bank rewrite {id} writes it)")
+    })?;
     let left_out = left_out.iter().map(misfit).collect::<Vec<_>>();
-    if let Some((export, payments)) = file {
-        let out = out.unwrap_or_else(|| usual_path(&export.export_id));
-        return write((&export, &payments, &left_out), &debtor, &out);
-    }
-    let earlier = foundation.store.latest_bank_export(&route).await?;
-    session::print(&json!({
-        "export_id": null,
-        "payments": 0,
-        "left_out": left_out,
-        "earlier_export_id": earlier.as_ref().map(|export| &export.export_id),
-        "earlier_created_at": earlier.as_ref().map(|export| export.created_at),
-    }))
+    let Some((export, payments)) = file else {
+        // Another command may have taken them meanwhile.
+        let latest = foundation.store.latest_bank_export(&route).await?;
+        let none = json!({ "export_id": null, "payments": 0, "left_out": left_out });
+        return session::print(&with_earlier(none, latest.as_ref()));
+    };
+    let out = out.unwrap_or_else(|| usual_path(&export.export_id));
+    let written = write((&export, &payments, &left_out), &debtor, unfinished, &out)?;
+    answer::print(&with_earlier(written, before.as_ref()))
+}
+
+/// The answer with the file that was made before. If its command was killed, nothing else has told of it.
+fn with_earlier(mut answer: Value, earlier: Option<&BankExport>) -> Value {
+    answer["earlier_export_id"] = json!(earlier.map(|export| &export.export_id));
+    answer["earlier_created_at"] = json!(earlier.map(|export| export.created_at));
+    answer
+}
+
+fn audit_line(
+    foundation: &Foundation,
+    merchant: MerchantId,
+    export: &BankExport,
+    payments: &[Payment],
+) -> AuditRecord {
+    let ids: Vec<_> = payments.iter().map(|payment| payment.id().as_str()).collect();
+    let (entropy, at) = (&*foundation.entropy, export.created_at);
+    AuditRecord::new(entropy, at, Actor::shell(), "bank.export", merchant)
+        .about(format!("bank_export/{}", export.export_id))
+        .changing(json!(null), json!({ "payments": ids }))
 }
 
 async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Result<()> {
     let out = out.unwrap_or_else(|| usual_path(id));
     refuse_existing(&out)?;
+    let unfinished = unfinished(Some(&out))?;
     let found = foundation.store.bank_export(id).await?;
     let (tenant, export, payments) =
         found.with_context(|| format!("no bank file has the identifier {id}"))?;
@@ -117,7 +140,8 @@ async fn rewrite(foundation: &Foundation, id: &str, out: Option<PathBuf>) -> Res
     if open.is_empty() {
         bail!("all withdrawals of {id} have ended, and none is to be paid any more");
     }
-    write((&export, &open, &ended.iter().map(over).collect::<Vec<_>>()), &debtor, &out)
+    let left_out = ended.iter().map(over).collect::<Vec<_>>();
+    answer::print(&write((&export, &open, &left_out), &debtor, unfinished, &out)?)
 }
 
 fn usual_path(export_id: &str) -> PathBuf {
@@ -133,6 +157,16 @@ fn refuse_existing(path: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("{} cannot be written", path.display())),
     }
+}
+
+/// A file without a name yet, beside the place where the file for the bank is to be. It is removed if nothing
+/// comes of it.
+fn unfinished(out: Option<&Path>) -> Result<NamedTempFile> {
+    let folder = out.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+    NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).with_context(|| match out {
+        Some(out) => format!("{} cannot be written", out.display()),
+        None => "the working folder cannot be written".to_owned(),
+    })
 }
 
 fn is_empty(file: &Metadata) -> bool {
@@ -193,13 +227,14 @@ fn member(route: &Route, name: &str) -> Option<String> {
 fn write(
     (export, payments, left_out): (&BankExport, &[Payment], &[Value]),
     debtor: &Debtor,
+    unfinished: NamedTempFile,
     path: &Path,
-) -> Result<()> {
+) -> Result<Value> {
     let BankExport { export_id, created_at, .. } = export;
-    write_to(path, export, payments, debtor).with_context(|| {
+    write_to((unfinished, path), export, payments, debtor).with_context(|| {
         format!("{export_id} has taken its withdrawals and is not written (quipu bank rewrite {export_id} writes it)")
     })?;
-    answer::print(&json!({
+    Ok(json!({
         "export_id": export_id,
         "file": path.display().to_string(),
         "payments": payments.len(),
@@ -208,14 +243,16 @@ fn write(
     }))
 }
 
-/// Writes the file under its name completely or not at all: it is written beside it first, and replaces no
-/// other file. Only its owner may read it, since it names customers and their accounts.
-fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Debtor) -> Result<()> {
+/// Writes the file under its name completely or not at all: it has its name last, and replaces no other file.
+/// Only its owner may read it, since it names customers and their accounts.
+fn write_to(
+    (unfinished, path): (NamedTempFile, &Path),
+    export: &BankExport,
+    payments: &[Payment],
+    debtor: &Debtor,
+) -> Result<()> {
     let transfers: Vec<_> = payments.iter().map(transfer).collect();
-    let unwritable = || format!("{} cannot be written", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).with_context(unwritable)?;
-    let mut file = BufWriter::new(file);
+    let mut file = BufWriter::new(unfinished);
     let contents = Transfers {
         message_id: &export.export_id,
         created_at: export.created_at,
@@ -228,7 +265,7 @@ fn write_to(path: &Path, export: &BankExport, payments: &[Payment], debtor: &Deb
     file.as_file().sync_all()?;
     let is_kept_free = path.symlink_metadata().is_ok_and(|file| is_empty(&file));
     let named = if is_kept_free { file.persist(path) } else { file.persist_noclobber(path) };
-    named.map(drop).with_context(unwritable)
+    named.map(drop).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 fn transfer(payment: &Payment) -> Transfer {
@@ -284,11 +321,16 @@ mod tests {
         refuse_existing(&path).expect("nothing is there");
         std::fs::write(&path, "").expect("made");
         refuse_existing(&path).expect("nothing is in it");
-        write_to(&path, &export, &[], &debtor).expect("written");
+        let write = || write_to((unfinished(Some(&path))?, &path), &export, &[], &debtor);
+        write().expect("written");
         std::fs::write(&path, "not sent yet").expect("changed");
         refuse_existing(&path).expect_err("it is there");
         // Somebody may have made it meanwhile.
-        write_to(&path, &export, &[], &debtor).expect_err("it is there");
+        write().expect_err("it is there");
+        let file = unfinished(Some(&path)).expect("beside it");
+        let failed = super::write((&export, &[], &[]), &debtor, file, &path).expect_err("it is there");
+        let told = format!("{failed:#}");
+        assert!(told.contains("E1 has taken") && told.contains("quipu bank rewrite E1"), "{told}");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), "not sent yet");
         let link = folder.path().join("link.xml");
         std::os::unix::fs::symlink("nowhere", &link).expect("a link");
