@@ -3,10 +3,11 @@
 use std::{os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use quipu_tests::{Database, Gateway, on_both_databases};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 on_both_databases!(
     the_credentials_are_kept_in_one_file_and_printed_again,
+    a_demo_whose_routes_were_changed_starts_without_its_page,
     the_printed_lines_work_as_they_stand,
     the_readme_lines_work_with_ones_own_key
 );
@@ -70,6 +71,22 @@ async fn the_credentials_are_kept_in_one_file_and_printed_again(database: Databa
             "{pointer}"
         );
     }
+}
+
+async fn a_demo_whose_routes_were_changed_starts_without_its_page(database: Database) {
+    let mut gateway = Gateway::start(database).await;
+    let of_page = format!("/operator/v1/merchants/{}/routes", gateway.credential("/v2/merchant_id"));
+    gateway.operator().put(&of_page, &json!({ "routes": [] })).await.data();
+    assert_eq!(gateway.terminate().await, Some(0));
+    gateway.restart().await;
+    let printed = quipu_tests::eventually("the lines to be printed", async || {
+        Some(gateway.stdout()).filter(|printed| printed.ends_with("docs/OPERATIONS.md.\n"))
+    })
+    .await;
+    assert!(printed.contains("Reference") && !printed.contains("Hosted page"), "{printed}");
+    assert!(gateway.log().contains("the demo's page cannot be made"), "{}", gateway.log());
+    let front = gateway.anonymous().get("/").await;
+    assert!(front.status == 200 && !front.text.contains("/payment-pages/"), "{front}");
 }
 
 async fn the_printed_lines_work_as_they_stand(database: Database) {

@@ -134,7 +134,7 @@ async fn serve(
     let tickets = wire::ticket_office(&foundation, settings)?;
     let demo = if dev { Some(dev::credentials(&foundation, folder, &base_url).await?) } else { None };
     let demo_page = match &demo {
-        Some(demo) => Some(dev::page(&use_cases, demo).await?),
+        Some(demo) => dev::page(&use_cases, demo).await,
         None => None,
     };
     // A node must be known to live before it has deliveries in hand.
@@ -150,9 +150,9 @@ async fn serve(
     let edge = edge(settings, &public_url, demo_page.as_deref());
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
-    if let (Some(demo), Some(page)) = (demo, demo_page) {
+    if let Some(demo) = demo {
         // Nobody may be reading, and then the same is in the file.
-        if let Err(error) = standard_output::write(&dev::message(&demo, &page)) {
+        if let Err(error) = standard_output::write(&dev::message(&demo, demo_page.as_deref())) {
             tracing::warn!("{error:#}");
         }
     }

@@ -10,8 +10,8 @@ struct Line {
     command: String,
 }
 
-/// The whole message after the start of a demo.
-pub(crate) fn message(credentials: &Credentials, page: &str) -> String {
+/// The whole message after the start of a demo. `page` is the address of its hosted page, if there is one.
+pub(crate) fn message(credentials: &Credentials, page: Option<&str>) -> String {
     let Credentials { base_url, operator_token, v1, v2 } = credentials;
     let mut text = format!(
         "Quipu serves {base_url}
@@ -21,10 +21,12 @@ pub(crate) fn message(credentials: &Credentials, page: &str) -> String {
   operator                       token        {operator_token}
 
   Reference     {base_url}/api/v1/docs
-  Hosted page   {page}
 ",
         v1.merchant_id, v1.api_key, v2.merchant_id, v2.hmac_secret
     );
+    if let Some(page) = page {
+        let _ = writeln!(text, "  Hosted page   {page}");
+    }
     for Line { does, command } in lines(credentials, &this_binary()) {
         let _ = write!(text, "\n# {does}\n{command}\n");
     }
