@@ -11,6 +11,7 @@ on_both_databases!(
     what_the_shell_does_with_money_it_does_once_under_a_key,
     what_the_shell_refuses_it_explains,
     migrating_twice_changes_nothing,
+    who_migrates_a_new_database_at_once_shares_the_migrations,
     the_database_refuses_to_rewrite_the_books,
     a_bad_configuration_stops_the_start,
     people_read_tables_and_programs_read_json,
@@ -248,6 +249,19 @@ async fn migrating_twice_changes_nothing(database: Database) {
     let gateway = Gateway::start(database).await;
     assert_eq!(printed(&gateway, &["migrate"])["applied"], json!([]));
     gateway.v1().get("/api/v1/balance").await.ok();
+}
+
+async fn who_migrates_a_new_database_at_once_shares_the_migrations(database: Database) {
+    let empty = Gateway::start(database).await.elsewhere().await;
+    let migrate = || printed(&empty, &["migrate"])["applied"].as_array().expect("a list").clone();
+    let applied = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(migrate)).collect();
+        all.into_iter().flat_map(|one| one.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    assert!(!applied.is_empty() && migrate().is_empty());
+    let once: std::collections::BTreeSet<_> = applied.iter().map(ToString::to_string).collect();
+    assert_eq!(once.len(), applied.len(), "{applied:?}");
+    empty.check();
 }
 
 async fn the_database_refuses_to_rewrite_the_books(database: Database) {

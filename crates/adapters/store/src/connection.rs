@@ -4,7 +4,11 @@
 //! SQLite arm never waits: its future is ready when it is first polled, which is why a plain thread can drive
 //! it with [`ready`].
 
-use std::{future::poll_fn, task::Poll, time::Duration};
+use std::{
+    future::poll_fn,
+    task::Poll,
+    time::{Duration, Instant},
+};
 
 use diesel::{Connection as _, QueryResult, SqliteConnection, connection::SimpleConnection as _};
 use diesel_async::SimpleAsyncConnection as _;
@@ -90,7 +94,6 @@ impl Connection {
             .map_err(|error| Fault::Unconnected(error.to_string()))?;
         conn.batch_execute(&format!(
             "PRAGMA busy_timeout = {busy};
-             PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
              PRAGMA foreign_keys = ON;
              PRAGMA temp_store = MEMORY;
@@ -99,6 +102,7 @@ impl Connection {
              PRAGMA wal_autocheckpoint = {FULL_LOG};
              PRAGMA journal_size_limit = 268435456;"
         ))
+        .and_then(|()| keep_log(&mut conn, lock))
         .map_err(|error| Fault::Unconnected(error.to_string()))?;
         Ok(Self::Sqlite(conn))
     }
@@ -138,6 +142,20 @@ impl Connection {
                 outcome => outcome,
             },
             Self::Postgres(conn) => conn.batch_execute("ROLLBACK").await,
+        }
+    }
+}
+
+/// Makes the database keep a write-ahead log, if it does not yet. While another process does the same with a
+/// new database SQLite fails at once and does not wait, so it is tried again for as long as `patience`.
+pub(crate) fn keep_log(conn: &mut SqliteConnection, patience: Duration) -> QueryResult<()> {
+    let begun = Instant::now();
+    loop {
+        match conn.batch_execute("PRAGMA journal_mode = WAL") {
+            Err(error) if error.to_string().contains("is locked") && begun.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            outcome => return outcome,
         }
     }
 }

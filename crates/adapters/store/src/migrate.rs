@@ -16,7 +16,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::{runtime::Handle, time::timeout};
 
 use crate::{
-    connection::{Connection, either, sqlite_address, sqlite_address_to_read},
+    connection::{Connection, either, keep_log, sqlite_address, sqlite_address_to_read},
     error::{Fault, OpenError},
     session::{self, Address},
     settings::StoreSettings,
@@ -37,9 +37,7 @@ const ATTEMPTS: u32 = 5;
 /// Applies the missing migrations; answers their names.
 pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Result<Vec<String>, OpenError> {
     if let Some(path) = settings.sqlite_path() {
-        let mut conn = connect_sqlite(path)?;
-        // The write lock is what keeps two processes apart; a migration runs inside a transaction of its own.
-        return run(&mut conn, SQLITE);
+        return make_embedded(&mut connect_sqlite(path)?);
     }
     let settings = settings.clone();
     let task = runtime.spawn(async move {
@@ -54,9 +52,23 @@ pub(crate) async fn migrate(settings: &StoreSettings, runtime: &Handle) -> Resul
     task.await.map_err(|error| OpenError::Migration(error.to_string()))?
 }
 
-/// Makes all tables of an embedded database.
-pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<(), OpenError> {
-    run(conn, SQLITE).map(drop)
+/// Applies the missing migrations to an embedded database; answers their names. Each is looked for under the
+/// write lock in which it is applied, so that of two processes the second finds it done.
+pub(crate) fn make_embedded(conn: &mut SqliteConnection) -> Result<Vec<String>, OpenError> {
+    let mut applied = Vec::new();
+    loop {
+        match conn.immediate_transaction(apply_next) {
+            Ok(Some(version)) => applied.push(version),
+            Ok(None) => return Ok(applied),
+            Err(error) => return Err(OpenError::Migration(error.to_string())),
+        }
+    }
+}
+
+fn apply_next(conn: &mut SqliteConnection) -> diesel::migration::Result<Option<String>> {
+    let pending = conn.pending_migrations(SQLITE)?;
+    let Some(next) = pending.first() else { return Ok(None) };
+    Ok(Some(conn.run_migration(next.as_ref())?.to_string()))
 }
 
 /// Whether the file of an embedded database was ever migrated. A file that was not may belong to another
@@ -116,8 +128,9 @@ where
 fn connect_sqlite(path: &str) -> Result<SqliteConnection, OpenError> {
     let unreachable = |error: &dyn std::fmt::Display| OpenError::Unreachable(error.to_string());
     let mut conn = SqliteConnection::establish(&sqlite_address(path)).map_err(|error| unreachable(&error))?;
-    conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-        .map_err(|error| unreachable(&error))?;
+    let begun = conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA synchronous = FULL;");
+    begun.map_err(|error| unreachable(&error))?;
+    keep_log(&mut conn, Duration::from_mins(1)).map_err(|error| unreachable(&error))?;
     Ok(conn)
 }
 
@@ -174,7 +187,29 @@ fn apply<DB: Backend>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
+
+    #[test]
+    fn of_many_that_migrate_a_new_database_at_once_each_migration_is_applied_by_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("quipu.db");
+        std::fs::write(&file, "").expect("a file");
+        let path = file.to_str().expect("UTF-8");
+        let start = Barrier::new(6);
+        let migrate = || {
+            start.wait();
+            make_embedded(&mut connect_sqlite(path).expect("opened")).expect("migrated")
+        };
+        let mut applied = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..6).map(|_| scope.spawn(migrate)).collect();
+            all.into_iter().flat_map(|one| one.join().expect("no panic")).collect::<Vec<_>>()
+        });
+        applied.sort();
+        assert_eq!(applied, versions::<Sqlite>(&SQLITE).expect("known"));
+        assert_eq!(make_embedded(&mut connect_sqlite(path).expect("opened")).expect("migrated"), [""; 0]);
+    }
 
     #[test]
     fn a_file_is_a_database_of_ours_once_a_migration_was_applied() {
