@@ -57,10 +57,8 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let foundation = Foundation::lay(settings, keyring, store).await?;
         prepare_schema(&foundation, embedded.is_some() || dev).await?;
         wire::verify_master_key(&foundation).await?;
-        if settings.seal_after < settings.call_deadline + LATEST_COMMIT {
-            tracing::warn!(
-                "chain.seal_after is shorter than a call may take: make it longer, or `quipu check` reports late rows as inserted"
-            );
+        for warning in warnings(settings) {
+            tracing::warn!("{warning}");
         }
         if embedded.is_some() {
             // Nobody else serves this database, so what was claimed was claimed by a process that is no more.
@@ -69,6 +67,16 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
         let metrics = bind_metrics(settings, &foundation, collected, dev)?;
         serve(settings, &folder, foundation, metrics, dev).await
     })
+}
+
+/// What works and is hardly meant. It is not refused, because each key may be set without the other.
+fn warnings(settings: &Settings) -> impl Iterator<Item = &'static str> {
+    let is_sealed_early = settings.seal_after < settings.call_deadline + LATEST_COMMIT;
+    let is_never_alerted = settings.redirectpay_alert_after >= settings.redirectpay_cancel_after;
+    let sealed_early = "chain.seal_after is shorter than a call may take: make it longer, or `quipu check` reports late rows as inserted";
+    let never_alerted =
+        "redirectpay.alert_after is not shorter than redirectpay.cancel_after: no deposit raises an alert";
+    [is_sealed_early.then_some(sealed_early), is_never_alerted.then_some(never_alerted)].into_iter().flatten()
 }
 
 /// Migrates an embedded database, which belongs to this process. A shared database is migrated by a command,
@@ -272,5 +280,24 @@ fn services(
         readiness: Arc::new(readiness),
         key_uses: Arc::clone(key_uses),
         stop,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn periods_that_do_not_go_together_are_told() {
+        let mut settings = Settings::of_defaults(Path::new("data"));
+        assert_eq!(warnings(&settings).count(), 0);
+        settings.redirectpay_cancel_after = settings.redirectpay_alert_after;
+        assert!(warnings(&settings).eq([
+            "redirectpay.alert_after is not shorter than redirectpay.cancel_after: no deposit raises an alert"
+        ]));
+        settings.seal_after = settings.call_deadline;
+        assert_eq!(warnings(&settings).count(), 2);
     }
 }

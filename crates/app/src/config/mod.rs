@@ -127,7 +127,7 @@ impl Settings {
             otlp_url: from.take("tracing.otlp_url", values::web_url),
             simulator_delay: from.take("simulator.delay", values::duration).unwrap_or(Duration::from_secs(2)),
             redirectpay_cancel_after: from
-                .take("redirectpay.cancel_after", values::duration)
+                .take("redirectpay.cancel_after", values::wait)
                 .unwrap_or(Duration::from_hours(24)),
             redirectpay_alert_after: from
                 .take("redirectpay.alert_after", values::duration)
@@ -160,12 +160,10 @@ fn webhooks(from: &mut Reader) -> WebhookSettings {
     WebhookSettings {
         allow_private: from.take("webhooks.allow_private", values::flag),
         policy: RetryPolicy {
-            gaps: from.take("webhooks.retry_schedule", values::schedule).unwrap_or(usual.gaps),
-            disable_after: from
-                .take("webhooks.disable_after", values::duration)
-                .unwrap_or(usual.disable_after),
+            gaps: from.take("webhooks.retry_schedule", values::retries).unwrap_or(usual.gaps),
+            disable_after: from.take("webhooks.disable_after", values::period).unwrap_or(usual.disable_after),
         },
-        keep_for: from.take("webhooks.keep_for", values::duration).unwrap_or(Duration::from_hours(90 * 24)),
+        keep_for: from.take("webhooks.keep_for", values::period).unwrap_or(Duration::from_hours(90 * 24)),
     }
 }
 
@@ -279,9 +277,24 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_schedule_is_named() {
-        let told = problem("", &[("QUIPU__RAILS__STATUS_SCHEDULE", "1m,soon")]);
-        assert!(told.contains("rails.status_schedule must be"));
+    fn a_period_that_cannot_be_meant_is_named() {
+        for (key, values) in [
+            ("rails.status_schedule", &["1m,soon", "0s", "1m,0ms", "1m,367d", ""][..]),
+            ("webhooks.retry_schedule", &["5s,184d", "soon", ""]),
+            ("webhooks.keep_for", &["0s"]),
+            ("webhooks.disable_after", &["0d"]),
+            ("redirectpay.cancel_after", &["0h", "367d"]),
+        ] {
+            let variable = format!("QUIPU__{}", key.to_uppercase().replace('.', "__"));
+            for value in values {
+                let told = problem("", &[(&variable, value)]);
+                assert!(told.contains(&format!("{key} must be a")), "{value}: {told}");
+            }
+            for value in ["1ms", "183d"] {
+                read("", &[(&variable, value)])
+                    .expect("as short as a test wants it, and longer than anybody");
+            }
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ const QUESTIONS: [Duration; 4] =
 
 /// The gaps between questions about an open outcome.
 pub(super) fn questions(from: &mut Reader) -> Vec<Duration> {
-    from.take("rails.status_schedule", values::schedule).unwrap_or_else(|| QUESTIONS.to_vec())
+    from.take("rails.status_schedule", values::questions).unwrap_or_else(|| QUESTIONS.to_vec())
 }
 
 /// The providers, in the order of their names. A provider without an address or a secret is a problem.

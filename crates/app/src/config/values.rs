@@ -118,10 +118,31 @@ pub(crate) fn deadline(text: &str) -> Result<Duration, Expected> {
     if fits { Ok(duration) } else { Err(expected) }
 }
 
-/// Durations, separated by commas.
-pub(crate) fn schedule(text: &str) -> Result<Vec<Duration>, Expected> {
-    let durations: Result<Vec<_>, _> = text.split(',').map(|part| duration(part.trim())).collect();
-    durations.map_err(|_| "a list of durations such as 5s,5m,30m")
+/// What is due later than this counts as lost in `quipu check`.
+const FURTHEST: Duration = Duration::from_hours(366 * 24);
+
+/// A duration that is longer than nothing.
+pub(crate) fn period(text: &str) -> Result<Duration, Expected> {
+    let expected = "a duration above 0, such as 300ms, 2s, 5m, 6h or 7d";
+    duration(text).ok().filter(|period| !period.is_zero()).ok_or(expected)
+}
+
+/// The time until something is due.
+pub(crate) fn wait(text: &str) -> Result<Duration, Expected> {
+    period(text).ok().filter(|wait| *wait <= FURTHEST).ok_or("a duration above 0 and up to 366d, such as 24h")
+}
+
+/// The gaps between questions, separated by commas. The last one repeats, so none may be nothing.
+pub(crate) fn questions(text: &str) -> Result<Vec<Duration>, Expected> {
+    let gaps: Result<Vec<_>, _> = text.split(',').map(|part| wait(part.trim())).collect();
+    gaps.map_err(|_| "a list of durations above 0 and up to 366d, such as 1m,5m,1h")
+}
+
+/// The gaps between retries, separated by commas. A receiver may ask for twice as much.
+pub(crate) fn retries(text: &str) -> Result<Vec<Duration>, Expected> {
+    let gap = |part: &str| duration(part.trim()).ok().filter(|gap| *gap <= FURTHEST / 2);
+    let gaps: Option<Vec<_>> = text.split(',').map(gap).collect();
+    gaps.ok_or("a list of durations of up to 183d, such as 5s,5m,30m")
 }
 
 pub(crate) fn flag(text: &str) -> Result<bool, Expected> {
