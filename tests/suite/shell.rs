@@ -128,6 +128,12 @@ async fn support_and_onboarding_work_from_the_shell(database: Database) {
     assert_eq!((&listed["data"][0]["id"], &listed["total"]), (&made["id"], &json!(1)));
     assert_eq!(merchant.api.get("/api/v1/webhooks").await.ok()["data"][0]["id"], made["id"]);
 
+    let secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let told = gateway.bash(&format!(
+        "echo {secret} | $QUIPU webhook create {id} --environment live --url https://shop.example/hooks --secret-file -"
+    ));
+    assert!(told.ok().contains(secret), "{}", told.stdout);
+
     let opened = merchant.api.post("/api/v1/tickets", &json!({ "title": "No money" })).await.json();
     let ticket = opened["data"]["ticket_id"].as_str().expect("an identifier").to_owned();
     assert_eq!(printed(&gateway, &["ticket", "list", "--merchant", &id])["data"][0]["ticket_id"], ticket);

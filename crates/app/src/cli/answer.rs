@@ -6,6 +6,7 @@ use std::fmt;
 use anyhow::Result;
 use quipu_commit::IdempotencyKey;
 use quipu_merchants::{DirectoryError, StoreUnavailable};
+use quipu_webhooks::EndpointError;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -83,10 +84,12 @@ pub(super) fn explained<T>(
 
 fn is_unknown(error: &anyhow::Error) -> bool {
     let of_store = |error: &StoreUnavailable| matches!(error, StoreUnavailable::Unknown(_));
-    match error.downcast_ref() {
-        Some(DirectoryError::Store(error)) => of_store(error),
-        _ => error.downcast_ref().is_some_and(of_store),
-    }
+    let of_directory =
+        |error: &DirectoryError| matches!(error, DirectoryError::Store(error) if of_store(error));
+    let of_webhook = |error: &EndpointError| matches!(error, EndpointError::Store(error) if of_store(error));
+    error.downcast_ref().is_some_and(of_store)
+        || error.downcast_ref().is_some_and(of_directory)
+        || error.downcast_ref().is_some_and(of_webhook)
 }
 
 /// The text quoted for a shell, as one word.
@@ -125,7 +128,8 @@ mod tests {
             let refused = explained::<()>(Err(error), || "a key may have been made".to_owned());
             format!("{:#}", refused.expect_err("it stays an error"))
         };
-        for error in [unknown().into(), DirectoryError::Store(unknown()).into()] {
+        let (of_directory, of_webhook) = (DirectoryError::Store(unknown()), EndpointError::Store(unknown()));
+        for error in [unknown().into(), of_directory.into(), of_webhook.into()] {
             let told = told(error);
             assert!(told.starts_with("a key may have been made: ") && told.ends_with("silence"), "{told}");
         }

@@ -45,7 +45,8 @@ impl Command {
             Self::Create { merchant, environment } => {
                 session::existing(foundation, merchant).await?;
                 let tenant = Tenant::new(merchant, environment);
-                let issued = foundation.onboarding().issue_credential(tenant, Actor::shell()).await?;
+                let issued = foundation.onboarding().issue_credential(tenant, Actor::shell()).await;
+                let issued = answer::explained(issued, || may_be_made(merchant))?;
                 let mut answer = shown(&issued.record);
                 answer["secret"] = json!(issued.secret.expose());
                 answer::print(&answer)
@@ -65,6 +66,14 @@ impl Command {
             }
         })
     }
+}
+
+/// What is told if the outcome of `create` is unknown.
+fn may_be_made(merchant: MerchantId) -> String {
+    format!(
+        "a credential may have been made, whose secret nobody has: quipu credential list {merchant} shows it, and \
+         quipu credential revoke {merchant} CREDENTIAL_ID ends it"
+    )
 }
 
 fn shown(credential: &HmacCredential) -> Value {

@@ -100,8 +100,15 @@ impl Command {
 }
 
 async fn create(foundation: &Foundation, new: NewApiKey) -> Result<()> {
-    session::existing(foundation, new.tenant.merchant()).await?;
-    let issued = foundation.onboarding().issue_api_key(new, Actor::shell()).await?;
+    let merchant = new.tenant.merchant();
+    session::existing(foundation, merchant).await?;
+    let issued = foundation.onboarding().issue_api_key(new, Actor::shell()).await;
+    let issued = answer::explained(issued, || {
+        format!(
+            "a key may have been made, which nobody has: quipu key list {merchant} shows it, and \
+             quipu key revoke {merchant} KEY_ID ends it"
+        )
+    })?;
     let mut answer = shown(&issued.record);
     answer["key"] = json!(issued.secret.expose());
     answer::print(&answer)

@@ -215,7 +215,10 @@ async fn create(
 ) -> Result<()> {
     let status = MerchantStatus::Active;
     let new = NewMerchant { name, api_version, status, return_urls };
-    let (merchant, webhook_secrets) = foundation.onboarding().create_merchant(new, Actor::shell()).await?;
+    let created = foundation.onboarding().create_merchant(new, Actor::shell()).await;
+    let (merchant, webhook_secrets) = answer::explained(created, || {
+        "a merchant may have been made: quipu merchant list shows it first".to_owned()
+    })?;
     let mut answer = shown(&merchant);
     let [test, live] = webhook_secrets.each_ref().map(Secret::expose);
     answer["default_webhook_secrets"] = json!({ "test": test, "live": live });

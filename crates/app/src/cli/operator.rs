@@ -37,6 +37,10 @@ pub(super) enum Command {
     },
 }
 
+/// What is told if the outcome of `create` is unknown.
+const MAY_BE_MADE: &str = "a token may have been made, which nobody has: quipu operator list shows it, and \
+    quipu operator revoke OPERATOR_ID ends it";
+
 fn lifetime(text: &str) -> Result<Duration, String> {
     match duration(text) {
         Ok(Duration::ZERO) => Err("must be longer than nothing".to_owned()),
@@ -51,7 +55,8 @@ impl Command {
             Self::Create { name, role, expires_in } => {
                 let expires_at = expires_in.map(|time| foundation.clock.now().plus(time));
                 let new = NewOperator { name, role, expires_at };
-                let issued = foundation.onboarding().create_operator(new, Actor::shell()).await?;
+                let issued = foundation.onboarding().create_operator(new, Actor::shell()).await;
+                let issued = answer::explained(issued, || MAY_BE_MADE.to_owned())?;
                 let mut answer = shown(&issued.record);
                 answer["token"] = json!(issued.secret.expose());
                 answer::print(&answer)

@@ -1,8 +1,13 @@
 //! `quipu webhook`: the webhooks that the operator configures for a merchant, from the shell.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Tenant};
 use quipu_merchants::Actor;
@@ -56,7 +61,12 @@ pub(super) struct Wanted {
     /// A note for people
     #[arg(long)]
     description: Option<String>,
-    /// The secret to sign with, whsec_ and base64; one is made up unless given
+    /// A file with the secret to sign with, whsec_ and base64, or - for standard input; one is made up unless
+    /// given
+    #[arg(long, value_name = "FILE", conflicts_with = "secret")]
+    secret_file: Option<PathBuf>,
+    /// The secret itself, which all users of the machine can read while the command runs; rather use
+    /// --secret-file
     #[arg(long)]
     secret: Option<String>,
 }
@@ -80,7 +90,8 @@ impl Command {
 }
 
 async fn create(foundation: &Foundation, tenant: Tenant, wanted: Wanted) -> Result<()> {
-    let Wanted { url, events, description, secret } = wanted;
+    let Wanted { url, events, description, secret_file, secret } = wanted;
+    let secret = secret_file.as_deref().map(secret_in).transpose()?.or(secret);
     let body = json!({ "url": url, "events": events, "description": description, "secret": secret });
     let draft = EndpointDraft::parse(&body, tenant.environment()).map_err(session::explained)?;
     let create = CreateEndpoint::new(
@@ -89,6 +100,37 @@ async fn create(foundation: &Foundation, tenant: Tenant, wanted: Wanted) -> Resu
         Arc::clone(&foundation.clock),
         Arc::clone(&foundation.entropy),
     );
-    let created = create.run(tenant, draft, Some(Actor::shell())).await?;
+    let created = create.run(tenant, draft, Some(Actor::shell())).await;
+    let created = answer::explained(created, || {
+        let (merchant, environment) = (tenant.merchant(), tenant.environment().as_str());
+        format!(
+            "a webhook may have been made: quipu webhook list {merchant} --environment {environment} shows it first"
+        )
+    })?;
     answer::print(&EndpointView::of(&created.endpoint).with_secret(created.secret.expose()))
+}
+
+/// The secret in a file, without the end of its line.
+fn secret_in(file: &Path) -> Result<String> {
+    let text =
+        if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
+    let text = text.with_context(|| format!("{} cannot be read", file.display()))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_a_file_ends_where_its_line_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("secret");
+        let told = secret_in(&file).expect_err("it is absent").to_string();
+        assert!(told.contains("secret cannot be read"), "{told}");
+        for text in ["whsec_AAEC", "whsec_AAEC\n", "whsec_AAEC\r\n"] {
+            fs::write(&file, text).expect("written");
+            assert_eq!(secret_in(&file).expect("read"), "whsec_AAEC");
+        }
+    }
 }
