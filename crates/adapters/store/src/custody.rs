@@ -108,6 +108,21 @@ impl Custody {
         Ok(self.conn.insert(conn))
     }
 
+    /// The connection, if a write may begin on it.
+    pub(crate) async fn connection_to_write(&mut self, origin: &Origin) -> Result<&mut Connection, Fault> {
+        self.connection(origin).await?;
+        if let (Origin::Postgres(pool), Some(Connection::Postgres(session))) = (origin, &mut self.conn)
+            && let Err(fault) = pool.admit_write(session).await
+        {
+            match fault {
+                Fault::AwaitsStandby => self.done(),
+                _ => self.discard(&fault),
+            }
+            return Err(fault);
+        }
+        self.conn.as_mut().ok_or(Fault::Abandoned)
+    }
+
     /// The connection, if it is in use.
     pub(crate) const fn taken(&mut self) -> Option<&mut Connection> {
         self.conn.as_mut()

@@ -52,6 +52,9 @@ pub(crate) enum Fault {
     /// No connection could be made.
     #[error("no connection: {0}")]
     Unconnected(String),
+    /// A `COMMIT` of this node waits for a synchronous standby, and nothing else is written meanwhile.
+    #[error("the server waits for its standby")]
+    AwaitsStandby,
     /// The file of an embedded database, or one beside it, is not as it was, or cannot be looked at. Nothing was
     /// done.
     #[error("{0}")]
@@ -99,7 +102,7 @@ impl Fault {
     /// to do with the connection.
     pub(crate) fn spares_the_connection(&self) -> bool {
         match self {
-            Self::Overtaken | Self::Moved | Self::Corrupt(_) => true,
+            Self::Overtaken | Self::Moved | Self::Corrupt(_) | Self::AwaitsStandby => true,
             Self::Database(Error::DatabaseError(kind, _)) => is_of_the_work(*kind) || self.is_blocked(),
             _ => false,
         }
@@ -117,6 +120,11 @@ impl Fault {
             ),
             _ => false,
         }
+    }
+
+    /// Whether the database takes no write of anybody at this moment.
+    pub(crate) const fn is_of_the_server(&self) -> bool {
+        matches!(self, Self::Unconnected(_) | Self::AwaitsStandby | Self::Lost(_))
     }
 
     /// Whether a lock of another session was in the way for too long.

@@ -41,7 +41,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) const AT_ONCE: Timestamp = Timestamp::from_millis(i64::MIN);
 
 statement! { SendHint on Pg => Untyped {
-    "SELECT pg_notify ('quipu', " => payload: &'a str as Text ; ")"
+    "SELECT set_config ('synchronous_commit', 'off', true), pg_notify ('quipu', " => payload: &'a str as Text ; ")"
 } }
 
 /// A message to the task that sends hints.
@@ -89,7 +89,7 @@ impl Hints {
 }
 
 /// Sends hints. Those that wait are sent together: at most one notification for each batch, and fewer if batches
-/// follow closely.
+/// follow closely. A hint need not survive, so its commit waits for no standby.
 async fn send_hints(
     node: String,
     mut unsent: mpsc::Receiver<Hint>,

@@ -19,6 +19,7 @@ mod error;
 mod file;
 mod file_identity;
 mod file_trouble;
+mod health;
 mod hints;
 mod hub;
 mod keys;

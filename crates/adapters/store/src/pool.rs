@@ -2,10 +2,7 @@
 //! closes those that failed.
 
 use std::{
-    sync::{
-        Arc, Mutex, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
@@ -17,6 +14,7 @@ use tokio::{
 
 use crate::{
     error::{Fault, OpenError},
+    health::Health,
     lock::locked,
     session::{self, Address, Home, Process, Session},
     settings::{StoreSettings, Times},
@@ -55,10 +53,11 @@ const UNCOMPILED: &str = "SET jit = off;";
 /// Without statistics the planner takes every index that begins with merchant and environment for as good as
 /// the right one, and reads a merchant's whole history to find one row. The server analyses a table by itself
 /// only after a minute or so; until then this statement does. Neither the test nor the analysis waits for a
-/// lock.
+/// lock, nor its commit for a standby: statistics need not survive.
 const ANALYSE_WHILE_YOUNG: &str = "DO $$
     DECLARE young TEXT;
     BEGIN
+        PERFORM set_config('synchronous_commit', 'off', true);
         FOR young IN SELECT oid::regclass FROM pg_class
             WHERE oid IN (to_regclass('payments'), to_regclass('payment_classes'), to_regclass('customers'),
                     to_regclass('kept_answers'), to_regclass('nonces'), to_regclass('events'),
@@ -74,36 +73,6 @@ const ANALYSE_WHILE_YOUNG: &str = "DO $$
 /// server a process, and when a node starts, all its workers ask at the same moment, for queries that take a
 /// millisecond each.
 const SHARE: Duration = Duration::from_millis(50);
-
-/// The most abandoned sessions that are remembered until a new session can end them.
-const ABANDONED: usize = 64;
-
-/// The health of a server, shared by its pools.
-#[derive(Default)]
-pub(crate) struct Health {
-    /// Increases whenever a connection fell silent or broke. Older sessions are not used again, since they
-    /// may be broken too.
-    age: AtomicU64,
-    abandoned: Mutex<Vec<Process>>,
-}
-
-impl Health {
-    fn remember(&self, abandoned: Process) {
-        let mut all = locked(&self.abandoned);
-        if all.len() < ABANDONED && !all.contains(&abandoned) {
-            all.push(abandoned);
-        }
-    }
-
-    /// Ends the abandoned sessions on the server. Each is remembered until that has succeeded: a session that
-    /// was cut off in the middle of a message holds its locks for as long as its connection seems to be open.
-    async fn end_abandoned(&self, session: &mut Session) -> Result<(), Fault> {
-        let abandoned = locked(&self.abandoned).clone();
-        session::end(session, &abandoned).await?;
-        locked(&self.abandoned).retain(|process| !abandoned.contains(process));
-        Ok(())
-    }
-}
 
 /// The purpose of a pool's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +142,7 @@ impl Pool {
         let patience = Instant::now() + SHARE;
         loop {
             while let Some(mut session) = self.idle() {
-                let is_fresh = session.age == self.health.age.load(Ordering::Relaxed);
+                let is_fresh = session.age == self.health.age();
                 if !is_fresh || session.is_closed() || !self.look_after(&mut session).await {
                     continue;
                 }
@@ -184,6 +153,12 @@ impl Pool {
                 return self.connect(place).await;
             }
         }
+    }
+
+    /// Refuses a write, of which nothing was sent yet, while the server waits for its standby.
+    pub(crate) async fn admit_write(&self, session: &mut Session) -> Result<(), Fault> {
+        let admitted = timeout(self.times.connect, self.health.admit_write(session)).await;
+        admitted.unwrap_or(Err(Fault::Silent))
     }
 
     /// Whether other sessions of the pool are in use and may soon be put back.
@@ -203,7 +178,7 @@ impl Pool {
     }
 
     fn grow_older(&self) {
-        self.health.age.fetch_add(1, Ordering::Relaxed);
+        self.health.grow_older();
         locked(&self.idle).clear();
     }
 
@@ -216,7 +191,7 @@ impl Pool {
     }
 
     async fn connect(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Result<Session, Fault> {
-        let age = self.health.age.load(Ordering::Relaxed);
+        let age = self.health.age();
         let slow = |_| Fault::Unconnected("the server does not answer".to_owned());
         let begun = timeout(self.times.connect, async {
             let mut session = Session::begin(&self.address, &self.beginning).await?;
@@ -247,7 +222,7 @@ impl Home for Pool {
     fn put_back(&self, mut session: Session) {
         // The place is free once the session can be found.
         let _place = session.place.take();
-        if session.age != self.health.age.load(Ordering::Relaxed) {
+        if session.age != self.health.age() {
             return;
         }
         let mut idle = locked(&self.idle);
@@ -266,12 +241,15 @@ impl Home for Pool {
         }
     }
 
-    fn give_up(&self, _session: Session) {
+    fn distrust_others(&self) {
         self.grow_older();
     }
 
+    fn keep_awaiting(&self, process: Process) {
+        self.health.keep_awaiting(process);
+    }
+
     fn end_later(&self, process: Process) {
-        self.grow_older();
         self.health.remember(process);
     }
 }
@@ -292,8 +270,10 @@ fn beginning(purpose: Purpose, times: Times) -> String {
         Purpose::Queries => (FEW_ROWS, ""),
         Purpose::Lists | Purpose::Checks => ("", ""),
     };
+    // What these commit are statistics, which need not wait for a standby.
+    let commit = if purpose == Purpose::Checks { "SET synchronous_commit = off;" } else { "" };
     format!(
-        "{SESSION} {KEEPALIVES} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan}
+        "{SESSION} {commit} {KEEPALIVES} {ENGLISH} {UNCOMPILED} {few_rows} {one_plan}
             SET lock_timeout = {}; SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};",
         lock.as_millis(),
         statement.as_millis(),

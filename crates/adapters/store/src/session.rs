@@ -9,7 +9,7 @@ use std::{
 
 use diesel::{
     QueryableByName, sql_query,
-    sql_types::{BigInt, Integer, Nullable, Text},
+    sql_types::{BigInt, Bool, Integer, Nullable, Text},
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
@@ -52,9 +52,12 @@ pub(crate) trait Home: Send + Sync {
     /// and a new one ends on the server what this one may have left there.
     fn abandon(&self, session: Session, fault: &Fault);
 
-    /// Closes a session that fell silent, and trusts the others no more. Its transaction may still end by
-    /// itself.
-    fn give_up(&self, session: Session);
+    /// Does not trust the other sessions any more, since one fell silent.
+    fn distrust_others(&self);
+
+    /// Notes that the `COMMIT` of a given-up session waits for a synchronous standby, for which nothing can
+    /// be done from here.
+    fn keep_awaiting(&self, process: Process);
 
     /// Makes the next new session end on the server what a given-up session may have left there.
     fn end_later(&self, process: Process);
@@ -91,14 +94,35 @@ impl DerefMut for Session {
     }
 }
 
-/// What a session that was given up may have left on its server; `None` if that is not known.
+/// What a session that was given up may have left on its server.
 #[derive(Default)]
-pub(crate) struct GivenUp(Option<(Arc<dyn Home>, Process)>);
+pub(crate) struct GivenUp {
+    home: Option<Arc<dyn Home>>,
+    process: Option<Process>,
+    /// Whether it is known by now if the other sessions may have failed too.
+    is_judged: bool,
+}
 
 impl GivenUp {
+    /// Judges the other sessions by the first answer to a question about this one. If its `COMMIT` waits for
+    /// a synchronous standby, its connection has not failed, and the others are in order. In every other case
+    /// they are not trusted any more.
+    pub(crate) fn judge(&mut self, awaits_standby: bool) {
+        let is_judged = std::mem::replace(&mut self.is_judged, true);
+        let Some(home) = &self.home else { return };
+        match self.process.filter(|_| awaits_standby) {
+            Some(process) => home.keep_awaiting(process),
+            None if is_judged => {}
+            None => home.distrust_others(),
+        }
+    }
+
     /// Has the leftover ended as soon as the server can be reached.
-    pub(crate) fn end_later(self) {
-        if let Some((home, process)) = self.0 {
+    pub(crate) fn end_later(mut self) {
+        if !self.is_judged {
+            self.judge(false);
+        }
+        if let Some((home, process)) = self.home.zip(self.process) {
             home.end_later(process);
         }
     }
@@ -209,13 +233,9 @@ impl Session {
         }
     }
 
-    /// Closes it without ending its transaction.
+    /// Closes it without ending its transaction, which may still end by itself.
     pub(crate) fn give_up(self) -> GivenUp {
-        let left = GivenUp(self.home().zip(self.process));
-        if let Some(home) = self.home() {
-            home.give_up(self);
-        }
-        left
+        GivenUp { home: self.home(), process: self.process, is_judged: false }
     }
 
     /// A handle that stops the query running in this session.
@@ -249,29 +269,38 @@ async fn process_of(conn: &mut AsyncPgConnection) -> Result<Process, diesel::res
 }
 
 #[derive(QueryableByName)]
-struct Ended {
-    #[diesel(sql_type = Nullable<BigInt>)]
-    ended: Option<i64>,
+struct Found {
+    #[diesel(embed)]
+    process: Process,
+    /// `None` if it was left alone.
+    #[diesel(sql_type = Nullable<Bool>)]
+    ended: Option<bool>,
 }
 
 /// Ends given-up sessions of this node, so that their locks are released. One whose `COMMIT` waits for a
-/// synchronous standby is left to that.
-pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> Result<(), Fault> {
+/// synchronous standby is left to that, and returned.
+pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> Result<Vec<Process>, Fault> {
     if abandoned.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let rows: Vec<_> =
         abandoned.iter().map(|process| format!("({}, {})", process.pid, process.since)).collect();
     let query = format!(
-        "SELECT COUNT(pg_terminate_backend(running.pid)) AS ended FROM pg_stat_activity AS running
+        "SELECT running.pid, abandoned.since,
+                CASE WHEN running.wait_event IS DISTINCT FROM 'SyncRep'
+                    THEN pg_terminate_backend(running.pid) END AS ended
+            FROM pg_stat_activity AS running
             JOIN (VALUES {}) AS abandoned (pid, since) ON running.pid = abandoned.pid
-            AND CAST(EXTRACT(EPOCH FROM running.backend_start) * 1000000 AS BIGINT) = abandoned.since
-            WHERE running.wait_event IS DISTINCT FROM 'SyncRep'",
+            AND CAST(EXTRACT(EPOCH FROM running.backend_start) * 1000000 AS BIGINT) = abandoned.since",
         rows.join(", ")
     );
-    let found: Ended = sql_query(query).get_result(conn).await?;
-    if found.ended.unwrap_or(0) > 0 {
-        tracing::warn!(sessions = found.ended, "sessions that no longer answered were ended on the server");
+    let found: Vec<Found> = sql_query(query).load(conn).await?;
+    let (waiting, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.ended.is_none());
+    if !ended.is_empty() {
+        tracing::warn!(sessions = ended.len(), "sessions that no longer answered were ended on the server");
     }
-    Ok(())
+    if !waiting.is_empty() {
+        tracing::warn!(sessions = waiting.len(), "commits wait for a synchronous standby, so nothing is written");
+    }
+    Ok(waiting.into_iter().map(|found| found.process).collect())
 }

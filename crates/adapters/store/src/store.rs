@@ -135,6 +135,7 @@ impl Store {
         // The file may have gone while it was written.
         self.inner.engine.verify().map_err(|trouble| Cow::Owned(trouble.to_string()))?;
         Err(match fault {
+            Fault::AwaitsStandby => "it answers, but a commit waits for a synchronous standby".into(),
             Fault::Unconnected(_) => "it answers, but what commits changes cannot connect to it".into(),
             _ => "it answers, but cannot be written".into(),
         })

@@ -41,7 +41,7 @@ pub(crate) async fn in_transaction<T, E>(
 where
     E: From<Fault> + Trouble,
 {
-    let conn = custody.connection(origin).await?;
+    let conn = custody.connection_to_write(origin).await?;
     if !standing.begin() {
         custody.done();
         return Err(Fault::TooLate.into());
@@ -150,8 +150,8 @@ pub(crate) async fn finish(
     };
     tracing::warn!(said, "a commit was not answered; its outcome is asked for");
     metrics::counter!("quipu_commit_unanswered_total").increment(1);
-    let left = custody.give_up();
-    let learnt = timeout(times.learn, mark::learn(origin, mark.as_ref())).await.unwrap_or(None);
+    let mut left = custody.give_up();
+    let learnt = timeout(times.learn, mark::learn(origin, mark.as_ref(), &mut left)).await.unwrap_or(None);
     match learnt {
         Some(true) => Ok(()),
         Some(false) => Err(Fault::Undone(said)),

@@ -115,7 +115,7 @@ pub(crate) async fn settle(
         (tries, failures) = (tries + 1, failures + 1);
         tracing::warn!(changes = jobs.len(), tries, %fault, "a batch failed");
         custody.make_room_after(&fault, origin).await;
-        if matches!(fault, Fault::Unconnected(_) | Fault::Lost(_)) || failures >= FAILURES {
+        if fault.is_of_the_server() || failures >= FAILURES {
             // Each of the others would wait as long for a connection, and everybody behind them.
             fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
         } else if fault.is_blocked() {
@@ -197,7 +197,7 @@ async fn take_turn(
     hub: &Hub,
     (jobs, revisions): (Vec<Job>, Revisions),
 ) -> Option<(Vec<Job>, Turn)> {
-    let unconnected = custody.connection(origin).await.err();
+    let unconnected = custody.connection_to_write(origin).await.err();
     let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
     if jobs.is_empty() {
         custody.done();

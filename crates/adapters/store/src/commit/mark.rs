@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use diesel::{
     ExpressionMethods as _, QueryDsl as _, QueryableByName, sql_query,
-    sql_types::{Nullable, Text},
+    sql_types::{Bool, Nullable, Text},
 };
 use diesel_async::RunQueryDsl as _;
 use quipu_kernel::Tenant;
@@ -19,7 +19,7 @@ use crate::{
     custody::{Custody, Origin},
     error::Fault,
     schema::{audit_log, entries, events, kept_answers, nonces, payments},
-    session::{Server, Session},
+    session::{GivenUp, Server, Session},
     statement::statement,
 };
 
@@ -62,12 +62,15 @@ pub(crate) struct Mark {
 }
 
 /// Whether the transaction was committed. New connections are made until one gets an answer. `None` if the
-/// server on which it ran is gone and it has no witness. The caller must limit the time.
-pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>) -> Option<bool> {
+/// server on which it ran is gone and it has no witness. The first answer also tells about `left`, the
+/// session that ran it. The caller must limit the time.
+pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>, left: &mut GivenUp) -> Option<bool> {
     let mut custody = Custody::none();
     let mut pause = PAUSE;
     loop {
-        match ask(&mut custody, origin, mark).await {
+        let answer = ask(&mut custody, origin, mark).await;
+        left.judge(matches!(answer, Ok(Answer::AwaitsStandby)));
+        match answer {
             Ok(Answer::Known(happened)) => {
                 custody.done();
                 return Some(happened);
@@ -76,7 +79,7 @@ pub(crate) async fn learn(origin: &Origin, mark: Option<&Mark>) -> Option<bool> 
                 custody.done();
                 return None;
             }
-            Ok(Answer::Open) => {}
+            Ok(Answer::Open | Answer::AwaitsStandby) => {}
             Err(fault) => {
                 tracing::warn!(%fault, "the outcome of a commit could not be asked for");
                 custody.discard(&fault);
@@ -91,6 +94,8 @@ enum Answer {
     Known(bool),
     /// It has not ended yet.
     Open,
+    /// It ends when a synchronous standby has it.
+    AwaitsStandby,
     Unknowable,
 }
 
@@ -119,8 +124,7 @@ async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fa
             (Some(now), Some(then)) if now == then => {
                 status = status_of(session, number).await?;
                 if status.as_deref() == Some("in progress") {
-                    end(session, number).await?;
-                    return Ok(Answer::Open);
+                    return end(session, number).await;
                 }
                 is_final = status.is_some();
             }
@@ -144,6 +148,12 @@ async fn ask_on(conn: &mut Connection, mark: Option<&Mark>) -> Result<Answer, Fa
 }
 
 #[derive(QueryableByName)]
+struct Ended {
+    #[diesel(sql_type = Nullable<Bool>)]
+    ended: Option<bool>,
+}
+
+#[derive(QueryableByName)]
 struct Status {
     #[diesel(sql_type = Nullable<Text>)]
     status: Option<String>,
@@ -157,11 +167,12 @@ async fn status_of(session: &mut Session, number: &str) -> Result<Option<String>
 /// Ends the session that runs the transaction, so that a `COMMIT` that is still on its way has no effect. A
 /// `COMMIT` that waits for a synchronous standby is left alone: to end its session would end the wait alone,
 /// and the transaction would count as committed though the standby does not have it.
-async fn end(session: &mut Session, number: &str) -> Result<(), Fault> {
-    let query = "SELECT CAST(COUNT(pg_terminate_backend(pid)) AS TEXT) AS status FROM pg_stat_activity
-        WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid) AND wait_event IS DISTINCT FROM 'SyncRep'";
-    let _ended = sql_query(query).bind::<Text, _>(number).get_result::<Status>(&mut **session).await?;
-    Ok(())
+async fn end(session: &mut Session, number: &str) -> Result<Answer, Fault> {
+    let query = "SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END AS ended
+        FROM pg_stat_activity WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid)";
+    let found: Vec<Ended> = sql_query(query).bind::<Text, _>(number).load(&mut **session).await?;
+    let awaits_standby = found.iter().any(|found| found.ended.is_none());
+    Ok(if awaits_standby { Answer::AwaitsStandby } else { Answer::Open })
 }
 
 async fn is_there(conn: &mut Connection, witness: &Witness) -> Result<bool, Fault> {

@@ -3,12 +3,6 @@
 //!
 //! The servers are real and of the test's own. `QUIPU_EFFORT` says how often each case is gone through.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use quipu_commit::{Commit as _, CommitError};
 use quipu_ledger::LedgerReads as _;
 use quipu_merchants::StoreUnavailable;
@@ -16,6 +10,7 @@ use quipu_store::{Store, StoreSettings};
 
 use crate::{
     fixture::{handle, until},
+    own_server::{Server, folder_of_servers},
     proxy::{Action, Blow, Point, Proxy, Side},
     sample::{MXN, funding, tenant},
 };
@@ -53,9 +48,7 @@ fn run(standby: Standby) {
 }
 
 async fn fail_over(standby: Standby) {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .expect("a folder for the server's user");
+    let folder = folder_of_servers();
     let primary = Server::at(folder.path().join("servers/primary"));
     primary.script("make", &[&primary.port.to_string()]);
     let other = Server::at(folder.path().join("servers/standby"));
@@ -85,7 +78,7 @@ async fn fail_over(standby: Standby) {
         other.script("start", &[]);
     }
     other.script("promote", &[]);
-    other.let_others_commit().await;
+    other.let_others_commit(OTHERS).await;
     proxy.redirect(&other.url());
 
     let told = asking.await.expect("no panic");
@@ -103,74 +96,4 @@ async fn fail_over(standby: Standby) {
     }
     let report = truth.check().await.expect("checked");
     assert!(report.is_clean(), "{:?}", report.breaches);
-}
-
-/// A server of the test's own, by the script of the test bed.
-struct Server {
-    folder: PathBuf,
-    port: u16,
-}
-
-#[derive(diesel::QueryableByName)]
-struct Yes {
-    #[diesel(sql_type = diesel::sql_types::Bool)]
-    yes: bool,
-}
-
-#[derive(diesel::QueryableByName)]
-struct Position {
-    #[diesel(sql_type = diesel::sql_types::Text)]
-    position: String,
-}
-
-impl Server {
-    /// One that will be there, on a port that is free now.
-    fn at(folder: PathBuf) -> Self {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        Self { folder, port: free.local_addr().expect("an address").port() }
-    }
-
-    fn script(&self, word: &str, arguments: &[&str]) {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/bed/own-server.sh");
-        let output = Command::new(script).arg(word).arg(&self.folder).args(arguments).output().expect("bash");
-        assert!(output.status.success(), "{word}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn url(&self) -> String {
-        format!("postgres://quipu:none@127.0.0.1:{}/postgres", self.port)
-    }
-
-    async fn connect(&self) -> AsyncPgConnection {
-        AsyncPgConnection::establish(&self.url()).await.expect("the server answers")
-    }
-
-    async fn catch_up_with(&self, primary: &Self) {
-        let written = "SELECT CAST(pg_current_wal_flush_lsn() AS TEXT) AS position";
-        let written: Position =
-            diesel::sql_query(written).get_result(&mut primary.connect().await).await.expect("a position");
-        let mut conn = self.connect().await;
-        let replayed =
-            format!("SELECT COALESCE(pg_last_wal_replay_lsn() >= '{}', false) AS yes", written.position);
-        until(async || {
-            let is_there: Yes = diesel::sql_query(&replayed).get_result(&mut conn).await.expect("an answer");
-            is_there.yes
-        })
-        .await;
-    }
-
-    /// Gives away the numbers that transactions had which were lost.
-    async fn let_others_commit(&self) {
-        let mut conn = self.connect().await;
-        for _ in 0..OTHERS {
-            conn.batch_execute("SELECT pg_current_xact_id()").await.expect("committed");
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // What is left goes with the folder.
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/bed/own-server.sh");
-        let _ = Command::new(script).arg("remove").arg(&self.folder).output();
-    }
 }
