@@ -209,6 +209,18 @@ pub(crate) trait Trouble {
     fn fault(&self) -> Option<&Fault>;
 }
 
+/// An error of a write.
+pub(crate) trait LeavesOpen {
+    /// Whether the write may have been committed.
+    fn leaves_open(&self) -> bool;
+}
+
+impl LeavesOpen for Fault {
+    fn leaves_open(&self) -> bool {
+        matches!(self, Self::OutcomeUnknown(_) | Self::Shared(StoreUnavailable::Unknown(_)))
+    }
+}
+
 impl Trouble for Fault {
     fn fault(&self) -> Option<&Fault> {
         Some(self)

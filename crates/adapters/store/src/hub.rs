@@ -111,7 +111,7 @@ impl Hub {
     }
 
     /// Tells the deliverer which endpoints another node has changed. `all` says whether the news names all of them.
-    fn hand_changes(&self, news: &News, all: bool) {
+    pub(crate) fn hand_changes(&self, news: &News, all: bool) {
         let Some(deliverer) = self.deliverer.get() else { return };
         if !all {
             return deliverer.changed_elsewhere(None);

@@ -121,7 +121,8 @@ pub trait Handover: Send + Sync {
     /// comes as a disabled one.
     fn endpoint_changed(&self, endpoint: &Endpoint);
 
-    /// Tells that another node has changed these endpoints, or may have changed any endpoint (`None`).
+    /// Tells that another node has changed these endpoints, or may have changed any endpoint (`None`), or
+    /// that it is not known whether this node has changed them.
     /// Nothing more is sent to them until they have been read again.
     fn changed_elsewhere(&self, endpoints: Option<Vec<EndpointId>>);
 

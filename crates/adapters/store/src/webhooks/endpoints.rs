@@ -18,7 +18,7 @@ use super::{
 use crate::{
     connection::{Connection, execute, first, load},
     directory,
-    error::{Fault, Trouble},
+    error::{Fault, LeavesOpen, Trouble},
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
     tables::{deliveries::COUNTER, endpoints as new_endpoints},
@@ -62,6 +62,12 @@ impl Trouble for Refused {
             EndpointError::Store(_) => Some(&Fault::Silent),
             _ => None,
         }
+    }
+}
+
+impl LeavesOpen for Refused {
+    fn leaves_open(&self) -> bool {
+        matches!(self.0, EndpointError::Store(StoreUnavailable::Unknown(_)))
     }
 }
 
@@ -155,16 +161,18 @@ impl Store {
         change: EndpointChange,
         at: Timestamp,
     ) -> Result<Endpoint, EndpointError> {
+        let changing = id.clone();
         let changed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let mut endpoint = lock(conn, tenant, &id).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let mut endpoint = lock(conn, tenant, &changing).await?.ok_or(Refused(EndpointError::NotFound))?;
                 let was_enabled = endpoint.is_enabled();
                 endpoint.apply(change, at).map_err(Refused)?;
                 save(conn, &endpoint).await?;
                 Ok::<_, Refused>((was_enabled, endpoint))
             })
         });
-        let (was_enabled, endpoint) = changed.await.map_err(|refused| refused.0)?;
+        let changed = self.unless_in_doubt(tenant, &id, changed.await);
+        let (was_enabled, endpoint) = changed.map_err(|refused| refused.0)?;
         self.tell_of_change(&endpoint);
         if was_enabled && !endpoint.is_enabled() {
             self.fail_what_is_owed(&endpoint).await;
@@ -173,9 +181,10 @@ impl Store {
     }
 
     async fn remove_endpoint(&self, tenant: Tenant, id: EndpointId) -> Result<(), EndpointError> {
+        let removing = id.clone();
         let removed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let endpoint = lock(conn, tenant, &id).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let endpoint = lock(conn, tenant, &removing).await?.ok_or(Refused(EndpointError::NotFound))?;
                 let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
                 let removal =
                     (endpoints::removed_at.eq(endpoint.updated_at.millis()), endpoints::enabled.eq(false));
@@ -189,7 +198,8 @@ impl Store {
                 Ok::<_, Refused>(endpoint)
             })
         });
-        let mut endpoint = removed.await.map_err(|refused| refused.0)?;
+        let removed = self.unless_in_doubt(tenant, &id, removed.await);
+        let mut endpoint = removed.map_err(|refused| refused.0)?;
         endpoint.disable(None, endpoint.updated_at);
         self.tell_of_change(&endpoint);
         Ok(())
@@ -199,8 +209,23 @@ impl Store {
     /// they have claimed.
     pub(super) fn tell_of_change(&self, endpoint: &Endpoint) {
         self.inner.hub.hand_change(endpoint);
-        let saved = vec![(Aggregate::ENDPOINT, endpoint.tenant, endpoint.id.as_str().to_owned())];
-        self.inner.hub.tell(News { saved, ..News::default() });
+        self.inner.hub.tell(news_of(endpoint.tenant, &endpoint.id));
+    }
+
+    /// Passes the outcome of a change on. If it is not known, the deliverers here and on the other nodes are
+    /// told to read the endpoint again, since it may have changed.
+    pub(super) fn unless_in_doubt<T, E: LeavesOpen>(
+        &self,
+        tenant: Tenant,
+        id: &EndpointId,
+        outcome: Result<T, E>,
+    ) -> Result<T, E> {
+        if outcome.as_ref().is_err_and(LeavesOpen::leaves_open) {
+            let news = news_of(tenant, id);
+            self.inner.hub.hand_changes(&news, true);
+            self.inner.hub.tell(news);
+        }
+        outcome
     }
 
     /// Fails the deliveries that were owed to an endpoint when it was disabled. This is no part of the call
@@ -229,6 +254,11 @@ impl Store {
             }
         }
     }
+}
+
+fn news_of(tenant: Tenant, id: &EndpointId) -> News {
+    let saved = vec![(Aggregate::ENDPOINT, tenant, id.as_str().to_owned())];
+    News { saved, ..News::default() }
 }
 
 async fn add(conn: &mut Connection, endpoint: &Endpoint, audit: Option<AuditRecord>) -> Result<(), Refused> {

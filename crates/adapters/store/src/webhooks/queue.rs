@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     connection::{Connection, first, load},
-    error::Fault,
+    error::{Fault, LeavesOpen as _},
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     store::Store,
@@ -129,7 +129,7 @@ impl DeliveryQueue for Store {
             })
         });
         let claimed = claimed.await;
-        if matches!(claimed, Err(Fault::OutcomeUnknown(_))) {
+        if claimed.as_ref().is_err_and(Fault::leaves_open) {
             self.inner.hub.unlearnt().keep(taken);
         }
         Ok(claimed?)

@@ -104,9 +104,10 @@ impl Store {
         outcomes: Vec<Outcome>,
         decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Send + 'static,
     ) -> Result<Option<Endpoint>, StoreUnavailable> {
+        let revising = id.clone();
         let revised = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let Some(mut endpoint) = lock(conn, tenant, &id).await? else { return Ok(None) };
+                let Some(mut endpoint) = lock(conn, tenant, &revising).await? else { return Ok(None) };
                 let was_enabled = endpoint.is_enabled();
                 let recorded = recorded_of(conn, &endpoint, outcomes).await?;
                 if !decide(&mut endpoint, recorded) {
@@ -116,7 +117,8 @@ impl Store {
                 Ok::<_, Fault>(Some((was_enabled, endpoint)))
             })
         });
-        let Some((was_enabled, endpoint)) = revised.await? else { return Ok(None) };
+        let revised = self.unless_in_doubt(tenant, &id, revised.await)?;
+        let Some((was_enabled, endpoint)) = revised else { return Ok(None) };
         if was_enabled && !endpoint.is_enabled() {
             self.tell_of_change(&endpoint);
             self.fail_what_is_owed(&endpoint).await;

@@ -13,8 +13,8 @@ use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
 use quipu_merchants::{Merchants as _, StoreUnavailable};
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
-    Answer, Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointId, Endpoints as _, EventName,
-    Handover, Owed, RetryPolicy, Source, Spread, TargetUrl, Wanted,
+    Answer, Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints as _,
+    EventName, Handover, Owed, RetryPolicy, Source, Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -29,9 +29,10 @@ on_both_databases! {
     whoever_delivers_here_learns_of_every_change_of_an_endpoint,
 }
 
-/// What was handed over, how often somebody was told to look, and of each change of an endpoint whether it was enabled then.
+/// What was handed over, how often somebody was told to look, of each change of an endpoint whether it was enabled then, and
+/// which endpoints may have changed.
 #[derive(Default)]
-struct Handed(Mutex<Vec<Owed>>, AtomicUsize, Mutex<Vec<bool>>);
+struct Handed(Mutex<Vec<Owed>>, AtomicUsize, Mutex<Vec<bool>>, Mutex<Vec<EndpointId>>);
 
 impl Handed {
     fn changes(&self) -> Vec<bool> {
@@ -48,7 +49,9 @@ impl Handover for Handed {
         self.2.lock().expect("whole").push(endpoint.is_enabled());
     }
 
-    fn changed_elsewhere(&self, _: Option<Vec<EndpointId>>) {}
+    fn changed_elsewhere(&self, endpoints: Option<Vec<EndpointId>>) {
+        self.3.lock().expect("whole").extend(endpoints.unwrap_or_default());
+    }
 
     fn look(&self) {
         self.1.fetch_add(1, Ordering::Relaxed);
@@ -120,6 +123,30 @@ fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
         let claimed = DeliveryQueue::claim(&store, after(1_000), wanted).await.expect("claimed");
         assert_eq!(claimed.len(), 1);
         assert_ne!(claimed[0].event_id, handed.0.lock().expect("whole")[0].event_id);
+        store.close().await;
+    });
+}
+
+#[test]
+fn an_endpoint_that_may_have_changed_is_read_again() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let truth = fixture.open().await;
+        let endpoint = endpoint();
+        truth.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
+        truth.add(endpoint.clone(), None).await.expect("added");
+        let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
+        let (store, handed) = delivering(&proxy.url).await;
+        let doubted = || std::mem::take(&mut *handed.3.lock().expect("whole"));
+        proxy.arm(Some(LOST));
+        let disabled = store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(1)).await;
+        let is_unknown = |error| matches!(error, EndpointError::Store(StoreUnavailable::Unknown(_)));
+        assert!(disabled.is_err_and(is_unknown));
+        assert_eq!(doubted(), std::slice::from_ref(&endpoint.id));
+        until(async || store.beat().await.is_ok()).await;
+        proxy.arm(Some(LOST));
+        assert!(store.remove(tenant(1), &endpoint.id).await.is_err_and(is_unknown));
+        assert_eq!(doubted(), [endpoint.id]);
+        assert!(handed.changes().is_empty(), "neither is known to have happened");
         store.close().await;
     });
 }
