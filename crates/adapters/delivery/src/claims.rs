@@ -3,7 +3,11 @@
 //! It fetches endpoint by endpoint. A queue in the order of time would fill up with deliveries to a dead
 //! endpoint, and all others would wait behind them.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use quipu_kernel::Timestamp;
 use quipu_merchants::StoreUnavailable;
@@ -180,9 +184,20 @@ async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Re
                 }
             }
         }
+        forget_released(in_hand, &claimed);
         in_hand.take_in(claimed);
     }
     Ok(())
+}
+
+/// Releases nothing that was just claimed: an earlier release has succeeded, though nobody learnt of it.
+fn forget_released(in_hand: &InHand, claimed: &[Owed]) {
+    let mut returned = lock(&in_hand.returned);
+    if !returned.is_empty() {
+        let key = |owed: &Owed| (owed.endpoint.id.clone(), owed.event_id.clone());
+        let claimed: HashSet<_> = claimed.iter().map(key).collect();
+        returned.retain(|owed| !claimed.contains(&key(owed)));
+    }
 }
 
 /// Claims a portion. If that fails, each of its endpoints is claimed separately, so that an endpoint with

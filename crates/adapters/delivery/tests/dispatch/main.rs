@@ -132,6 +132,25 @@ async fn at_the_end_attempts_are_recorded_and_the_rest_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_finds_no_room_is_given_back_in_small_portions() {
+    let world = World::new();
+    world.hand_over(&World::endpoint("hangs"), 0..2_564);
+    world.until("what has room is kept", |world| world.queue.held() == 64).await;
+    assert_eq!(*world.queue.released.lock().expect("no panic"), [1_000, 1_000, 500]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_released_without_anybodys_knowledge_is_not_released_again_once_it_is_claimed() {
+    let world = World::new();
+    world.queue.releases_are_doubtful.store(true, Ordering::Relaxed);
+    // A part of it finds no room, and is claimed when the first answers have come. It would be released once
+    // more while it is being sent.
+    world.hand_over(&World::endpoint("lags"), 0..100);
+    world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 100).await;
+    assert_eq!(world.receivers.seen.lock().expect("no panic").len(), 100, "each was sent once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_another_node_has_disabled_or_moved_is_not_sent_where_it_was() {
     let world = World::new();
     let (disabled, moved) = (World::endpoint("hangs"), World::endpoint("drips"));

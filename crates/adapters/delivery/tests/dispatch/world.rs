@@ -59,6 +59,9 @@ pub(crate) struct Queue {
     /// Whether nothing can be claimed, and how often it was tried.
     pub(crate) gives_nothing: AtomicBool,
     pub(crate) refused_claims: AtomicUsize,
+    /// How many deliveries each release was about, and whether nobody learns that it succeeded.
+    pub(crate) released: Mutex<Vec<usize>>,
+    pub(crate) releases_are_doubtful: AtomicBool,
     /// Whether what is in hand is so in the hands of a node that has died.
     pub(crate) holder_is_dead: AtomicBool,
 }
@@ -157,8 +160,12 @@ impl DeliveryQueue for Queue {
 
     async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {
         let mut rows = self.rows.lock().expect("no panic");
+        self.released.lock().expect("no panic").push(deliveries.len());
         for owed in deliveries {
             rows.get_mut(&(owed.endpoint.id.clone(), owed.event_id.to_string())).expect("a row").held = false;
+        }
+        if self.releases_are_doubtful.load(Ordering::Relaxed) {
+            return Err(StoreUnavailable::Unknown("the answer was lost".to_owned()));
         }
         Ok(())
     }
@@ -222,6 +229,7 @@ impl Courier for Receivers {
             "https://unsigned.test" if self.has_no_secrets.load(Ordering::Relaxed) => {
                 (3, Err((SendProblem::NothingSent, None)))
             }
+            "https://lags.test" => (600, answer(200)),
             _ => (3, answer(200)),
         };
         tokio::time::sleep(Duration::from_millis(wait)).await;
