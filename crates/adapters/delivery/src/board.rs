@@ -10,10 +10,11 @@ use std::{
     sync::Arc,
 };
 
-use quipu_kernel::MerchantId;
+use quipu_kernel::{MerchantId, Timestamp};
 use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed};
 
 use crate::{
+    changes::Changes,
     lane::{Ending, Lane},
     stale::Stale,
 };
@@ -82,6 +83,7 @@ pub(crate) struct Board {
     /// Endpoints that wait for one of the places for endpoints not known to be quick.
     parked: Vec<EndpointId>,
     stale: Stale,
+    changes: Changes,
     under_way: usize,
     others_under_way: usize,
     unrecorded: usize,
@@ -99,13 +101,17 @@ impl Board {
         lane.min(self.places.kept.saturating_sub(self.kept))
     }
 
-    /// Accepts a delivery, or returns it if there is no room; more of its endpoint is then fetched later.
+    /// Accepts a delivery, or returns it if there is no room; more of its endpoint is then fetched later. If the
+    /// delivery has its endpoint as it was before a change, the endpoint is read again before the attempt.
     pub(crate) fn take_in(&mut self, owed: Owed) -> Result<(), Owed> {
         if self.room(&owed.endpoint.id) == 0 {
             self.note_stored(owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
             return Err(owed);
         }
         let (id, merchant) = (owed.endpoint.id.clone(), owed.endpoint.tenant.merchant());
+        if self.changes.contradict(&owed.endpoint) {
+            self.stale.mark(id.clone());
+        }
         let (_, lane) = self.lanes.entry(id.clone()).or_insert_with(|| (merchant, Lane::default()));
         lane.push(owed);
         self.kept += 1;
@@ -223,6 +229,7 @@ impl Board {
     pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
         // A claim that is under way has read it as it was before, so it is read again behind that.
         self.stale.mark(endpoint.id.clone());
+        self.changes.note(&endpoint.id, Some(endpoint));
         self.follow(&endpoint.id, Some(endpoint))
     }
 
@@ -238,6 +245,11 @@ impl Board {
         }
     }
 
+    /// Whether there are endpoints to read again.
+    pub(crate) fn has_stale(&self) -> bool {
+        self.stale.is_marked()
+    }
+
     /// The endpoints to read again; they count as being read from now on.
     pub(crate) fn stale(&mut self) -> Vec<EndpointId> {
         self.stale.begin()
@@ -246,7 +258,11 @@ impl Board {
     /// Applies an endpoint that was read again, `None` if it no longer exists. Returns the deliveries to
     /// release.
     pub(crate) fn was_read(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
-        if self.stale.end(id) { self.follow(id, endpoint) } else { Vec::new() }
+        if !self.stale.end(id) {
+            return Vec::new();
+        }
+        self.changes.note(id, endpoint);
+        self.follow(id, endpoint)
     }
 
     /// Notes that endpoints could not be read; they keep waiting.
@@ -280,9 +296,11 @@ impl Board {
         (self.under_way, self.kept - self.under_way)
     }
 
-    /// Forgets endpoints without deliveries here, if there are very many.
-    pub(crate) fn forget_idle(&mut self) {
+    /// Forgets changes made some time before `now`, and endpoints without deliveries here, if there are very
+    /// many.
+    pub(crate) fn forget_old(&mut self, now: Timestamp) {
         const MANY: usize = 50_000;
+        self.changes.forget_old(now);
         if self.lanes.len() > MANY {
             self.lanes.retain(|_, (_, lane)| lane.held() > 0);
             self.merchants.retain(|_, merchant| {

@@ -80,7 +80,7 @@ async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     for endpoint in disabled {
         tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
     }
-    in_hand.board().forget_idle();
+    in_hand.board().forget_old(now);
     let (under_way, waiting) = in_hand.board().load();
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries in memory than 2^52")]
     {

@@ -126,8 +126,12 @@ impl InHand {
             returned = deliveries;
         } else {
             let mut board = self.board();
+            let was_stale = board.has_stale();
             for owed in deliveries {
                 returned.extend(board.take_in(owed).err());
+            }
+            if board.has_stale() && !was_stale {
+                self.look.notify_one();
             }
         }
         self.give_back_later(returned);

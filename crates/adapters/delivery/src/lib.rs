@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod board;
+mod changes;
 mod claims;
 mod connect;
 mod courier;

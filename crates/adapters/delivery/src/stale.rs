@@ -26,6 +26,11 @@ impl Stale {
         ids
     }
 
+    /// Whether there are endpoints to read.
+    pub(crate) fn is_marked(&self) -> bool {
+        !self.marked.is_empty()
+    }
+
     /// Notes that an endpoint was read. Returns whether the result still counts.
     pub(crate) fn end(&mut self, id: &EndpointId) -> bool {
         self.reading.remove(id)

@@ -324,3 +324,61 @@ fn a_failure_that_began_before_a_success_of_its_endpoint_is_overtaken() {
     assert!(board.compare(outcome(500, 0)).overtaken);
     assert!(!board.compare(outcome(500, 15)).overtaken);
 }
+
+/// A batch that read the endpoint before the change hands over after it.
+#[test]
+fn what_comes_as_it_was_before_a_change_waits_until_its_endpoint_was_read() {
+    let (mut board, before) = (Board::default(), endpoint(1, 1));
+    let moved = TargetUrl::restore("https://moved.example/".to_owned());
+    let after = Arc::new(Endpoint { url: moved, ..Endpoint::clone(&before) });
+    board.changed(&after);
+    assert_eq!(board.stale(), std::slice::from_ref(&before.id));
+    assert!(board.was_read(&before.id, Some(&after)).is_empty());
+    board.take_in(owed(&after, 0, 0)).expect("room");
+    assert!(!board.has_stale(), "that is how it is");
+    assert_eq!(board.next().expect("it goes").owed.endpoint.url, after.url);
+
+    board.take_in(owed(&before, 1, 0)).expect("room");
+    assert!(board.has_stale() && board.next().is_none());
+    assert_eq!(board.stale(), std::slice::from_ref(&before.id));
+    assert!(board.was_read(&before.id, Some(&after)).is_empty());
+    assert_eq!(board.next().expect("it goes").owed.endpoint.url, after.url);
+}
+
+#[test]
+fn what_comes_for_an_endpoint_that_was_just_disabled_is_released() {
+    for is_here in [true, false] {
+        let (mut board, before) = (Board::default(), endpoint(1, 1));
+        let mut disabled = Endpoint::clone(&before);
+        disabled.disable(None, NOON);
+        let disabled = Arc::new(disabled);
+        if is_here {
+            board.changed(&disabled);
+        } else {
+            board.changed_elsewhere(before.id.clone());
+        }
+        for id in board.stale() {
+            assert!(board.was_read(&id, Some(&disabled)).is_empty());
+        }
+        board.take_in(owed(&before, 0, 0)).expect("room");
+        assert!(board.next().is_none());
+        assert_eq!(board.stale(), std::slice::from_ref(&before.id));
+        assert_eq!(board.was_read(&before.id, Some(&disabled)).len(), 1);
+        assert_eq!(board.load(), (0, 0));
+    }
+}
+
+#[test]
+fn a_change_of_long_ago_contradicts_nothing() {
+    let (mut board, before) = (Board::default(), endpoint(1, 1));
+    let moved = TargetUrl::restore("https://moved.example/".to_owned());
+    let after = Arc::new(Endpoint { url: moved, ..Endpoint::clone(&before) });
+    board.changed(&after);
+    for id in board.stale() {
+        board.was_read(&id, Some(&after));
+    }
+    board.forget_old(NOON);
+    board.forget_old(NOON.plus(Duration::from_mins(1)));
+    board.take_in(owed(&before, 0, 0)).expect("room");
+    assert!(!board.has_stale());
+}
