@@ -27,10 +27,38 @@ impl Step {
     }
 }
 
+/// How much longer this call may wait for the database; as long as any call if this belongs to none.
+pub(crate) fn time_left(times: Times) -> Duration {
+    let now = Instant::now().into_std();
+    let waited = CallWaits::current().map_or(Duration::ZERO, |waits| waits.until(now));
+    times.call.saturating_sub(waited)
+}
+
 impl Drop for Step {
     fn drop(&mut self) {
         if let Some(waits) = &self.waits {
             waits.end(Instant::now().into_std());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::StoreSettings;
+
+    #[tokio::test]
+    async fn a_call_has_the_time_left_that_it_has_not_waited() {
+        let times = StoreSettings::new("sqlite://x").times();
+        assert_eq!(time_left(times), times.call, "this is no call");
+        let call = Arc::new(CallWaits::default());
+        let begun = std::time::Instant::now();
+        call.begin(begun);
+        call.end(begun + times.call - Duration::from_secs(1));
+        let left = Arc::clone(&call).around(async { time_left(times) }).await;
+        assert_eq!(left, Duration::from_secs(1));
+        call.begin(begun);
+        call.end(begun + Duration::from_secs(2));
+        assert_eq!(call.around(async { time_left(times) }).await, Duration::ZERO);
     }
 }

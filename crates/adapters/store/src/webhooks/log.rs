@@ -10,6 +10,7 @@ use diesel::{
     ExpressionMethods as _, QueryDsl as _,
     sql_types::{Bool, Text},
 };
+use quipu_commit::CallWaits;
 use quipu_kernel::{EventId, Page, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{
@@ -23,6 +24,7 @@ use crate::{
     keys::Keys,
     read::slice::{Slice, rows},
     schema::{counters, deliveries, events},
+    step::time_left,
     store::Store,
     stored::{from_json, parsed},
     tables::deliveries::{COUNTER, code},
@@ -30,7 +32,7 @@ use crate::{
 
 /// How many failed deliveries begin a new round in one commit.
 const RETRIED_AT_ONCE: i64 = 2_000;
-/// For how long one call goes on with further commits: well below the time limit of a call.
+/// For how long one call goes on with further commits, if its time allows.
 const RETRYING: Duration = Duration::from_secs(5);
 
 /// Narrows a boxed query over `deliveries` to an endpoint and a filter. The identifier of an event begins
@@ -100,10 +102,10 @@ impl DeliveryLog for Store {
         let whose = Whose { tenant, endpoint: endpoint.clone() };
         let first = self.retry_stretch(&whose, &selection, String::new(), at).await?;
         let Some(last) = first.last else { return Ok(first.retried) };
-        let store = self.clone();
-        // A retry that has begun is not undone, so the call's time limit applies only to its first commit.
-        let rest =
-            self.inner.runtime.spawn(async move { store.retry_rest(&whose, &selection, last, at).await });
+        let (store, call) = (self.clone(), CallWaits::current().unwrap_or_default());
+        // A retry that has begun goes on though its caller goes away, but not beyond the call's time.
+        let rest = async move { store.retry_rest(&whose, &selection, last, at).await };
+        let rest = self.inner.runtime.spawn(call.around(rest));
         Ok(first.retried + rest.await.unwrap_or_default())
     }
 }
@@ -134,7 +136,7 @@ impl Store {
         at: Timestamp,
     ) -> u64 {
         let (begun, mut retried) = (Instant::now(), 0);
-        while begun.elapsed() < RETRYING {
+        while begun.elapsed() < RETRYING && !time_left(self.inner.engine.times()).is_zero() {
             match self.retry_stretch(whose, selection, behind, at).await {
                 Ok(chosen) => {
                     retried += chosen.retried;
