@@ -12,22 +12,16 @@ use std::{
 use quipu_kernel::Timestamp;
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{Owed, Waiting, Wanted};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::in_hand::{InHand, lock};
 
 /// The longest pause between two looks at the store: this node is not notified of deliveries that other nodes leave.
-const LONGEST_REST: Duration = Duration::from_secs(5);
-/// The pause between two searches for deliveries that dead nodes left, unless one is requested, and for
-/// endpoints that have failed for too long.
-const ROUNDS: Duration = Duration::from_secs(2);
+const LONGEST_REST: Duration = Duration::from_secs(2);
 /// The most deliveries fetched or released in one commit.
 const AT_ONCE: u32 = 1_000;
 /// The most endpoints read again in one query.
 const READ_AT_ONCE: usize = 1_000;
-/// The most endpoints that one round disables. If there are more, the next round follows at once, after a
-/// fetch.
-const DISABLED_AT_ONCE: u32 = 100;
 /// If this many endpoints in a row cannot be claimed, or portions released, locked rows are not the reason.
 const MOST_LOCKED: usize = 3;
 /// The pause after an error.
@@ -35,22 +29,13 @@ const RECOVERY: Duration = Duration::from_millis(500);
 
 /// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
-    let mut next_round = Instant::now();
     while !in_hand.is_stopping() {
-        let mut round = Ok(());
-        if in_hand.takes_wish_for_round() || Instant::now() >= next_round {
-            let made = make_round(&in_hand).await;
-            let are_more = *made.as_ref().unwrap_or(&false);
-            next_round = Instant::now() + if are_more { Duration::ZERO } else { ROUNDS };
-            round = made.map(drop);
-        }
         // A row that somebody has locked makes one of these fail, which keeps none of the others from its work.
         let read = read_again(&in_hand).await;
         let returned = give_back(&in_hand).await;
         let fetched = fetch(&in_hand).await;
-        let looked = round.and(read).and(returned).and(fetched);
-        let rest = match looked {
-            Ok(rest) => rest.min(next_round.saturating_duration_since(Instant::now())).min(LONGEST_REST),
+        let rest = match read.and(returned).and(fetched) {
+            Ok(rest) => rest.min(LONGEST_REST),
             Err(error) => {
                 tracing::warn!(%error, "owed deliveries could not be fetched");
                 RECOVERY
@@ -63,31 +48,6 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
     if let Err(error) = give_back(&in_hand).await {
         tracing::warn!(%error, "owed deliveries could not be given back; they are free when this node is gone");
     }
-}
-
-/// Makes one round. Returns whether there is more to do than fits into it.
-async fn make_round(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
-    let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
-    let freed = queue.free_abandoned().await?;
-    if freed > 0 {
-        tracing::info!(
-            deliveries = freed,
-            "deliveries were released, because no node was going to attempt them"
-        );
-    }
-    let disabled = queue.disable_failing(now, &in_hand.parts.policy, DISABLED_AT_ONCE).await?;
-    let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;
-    for endpoint in disabled {
-        tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
-    }
-    in_hand.board().forget_old(now);
-    let (under_way, waiting) = in_hand.board().load();
-    #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries in memory than 2^52")]
-    {
-        metrics::gauge!("quipu_webhook_attempts_under_way").set(under_way as f64);
-        metrics::gauge!("quipu_webhook_deliveries_in_memory").set(waiting as f64);
-    }
-    Ok(are_more)
 }
 
 /// Reads the endpoints that other nodes have changed.

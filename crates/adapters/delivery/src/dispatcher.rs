@@ -7,7 +7,7 @@ use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 use crate::{
     claims,
     in_hand::{InHand, Parts},
-    recorder,
+    recorder, rounds,
 };
 
 /// How long attempts in progress may take after the stop: as long as one lasts, and a little.
@@ -37,14 +37,16 @@ impl Dispatcher {
         let waiting = self.in_hand.outcomes_to_record().expect("a dispatcher runs once");
         let mut recorder = tokio::spawn(recorder::run(Arc::clone(&self.in_hand), waiting));
         let mut claims = tokio::spawn(claims::run(Arc::clone(&self.in_hand)));
+        let mut rounds = tokio::spawn(rounds::run(Arc::clone(&self.in_hand)));
         tokio::select! {
             () = stop => {}
             // These tasks end before the stop only by a panic.
             _ = &mut recorder => return,
             _ = &mut claims => return,
+            _ = &mut rounds => return,
         }
         self.in_hand.announce_the_end();
-        let _ = claims.await;
+        let _ = tokio::join!(claims, rounds);
         if tokio::time::timeout(DRAIN, self.in_hand.attempts_ended()).await.is_err() {
             tracing::warn!("attempts under way were abandoned; they will be made again");
         }

@@ -1,10 +1,7 @@
 //! The state that the tasks of the dispatcher share. It hands deliveries to the courier in the order of the
 //! board, and their outcomes to the recorder.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quipu_kernel::{Clock, Entropy};
 use quipu_webhooks::{
@@ -50,8 +47,8 @@ pub(crate) struct InHand {
     pub(crate) returned: Mutex<Vec<Owed>>,
     /// Notified when there are deliveries to fetch or to release.
     pub(crate) look: Notify,
-    /// Set when dead nodes may have left deliveries that must not wait for the next round.
-    wants_round: AtomicBool,
+    /// Notified when dead nodes may have left deliveries that must not wait for the next round.
+    pub(crate) round: Notify,
     stopping: watch::Sender<bool>,
     /// Notified when the last attempt may have ended.
     idle: Notify,
@@ -69,7 +66,7 @@ impl InHand {
             waiting_outcomes: Mutex::new(Some(waiting)),
             returned: Mutex::default(),
             look: Notify::new(),
-            wants_round: AtomicBool::new(false),
+            round: Notify::new(),
             stopping: watch::Sender::new(false),
             idle: Notify::new(),
         }
@@ -88,13 +85,8 @@ impl InHand {
 
     /// Requests a round at once, to find deliveries that dead nodes left, and other due ones.
     pub(crate) fn ask_for_a_round(&self) {
-        self.wants_round.store(true, Ordering::Relaxed);
+        self.round.notify_one();
         self.look.notify_one();
-    }
-
-    /// Whether a round was requested since the last call.
-    pub(crate) fn takes_wish_for_round(&self) -> bool {
-        self.wants_round.swap(false, Ordering::Relaxed)
     }
 
     pub(crate) fn board(&self) -> MutexGuard<'_, Board> {

@@ -13,6 +13,7 @@ mod in_hand;
 mod lane;
 mod recorder;
 mod resolver;
+mod rounds;
 mod sender;
 mod stale;
 #[cfg(test)]

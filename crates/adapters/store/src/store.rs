@@ -31,6 +31,7 @@ use crate::{
     session,
     settings::StoreSettings,
     step::Step,
+    webhooks::failing::Failing,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -54,6 +55,7 @@ pub(crate) struct Inner {
     pub(crate) pruned: Pruned,
     /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
+    pub(crate) failing: Failing,
 }
 
 /// The first release in which a reset of the write-ahead log cannot corrupt the database.
@@ -90,6 +92,7 @@ impl Store {
             sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
             forgotten: Mutex::default(),
+            failing: Failing::default(),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;

@@ -180,7 +180,8 @@ pub trait DeliveryQueue: Send + Sync {
     /// Records outcomes and their consequences for endpoints, those of a tenant in one commit. An outcome
     /// counts only while this node has the delivery in hand. If the delivery has failed meanwhile because its
     /// endpoint was disabled, the attempt is stored all the same, and a success makes the delivery a
-    /// delivered one. An outcome that is not recorded has no consequence for the endpoint.
+    /// delivered one. An outcome that is not recorded has no consequence for the endpoint. If an outcome
+    /// disables its endpoint, the other deliveries fail soon afterwards.
     async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable>;
 
     /// Releases deliveries that this node will not attempt.
@@ -194,7 +195,8 @@ pub trait DeliveryQueue: Send + Sync {
     async fn free_abandoned(&self) -> Result<u64, StoreUnavailable>;
 
     /// Disables endpoints that at `now` have been without a success for too long, at most `limit`; answers
-    /// them.
+    /// them. Their pending deliveries fail soon afterwards. Endpoints that somebody has locked, or for which
+    /// there is no time, are left to a later call.
     async fn disable_failing(
         &self,
         now: Timestamp,

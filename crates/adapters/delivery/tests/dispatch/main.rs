@@ -174,6 +174,23 @@ async fn what_another_node_has_disabled_or_moved_is_not_sent_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_round_that_takes_long_delays_neither_what_is_due_nor_what_was_changed() {
+    let world = World::new();
+    world.queue.disables_for_ever.store(true, Ordering::Relaxed);
+    let endpoint = World::endpoint("healthy");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    world.queue.add(&world.owed(&endpoint, 0), false);
+    world.until("what was due is delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 1).await;
+    let url = TargetUrl::restore("https://moved.test".to_owned());
+    let moved = Endpoint { url, ..Endpoint::clone(&endpoint) };
+    world.queue.endpoints.lock().expect("no panic").push(moved.clone());
+    world.dispatcher.endpoint_changed(&moved);
+    world.hand_over(&Arc::new(moved), 1..2);
+    world.until("what was moved is delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 2).await;
+    world.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_merchant_whose_rows_are_locked_delays_nobody_elses_outcomes() {
     let world = World::new();
     let (locked, healthy) = (World::endpoint("locked"), World::endpoint("healthy"));

@@ -1,20 +1,14 @@
 //! The endpoints of merchants.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Aggregate, CallWaits, News};
 use quipu_kernel::{Page, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
-use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::{
-    row::{EndpointRow, disabled_reason, events_text},
-    settle::{Whose, fail_pending},
-};
+use super::row::{EndpointRow, disabled_reason, events_text};
 use crate::{
     connection::{Connection, execute, first, load},
     directory,
@@ -23,12 +17,6 @@ use crate::{
     store::Store,
     tables::{deliveries::COUNTER, endpoints as new_endpoints},
 };
-
-/// How many pending deliveries fail in one commit when their endpoint is disabled; the rest follows in
-/// further commits.
-const FAILED_AT_ONCE: i64 = 2_000;
-/// How long the call that disables an endpoint waits until all of them have failed.
-const SOON: Duration = Duration::from_secs(5);
 
 /// The endpoints of a tenant that have not been removed.
 macro_rules! of_tenant {
@@ -164,7 +152,7 @@ impl Store {
         let changing = id.clone();
         let changed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let mut endpoint = lock(conn, tenant, &changing).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait).await?.ok_or(Refused(EndpointError::NotFound))?;
                 let was_enabled = endpoint.is_enabled();
                 endpoint.apply(change, at).map_err(Refused)?;
                 save(conn, &endpoint).await?;
@@ -184,7 +172,7 @@ impl Store {
         let removing = id.clone();
         let removed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let endpoint = lock(conn, tenant, &removing).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let endpoint = lock(conn, tenant, &removing, IfLocked::Wait).await?.ok_or(Refused(EndpointError::NotFound))?;
                 let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
                 let removal =
                     (endpoints::removed_at.eq(endpoint.updated_at.millis()), endpoints::enabled.eq(false));
@@ -227,33 +215,6 @@ impl Store {
         }
         outcome
     }
-
-    /// Fails the deliveries that were owed to an endpoint when it was disabled. This is no part of the call
-    /// that disabled it, which has succeeded; that call only waits a few seconds for it. Deliveries left over
-    /// are found by [`waiting`] and fail when they are claimed.
-    ///
-    /// [`waiting`]: quipu_webhooks::DeliveryQueue::waiting
-    pub(super) async fn fail_what_is_owed(&self, endpoint: &Endpoint) {
-        let (store, endpoint) = (self.clone(), endpoint.clone());
-        let failing = self.inner.runtime.spawn(async move {
-            if let Err(error) = store.fail_in_stretches(&endpoint).await {
-                tracing::warn!(%error, endpoint = %endpoint.id, "what was owed to a disabled endpoint fails later");
-            }
-        });
-        let _goes_on = timeout(SOON, failing).await;
-    }
-
-    async fn fail_in_stretches(&self, endpoint: &Endpoint) -> Result<(), StoreUnavailable> {
-        loop {
-            let (whose, disabled) = (Whose::of(endpoint), Some(endpoint.updated_at));
-            let failed = self.inner.engine.write(move |conn: &mut Connection| {
-                Box::pin(async move { fail_pending(conn, &whose, disabled, FAILED_AT_ONCE).await })
-            });
-            if failed.await? < FAILED_AT_ONCE {
-                return Ok(());
-            }
-        }
-    }
 }
 
 fn news_of(tenant: Tenant, id: &EndpointId) -> News {
@@ -286,18 +247,30 @@ async fn add(conn: &mut Connection, endpoint: &Endpoint, audit: Option<AuditReco
     Ok(())
 }
 
+/// What is done about a row that somebody else has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IfLocked {
+    Wait,
+    /// It counts as not being there.
+    Skip,
+}
+
 /// The endpoint, locked against other changes until the transaction ends.
 pub(super) async fn lock(
     conn: &mut Connection,
     tenant: Tenant,
     id: &EndpointId,
+    if_locked: IfLocked,
 ) -> Result<Option<Endpoint>, Fault> {
     let query = of_tenant!(tenant).filter(endpoints::id.eq(id.as_str()));
     let rows: Vec<EndpointRow> = match conn {
         Connection::Sqlite(conn) => diesel::RunQueryDsl::load(query, conn)?,
-        Connection::Postgres(conn) => {
-            diesel_async::RunQueryDsl::load(query.for_update(), &mut ***conn).await?
-        }
+        Connection::Postgres(conn) => match if_locked {
+            IfLocked::Wait => diesel_async::RunQueryDsl::load(query.for_update(), &mut ***conn).await?,
+            IfLocked::Skip => {
+                diesel_async::RunQueryDsl::load(query.for_update().skip_locked(), &mut ***conn).await?
+            }
+        },
     };
     rows.into_iter().next().map(EndpointRow::into_endpoint).transpose()
 }

@@ -2,6 +2,7 @@
 
 mod claim;
 mod endpoints;
+pub(crate) mod failing;
 mod log;
 mod prune;
 mod queue;

@@ -1,6 +1,9 @@
 //! The queue of pending deliveries.
 
-use std::{iter::once, time::Instant};
+use std::{
+    iter::once,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use diesel::{
@@ -16,6 +19,7 @@ use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPo
 
 use super::{
     claim::{give_back, take},
+    endpoints::IfLocked,
     row::EndpointRow,
     unlearnt::Taken,
 };
@@ -55,8 +59,8 @@ macro_rules! waiting {
 waiting!(Sqlite, WaitingInFile);
 waiting!(Pg, WaitingOnServer);
 
-/// If more endpoints than this cannot be disabled, the cause is not that somebody has locked their rows.
-const MOST_LOCKED: u32 = 3;
+/// How long one call goes on disabling endpoints.
+const DISABLING: Duration = Duration::from_secs(2);
 
 /// The deliveries claimed by nodes that are no longer known.
 macro_rules! abandoned {
@@ -224,21 +228,30 @@ impl DeliveryQueue for Store {
                 rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, Fault>>()
             })
         });
-        let (mut disabled, mut failures) = (Vec::new(), 0);
+        let (mut disabled, mut trouble) = (Vec::new(), None);
+        let begun = Instant::now();
         for endpoint in failing.await? {
+            if begun.elapsed() >= DISABLING {
+                break;
+            }
             let policy = policy.clone();
             let decide =
                 move |endpoint: &mut Endpoint, _: Vec<Outcome>| endpoint.disable_if_failing(now, &policy);
-            match self.revise(endpoint.tenant, endpoint.id, Vec::new(), decide).await {
+            let whose = (endpoint.tenant, endpoint.id);
+            // A later call finds those that somebody has locked.
+            match self.revise(whose, Vec::new(), IfLocked::Skip, decide).await {
                 Ok(changed) => disabled.extend(changed),
-                Err(error) if failures < MOST_LOCKED => {
-                    tracing::warn!(%error, "an endpoint that fails could not be disabled; the next round tries again");
-                    failures += 1;
-                }
-                Err(error) => return Err(error),
+                Err(error) => trouble = Some(error),
             }
         }
-        Ok(disabled)
+        match trouble {
+            Some(error) if disabled.is_empty() => Err(error),
+            Some(error) => {
+                tracing::warn!(%error, "an endpoint that fails could not be disabled; the next round tries again");
+                Ok(disabled)
+            }
+            None => Ok(disabled),
+        }
     }
 
     async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {

@@ -9,7 +9,7 @@ use quipu_kernel::{Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{Attempt, Endpoint, EndpointId, Outcome, RetryPolicy};
 
-use super::endpoints::{lock, save};
+use super::endpoints::{IfLocked, lock, save};
 use crate::{
     connection::{Connection, load},
     error::Fault,
@@ -91,23 +91,23 @@ impl Store {
         let decide = move |endpoint: &mut Endpoint, recorded: Vec<Outcome>| {
             recorded.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
         };
-        self.revise(tenant, id, outcomes, decide).await?;
+        self.revise((tenant, id), outcomes, IfLocked::Wait, decide).await?;
         Ok(())
     }
 
     /// Lets `decide` change an endpoint, given the `outcomes` that were recorded. If that disables the
-    /// endpoint, the deliveries owed to it fail.
+    /// endpoint, the deliveries owed to it fail soon afterwards.
     pub(super) async fn revise(
         &self,
-        tenant: Tenant,
-        id: EndpointId,
+        (tenant, id): (Tenant, EndpointId),
         outcomes: Vec<Outcome>,
+        if_locked: IfLocked,
         decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Send + 'static,
     ) -> Result<Option<Endpoint>, StoreUnavailable> {
         let revising = id.clone();
         let revised = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let Some(mut endpoint) = lock(conn, tenant, &revising).await? else { return Ok(None) };
+                let Some(mut endpoint) = lock(conn, tenant, &revising, if_locked).await? else { return Ok(None) };
                 let was_enabled = endpoint.is_enabled();
                 let recorded = recorded_of(conn, &endpoint, outcomes).await?;
                 if !decide(&mut endpoint, recorded) {
@@ -121,7 +121,7 @@ impl Store {
         let Some((was_enabled, endpoint)) = revised else { return Ok(None) };
         if was_enabled && !endpoint.is_enabled() {
             self.tell_of_change(&endpoint);
-            self.fail_what_is_owed(&endpoint).await;
+            self.fail_later(&endpoint);
         }
         Ok(Some(endpoint))
     }

@@ -158,6 +158,28 @@ fn an_endpoint_is_disabled_though_all_deliveries_are_locked() {
     });
 }
 
+#[test]
+fn endpoints_that_somebody_has_locked_keep_no_other_enabled() {
+    fixture::run(Engine::Postgres, |fixture: Fixture| async move {
+        let store = opened(&fixture).await;
+        let mut endpoints = Vec::new();
+        for of in 1..=6 {
+            endpoints.push(hearing(&store, tenant(of)).await);
+        }
+        let failing = "UPDATE webhook_endpoints SET failing_since = created_at + merchant_id";
+        fixture.sql(failing).await.expect("failing");
+        let last = endpoints.pop().expect("the last");
+        let rows = format!("webhook_endpoints WHERE id <> '{}'", last.id);
+        let mut session = locking(&fixture, &rows).await;
+        let policy = RetryPolicy { disable_after: Duration::from_secs(10), ..RetryPolicy::default() };
+        let disabled = store.disable_failing(after(20_000), &policy, 9).await.expect("disabled");
+        assert_eq!(disabled.iter().map(|endpoint| &endpoint.id).collect::<Vec<_>>(), [&last.id]);
+        session.batch_execute("ROLLBACK").await.expect("unlocked");
+        let disabled = store.disable_failing(after(20_000), &policy, 9).await.expect("disabled");
+        assert_eq!(disabled.len(), endpoints.len());
+    });
+}
+
 /// Whoever delivers at one node hears which endpoints another node has changed, and reads them as they stand.
 #[test]
 fn a_node_hears_of_endpoints_that_another_one_changes() {

@@ -183,3 +183,46 @@ async fn whoever_delivers_here_learns_of_every_change_of_an_endpoint(fixture: Fi
     store.remove(tenant(1), &endpoint.id).await.expect("removed");
     assert_eq!(handed.changes(), [false, true, false, false]);
 }
+
+/// How much was owed according to the file at each change of an endpoint.
+struct Counting(String, Mutex<Vec<i64>>);
+
+#[derive(diesel::QueryableByName)]
+struct Count {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    count: i64,
+}
+
+impl Handover for Counting {
+    fn hand_over(&self, _: Vec<Owed>) {}
+
+    fn endpoint_changed(&self, _: &Endpoint) {
+        use diesel::{Connection as _, RunQueryDsl as _};
+        let mut conn = diesel::SqliteConnection::establish(&self.0).expect("the database opens");
+        let owed = diesel::sql_query("SELECT COUNT(*) AS count FROM deliveries WHERE status = 0");
+        let owed: Count = owed.get_result(&mut conn).expect("counted");
+        self.1.lock().expect("whole").push(owed.count);
+    }
+
+    fn changed_elsewhere(&self, _: Option<Vec<EndpointId>>) {}
+
+    fn look(&self) {}
+}
+
+#[test]
+fn whoever_delivers_here_learns_of_a_change_before_what_was_owed_has_failed() {
+    fixture::run(Engine::Sqlite, |fixture: Fixture| async move {
+        let store = fixture.open().await;
+        let endpoint = endpoint();
+        store.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
+        store.add(endpoint.clone(), None).await.expect("added");
+        store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
+        let path = fixture.url.trim_start_matches("sqlite://").to_owned();
+        let counting = Arc::new(Counting(path, Mutex::default()));
+        store.deliver_by(Arc::clone(&counting) as _);
+        store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(1)).await.expect("disabled");
+        assert_eq!(*counting.1.lock().expect("whole"), [1]);
+        assert_eq!(store.backlog().await.expect("asked").0, 0);
+        store.close().await;
+    });
+}

@@ -1,0 +1,69 @@
+//! Rounds: each looks for deliveries that dead nodes left, and for endpoints that have failed for too long.
+//!
+//! They have a task of their own, so that nothing that makes a round long delays what is due, or the reading
+//! of endpoints that were changed.
+
+use std::{sync::Arc, time::Duration};
+
+use quipu_merchants::StoreUnavailable;
+use tokio::time::timeout;
+
+use crate::in_hand::InHand;
+
+/// The pause between two rounds, unless one is requested.
+const ROUNDS: Duration = Duration::from_secs(2);
+/// The most endpoints that one round disables. If there are more, the next round follows at once.
+const DISABLED_AT_ONCE: u32 = 100;
+
+/// Makes rounds until the dispatcher stops.
+pub(crate) async fn run(in_hand: Arc<InHand>) {
+    while !in_hand.is_stopping() {
+        let made = tokio::select! {
+            made = make(&in_hand) => made,
+            // The store finishes by itself what it has begun.
+            () = in_hand.stopped() => return,
+        };
+        let are_more = made.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what dead nodes left could not be looked for");
+            false
+        });
+        let rest = if are_more { Duration::ZERO } else { ROUNDS };
+        tokio::select! {
+            _ = timeout(rest, in_hand.round.notified()) => {}
+            () = in_hand.stopped() => return,
+        }
+    }
+}
+
+/// Makes one round. Returns whether there is more to do than fits into it.
+async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
+    let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
+    tend(in_hand);
+    let freed = queue.free_abandoned().await?;
+    if freed > 0 {
+        tracing::info!(
+            deliveries = freed,
+            "deliveries were released, because no node was going to attempt them"
+        );
+        in_hand.look.notify_one();
+    }
+    let disabled = queue.disable_failing(now, &in_hand.parts.policy, DISABLED_AT_ONCE).await?;
+    let are_more = disabled.len() >= DISABLED_AT_ONCE as usize;
+    for endpoint in disabled {
+        tracing::info!(endpoint = %endpoint.id, "an endpoint was disabled, since no delivery succeeded for too long");
+    }
+    Ok(are_more)
+}
+
+/// Tidies the board up, and tells how full it is.
+fn tend(in_hand: &InHand) {
+    let mut board = in_hand.board();
+    board.forget_old(in_hand.parts.clock.now());
+    let (under_way, waiting) = board.load();
+    drop(board);
+    #[expect(clippy::cast_precision_loss, reason = "there are far fewer deliveries in memory than 2^52")]
+    {
+        metrics::gauge!("quipu_webhook_attempts_under_way").set(under_way as f64);
+        metrics::gauge!("quipu_webhook_deliveries_in_memory").set(waiting as f64);
+    }
+}
