@@ -136,7 +136,9 @@ impl DeliveryQueue for Store {
         if claimed.as_ref().is_err_and(Fault::leaves_open) {
             self.inner.hub.unlearnt().keep(taken);
         }
-        Ok(claimed?)
+        let claimed = claimed?;
+        self.inner.hub.unlearnt().forget(&claimed);
+        Ok(claimed)
     }
 
     async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {

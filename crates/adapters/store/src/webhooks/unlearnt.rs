@@ -5,6 +5,7 @@
 //! longer and longer pauses, until the deliveries were found or hours have passed.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -58,6 +59,20 @@ impl Unlearnt {
         self.lock().push(Kept { taken, looks: 0, due: Instant::now() + self.first_pause });
     }
 
+    /// Forgets deliveries that were claimed after all. To release them would take them from whoever has them
+    /// in hand now.
+    pub(crate) fn forget(&self, claimed: &[Owed]) {
+        let kept = self.lock();
+        if kept.is_empty() {
+            return;
+        }
+        let key = |owed: &Owed| (owed.endpoint.id.clone(), owed.event_id.clone());
+        let claimed: HashSet<_> = claimed.iter().map(key).collect();
+        for kept in kept.iter() {
+            locked(&kept.taken.0).retain(|owed| !claimed.contains(&key(owed)));
+        }
+    }
+
     /// Takes the deliveries that are to be looked for at `now`.
     pub(crate) fn take_due(&self, now: Instant) -> Vec<Kept> {
         self.lock().extract_if(.., |kept| kept.due <= now).collect()
@@ -79,7 +94,34 @@ impl Unlearnt {
 
 #[cfg(test)]
 mod tests {
+    use quipu_kernel::{Environment, EventId, MerchantId, Tenant, Timestamp};
+    use quipu_webhooks::{Endpoint, EndpointId, EventName, TargetUrl};
+
     use super::*;
+
+    fn owed(event: &str) -> Owed {
+        let (tenant, at) = (Tenant::new(MerchantId(1), Environment::Test), Timestamp::from_millis(0));
+        let url = TargetUrl::restore("https://shop.example/".to_owned());
+        let id = EndpointId::restore("wh_1".to_owned());
+        Owed {
+            endpoint: Arc::new(Endpoint::named(id, tenant, url, vec![EventName::PaymentCreated], at)),
+            event_id: EventId::restore(event.to_owned()),
+            payload: "{}".into(),
+            attempts: Vec::new(),
+            step: 0,
+            due_at: at,
+        }
+    }
+
+    #[test]
+    fn what_was_claimed_after_all_is_not_looked_for() {
+        let (unlearnt, taken) = (Unlearnt::new(Duration::ZERO), Taken::default());
+        taken.tell(vec![owed("evt_1"), owed("evt_2")]);
+        unlearnt.keep(taken);
+        unlearnt.forget(&[owed("evt_1"), owed("evt_3")]);
+        let due = unlearnt.take_due(Instant::now());
+        assert_eq!(due.iter().flat_map(|kept| kept.taken.told()).collect::<Vec<_>>(), [owed("evt_2")]);
+    }
 
     #[test]
     fn looks_become_rare_and_end() {
