@@ -300,7 +300,10 @@ pub(crate) async fn end(conn: &mut AsyncPgConnection, abandoned: &[Process]) -> 
         tracing::warn!(sessions = ended.len(), "sessions that no longer answered were ended on the server");
     }
     if !waiting.is_empty() {
-        tracing::warn!(sessions = waiting.len(), "commits wait for a synchronous standby, so nothing is written");
+        tracing::warn!(
+            sessions = waiting.len(),
+            "commits wait for a synchronous standby, so nothing is written"
+        );
     }
     Ok(waiting.into_iter().map(|found| found.process).collect())
 }

@@ -186,7 +186,9 @@ async fn a_round_that_takes_long_delays_neither_what_is_due_nor_what_was_changed
     world.queue.endpoints.lock().expect("no panic").push(moved.clone());
     world.dispatcher.endpoint_changed(&moved);
     world.hand_over(&Arc::new(moved), 1..2);
-    world.until("what was moved is delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 2).await;
+    world
+        .until("what was moved is delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 2)
+        .await;
     world.stop().await;
 }
 

@@ -168,7 +168,8 @@ async fn status_of(session: &mut Session, number: &str) -> Result<Option<String>
 /// `COMMIT` that waits for a synchronous standby is left alone: to end its session would end the wait alone,
 /// and the transaction would count as committed though the standby does not have it.
 async fn end(session: &mut Session, number: &str) -> Result<Answer, Fault> {
-    let query = "SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END AS ended
+    let query =
+        "SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END AS ended
         FROM pg_stat_activity WHERE backend_xid = CAST(CAST($1 AS xid8) AS xid)";
     let found: Vec<Ended> = sql_query(query).bind::<Text, _>(number).load(&mut **session).await?;
     let awaits_standby = found.iter().any(|found| found.ended.is_none());

@@ -152,7 +152,9 @@ impl Store {
         let changing = id.clone();
         let changed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let mut endpoint = lock(conn, tenant, &changing, IfLocked::Wait)
+                    .await?
+                    .ok_or(Refused(EndpointError::NotFound))?;
                 let was_enabled = endpoint.is_enabled();
                 endpoint.apply(change, at).map_err(Refused)?;
                 save(conn, &endpoint).await?;
@@ -172,7 +174,9 @@ impl Store {
         let removing = id.clone();
         let removed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let endpoint = lock(conn, tenant, &removing, IfLocked::Wait).await?.ok_or(Refused(EndpointError::NotFound))?;
+                let endpoint = lock(conn, tenant, &removing, IfLocked::Wait)
+                    .await?
+                    .ok_or(Refused(EndpointError::NotFound))?;
                 let row = endpoints::table.filter(endpoints::id.eq(endpoint.id.as_str()));
                 let removal =
                     (endpoints::removed_at.eq(endpoint.updated_at.millis()), endpoints::enabled.eq(false));

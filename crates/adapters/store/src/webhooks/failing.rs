@@ -4,11 +4,7 @@
 //!
 //! [`waiting`]: quipu_webhooks::DeliveryQueue::waiting
 
-use std::{
-    collections::VecDeque,
-    sync::Mutex,
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Endpoint;

@@ -107,7 +107,9 @@ impl Store {
         let revising = id.clone();
         let revised = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
-                let Some(mut endpoint) = lock(conn, tenant, &revising, if_locked).await? else { return Ok(None) };
+                let Some(mut endpoint) = lock(conn, tenant, &revising, if_locked).await? else {
+                    return Ok(None);
+                };
                 let was_enabled = endpoint.is_enabled();
                 let recorded = recorded_of(conn, &endpoint, outcomes).await?;
                 if !decide(&mut endpoint, recorded) {
