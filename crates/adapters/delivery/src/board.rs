@@ -2,8 +2,9 @@
 //! merchant with many deliveries does not delay one with few.
 //!
 //! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for
-//! each merchant, for each endpoint, and for all endpoints together that are not known to answer quickly. A
-//! dead endpoint can take places only from others that are not known to be alive.
+//! each merchant, for each endpoint, and for the endpoints that are not known to answer quickly, of each merchant
+//! and in all. A dead endpoint can take places only from others that are not known to be alive, and the dead
+//! endpoints of one merchant only a quarter of those.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,53 +17,9 @@ use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed};
 use crate::{
     changes::Changes,
     lane::{Ending, Lane},
+    merchant::{Merchant, Places},
     stale::Stale,
 };
-
-/// The bounds on attempts in progress, and on deliveries and outcomes in memory.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Places {
-    pub(crate) in_all: usize,
-    pub(crate) of_merchant: usize,
-    /// Attempts to endpoints that are not known to answer quickly.
-    pub(crate) of_others: usize,
-    /// Deliveries kept in memory.
-    pub(crate) kept: usize,
-    /// Outcomes that are not recorded yet; above this number no attempt begins.
-    pub(crate) unrecorded: usize,
-    /// The same bound for each merchant.
-    pub(crate) unrecorded_of_merchant: usize,
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        Self {
-            in_all: 1_024,
-            of_merchant: 384,
-            of_others: 512,
-            kept: 20_000,
-            unrecorded: 16_384,
-            unrecorded_of_merchant: 4_096,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Merchant {
-    /// Endpoints that may send, in turn.
-    turns: VecDeque<EndpointId>,
-    under_way: usize,
-    /// Outcomes that are not recorded yet.
-    unrecorded: usize,
-    /// Whether the merchant is among those that take turns.
-    waits: bool,
-}
-
-impl Merchant {
-    fn may_send(&self, places: &Places) -> bool {
-        self.under_way < places.of_merchant && self.unrecorded < places.unrecorded_of_merchant
-    }
-}
 
 /// A delivery being attempted, with what must be released when the attempt is over.
 #[derive(Debug)]
@@ -80,8 +37,8 @@ pub(crate) struct Board {
     merchants: HashMap<MerchantId, Merchant>,
     /// Merchants with endpoints that may send, in turn.
     turns: VecDeque<MerchantId>,
-    /// Endpoints that wait for one of the places for endpoints not known to be quick.
-    parked: Vec<EndpointId>,
+    /// Merchants that wait for one of the places for endpoints not known to be quick.
+    parked: Vec<MerchantId>,
     stale: Stale,
     changes: Changes,
     under_way: usize,
@@ -134,16 +91,9 @@ impl Board {
             let id = self.turns.pop_front()?;
             let mut merchant = self.merchants.remove(&id)?;
             merchant.waits = false;
-            let going = if merchant.may_send(&self.places) { self.next_of(&mut merchant) } else { None };
-            if going.is_some() {
-                merchant.under_way += 1;
-                self.under_way += 1;
-            }
-            if !merchant.turns.is_empty() && merchant.may_send(&self.places) {
-                merchant.waits = true;
-                self.turns.push_back(id);
-            }
+            let going = self.next_of(&mut merchant);
             self.merchants.insert(id, merchant);
+            self.wake_merchant(id);
             if going.is_some() {
                 return going;
             }
@@ -152,26 +102,33 @@ impl Board {
     }
 
     fn next_of(&mut self, merchant: &mut Merchant) -> Option<Going> {
-        while let Some(id) = merchant.turns.pop_front() {
+        while let Some((id, was_quick)) = merchant.pop(&self.places, self.has_place_for_others()) {
             let Some((_, lane)) = self.lanes.get_mut(&id) else { continue };
             lane.ready = false;
             if self.stale.holds(&id) || !lane.may_send() {
                 continue;
             }
             let other = !lane.is_quick();
-            if other && self.others_under_way >= self.places.of_others {
-                self.parked.push(id);
+            if other && was_quick {
+                lane.ready = true;
+                merchant.push(id, false);
                 continue;
             }
             let Some(owed) = lane.take() else { continue };
-            self.others_under_way += usize::from(other);
             if lane.may_send() {
                 lane.ready = true;
-                merchant.turns.push_back(id);
+                merchant.push(id, lane.is_quick());
             }
+            merchant.begin(other);
+            self.under_way += 1;
+            self.others_under_way += usize::from(other);
             return Some(Going { owed, other });
         }
         None
+    }
+
+    fn has_place_for_others(&self) -> bool {
+        self.others_under_way < self.places.of_others
     }
 
     /// Marks a failure if its endpoint has succeeded since the attempt began, and remembers a success.
@@ -193,8 +150,7 @@ impl Board {
         self.kept -= 1;
         self.others_under_way -= usize::from(going.other);
         if let Some(merchant) = self.merchants.get_mut(&merchant) {
-            merchant.under_way -= 1;
-            merchant.unrecorded += 1;
+            merchant.end(going.other);
         }
         self.unrecorded += 1;
         let mut wants_more = false;
@@ -208,7 +164,10 @@ impl Board {
         self.wake_merchant(merchant);
         if going.other {
             for id in std::mem::take(&mut self.parked) {
-                self.wake(&id);
+                if let Some(merchant) = self.merchants.get_mut(&id) {
+                    merchant.is_parked = false;
+                }
+                self.wake_merchant(id);
             }
         }
         wants_more
@@ -303,9 +262,7 @@ impl Board {
         self.changes.forget_old(now);
         if self.lanes.len() > MANY {
             self.lanes.retain(|_, (_, lane)| lane.held() > 0);
-            self.merchants.retain(|_, merchant| {
-                merchant.under_way > 0 || merchant.unrecorded > 0 || !merchant.turns.is_empty()
-            });
+            self.merchants.retain(|_, merchant| !merchant.is_idle());
         }
     }
 
@@ -314,16 +271,23 @@ impl Board {
         let merchant = *merchant;
         if lane.may_send() && !lane.ready && !self.stale.holds(id) {
             lane.ready = true;
-            self.merchants.entry(merchant).or_default().turns.push_back(id.clone());
+            self.merchants.entry(merchant).or_default().push(id.clone(), lane.is_quick());
         }
         self.wake_merchant(merchant);
     }
 
     fn wake_merchant(&mut self, id: MerchantId) {
+        let others = self.has_place_for_others();
         let Some(merchant) = self.merchants.get_mut(&id) else { return };
-        if !merchant.waits && !merchant.turns.is_empty() && merchant.may_send(&self.places) {
+        if merchant.waits {
+            return;
+        }
+        if merchant.may_send(&self.places, others) {
             merchant.waits = true;
             self.turns.push_back(id);
+        } else if !others && merchant.has_others() && !merchant.is_parked {
+            merchant.is_parked = true;
+            self.parked.push(id);
         }
     }
 }

@@ -73,7 +73,7 @@ mod tests {
         changes.note(&before.id, Some(&disabled));
         assert!(changes.contradict(&before) && !changes.contradict(&disabled));
         changes.forget_old(NOON);
-        changes.forget_old(NOON.plus(REMEMBERED - Duration::from_millis(1)));
+        changes.forget_old(NOON.plus(REMEMBERED.saturating_sub(Duration::from_millis(1))));
         assert!(changes.contradict(&before));
         changes.forget_old(NOON.plus(REMEMBERED));
         assert!(!changes.contradict(&before));

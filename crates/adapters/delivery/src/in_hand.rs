@@ -14,8 +14,9 @@ use tokio::{
 use tracing::Instrument;
 
 use crate::{
-    board::{Board, Going, Places},
+    board::{Board, Going},
     lane::Ending,
+    merchant::Places,
 };
 
 /// The parts that the dispatcher works with.

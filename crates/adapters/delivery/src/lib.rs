@@ -11,6 +11,7 @@ mod guard;
 mod hostile;
 mod in_hand;
 mod lane;
+mod merchant;
 mod recorder;
 mod resolver;
 mod rounds;

@@ -222,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_hint_says_what_is_missing() {
-        let (one, payments) = (news(Aggregate::ENDPOINT, ["e1".to_owned()]), news(Aggregate::PAYMENT, many()));
+        let (one, payments) =
+            (news(Aggregate::ENDPOINT, ["e1".to_owned()]), news(Aggregate::PAYMENT, many()));
         let endpoints = news(Aggregate::ENDPOINT, many());
         // The news, whether earlier hints were lost; whether something is missing, whether all endpoints are named.
         for (waiting, were_lost, incomplete, all) in [

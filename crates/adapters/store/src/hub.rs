@@ -17,11 +17,7 @@ use futures_util::StreamExt as _;
 use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
 use quipu_kernel::Timestamp;
 use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
-use tokio::{
-    runtime::Handle,
-    sync::broadcast,
-    time::timeout,
-};
+use tokio::{runtime::Handle, sync::broadcast, time::timeout};
 
 use crate::{
     bell::Bell,

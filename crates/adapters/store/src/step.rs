@@ -54,7 +54,7 @@ mod tests {
         let call = Arc::new(CallWaits::default());
         let begun = std::time::Instant::now();
         call.begin(begun);
-        call.end(begun + times.call - Duration::from_secs(1));
+        call.end(begun + times.call.saturating_sub(Duration::from_secs(1)));
         let left = Arc::clone(&call).around(async { time_left(times) }).await;
         assert_eq!(left, Duration::from_secs(1));
         call.begin(begun);

@@ -133,6 +133,42 @@ fn dead_endpoints_take_no_places_from_those_that_answer() {
 }
 
 #[test]
+fn dead_endpoints_of_a_merchant_take_no_places_from_its_quick_one() {
+    let mut board = Board::default();
+    let healthy = endpoint(1, 0);
+    warm_up(&mut board, &healthy);
+    for number in 1..50 {
+        fill(&mut board, &endpoint(1, number), 0);
+    }
+    let going = all_that_may_go(&mut board);
+    assert_eq!(going.len(), Places::default().of_others_of_merchant);
+    fill(&mut board, &healthy, 0);
+    let quick = all_that_may_go(&mut board);
+    assert_eq!(quick.len(), WIDEST_WINDOW);
+    assert!(quick.iter().all(|going| going.owed.endpoint.id == healthy.id));
+    for going in going {
+        board.ended(&going, Ending::Hung);
+    }
+    let probes = all_that_may_go(&mut board);
+    assert!(probes.iter().all(|going| going.owed.endpoint.id != healthy.id));
+    assert_eq!(probes.len(), Places::default().of_others_of_merchant, "others have their turn");
+}
+
+#[test]
+fn dead_endpoints_of_two_merchants_leave_places_for_unknown_ones() {
+    let mut board = Board::default();
+    for merchant in [1, 2] {
+        for number in 0..40 {
+            fill(&mut board, &endpoint(merchant, number), 0);
+        }
+    }
+    all_that_may_go(&mut board);
+    let unknown = endpoint(3, 0);
+    fill(&mut board, &unknown, 0);
+    assert_eq!(all_that_may_go(&mut board).len(), FIRST_WINDOW);
+}
+
+#[test]
 fn merchants_and_endpoints_take_turns() {
     let mut board = Board::default();
     let (many, few) = (endpoint(1, 1), endpoint(2, 2));
@@ -222,7 +258,14 @@ proptest! {
     /// Whatever happens, every accepted delivery is attempted once, and no bound is exceeded.
     #[test]
     fn nothing_is_lost_and_no_bound_is_passed(steps in prop::collection::vec((0_u8..4, 0_u32..6, 0_u8..4), 1..400)) {
-        let places = Places { in_all: 20, of_merchant: 12, of_others: 9, kept: 60, ..Places::default() };
+        let places = Places {
+            in_all: 20,
+            of_merchant: 12,
+            of_others: 9,
+            of_others_of_merchant: 6,
+            kept: 60,
+            ..Places::default()
+        };
         let mut board = Board::with_places(places);
         let endpoints: Vec<_> = (0..6).map(|number| endpoint(i64::from(number) / 2, number)).collect();
         let mut under_way: Vec<Going> = Vec::new();
@@ -247,7 +290,12 @@ proptest! {
             let (going, waiting) = board.load();
             prop_assert_eq!(going, under_way.len());
             prop_assert!(going <= places.in_all && going + waiting <= places.kept);
-            prop_assert!(under_way.iter().filter(|going| going.other).count() <= places.of_others);
+            let others = || under_way.iter().filter(|going| going.other);
+            prop_assert!(others().count() <= places.of_others);
+            for merchant in 0..3 {
+                let of_merchant = others().filter(|going| going.owed.endpoint.tenant.merchant().0 == merchant);
+                prop_assert!(of_merchant.count() <= places.of_others_of_merchant);
+            }
         }
         loop {
             under_way.extend(all_that_may_go(&mut board));
