@@ -1,6 +1,13 @@
 //! `quipu serve`: starts the parts of the process, and drains them at the end.
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::{Context, Result, bail};
 use quipu_http::{HttpSettings, KeyUses, Services, Stop, Webhooks};
@@ -156,6 +163,7 @@ async fn serve(
     let stop = Stop::on(workers.told_to_stop());
     let services = services(&foundation, use_cases, (webhooks, tickets), limiter, readiness, &key_uses, stop);
     let edge = edge(settings, &public_url, demo_page.as_deref());
+    let patience = edge.shutdown_timeout;
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
@@ -164,11 +172,18 @@ async fn serve(
             tracing::warn!("{error:#}");
         }
     }
+    let cut_off = Arc::new(AtomicBool::new(false));
+    let is_cut_off = Arc::clone(&cut_off);
     workers.start(|mut stop| async move {
         let (handle, mut serving) = (serving.handle(), serving);
         let ended = tokio::select! {
             ended = &mut serving => ended,
-            () = stop.given() => tokio::join!(serving, handle.stop(true)).0,
+            () = stop.given() => {
+                let begun = tokio::time::Instant::now();
+                let ended = tokio::join!(serving, handle.stop(true)).0;
+                is_cut_off.store(begun.elapsed() >= patience, Ordering::Relaxed);
+                ended
+            }
         };
         if let Err(error) = ended {
             tracing::error!(%error, "the server failed");
@@ -180,6 +195,9 @@ async fn serve(
         () = workers.one_ended() => false,
     };
     drain(foundation, workers, &key_uses).await?;
+    if cut_off.load(Ordering::Relaxed) {
+        bail!("calls that were not over {} s after the stop were cut off", patience.as_secs());
+    }
     if !told_to_end {
         bail!("a part of the process ended by itself (the log says which)");
     }

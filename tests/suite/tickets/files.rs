@@ -68,6 +68,14 @@ async fn a_file_goes_all_the_way(database: Database) {
     assert!(["image/jpeg", "image/webp"].contains(&kind.as_str()), "{kind}");
     assert!(!answer.bytes().await.expect("bytes").is_empty());
     assert_eq!(count_files(&gateway), 2, "the picture and the small one");
+
+    let (folder, away) = (gateway.data_folder().join("attachments"), gateway.data_folder().join("away"));
+    std::fs::rename(&folder, &away).expect("moved away");
+    let answer = fetch(&thumb).await;
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.headers().contains_key("retry-after"));
+    std::fs::rename(&away, &folder).expect("moved back");
+    assert_eq!(fetch(&thumb).await.status(), StatusCode::OK);
     gateway.assert_no_panic();
 }
 

@@ -28,6 +28,8 @@ use crate::local::BESIDE;
 /// The longest time of one request to the bucket, and of connecting to it.
 const REQUEST: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(3);
+/// The longest time of all requests together that a caller waits for before any byte is sent.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// How many bytes of an object one request fetches. The client may be slow, and the bucket must not wait for
 /// it.
 const PIECE: u64 = 1024 * 1024;
@@ -153,6 +155,11 @@ fn refused(error: &Error) -> FileRefused {
     if matches!(error, Error::NotFound { .. }) { FileRefused::NotArrived } else { failed(error) }
 }
 
+async fn within_patience<T>(work: impl Future<Output = Result<T, FileRefused>>) -> Result<T, FileRefused> {
+    let late = || FileRefused::Failed(format!("the bucket did not answer within {} s", PATIENCE.as_secs()));
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(late()))
+}
+
 struct S3Outgoing {
     size: u64,
     pieces: BoxStream<'static, object_store::Result<Vec<u8>>>,
@@ -186,7 +193,7 @@ impl FileStore for S3Files {
 
     async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
         let staged = self.staged(upload);
-        let settled = self.copy_judged(upload, &staged).await;
+        let settled = within_patience(self.copy_judged(upload, &staged)).await;
         if matches!(settled, Err(FileRefused::TooLarge | FileRefused::WrongType)) {
             self.delete_at(&staged).await?;
         }
@@ -195,7 +202,8 @@ impl FileStore for S3Files {
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {
         let (at, store) = (self.kept(object), self.store.clone());
-        let size = store.head(&at).await.map_err(|error| refused(&error))?.size;
+        let head = async { store.head(&at).await.map_err(|error| refused(&error)) };
+        let size = within_patience(head).await?.size;
         let pieces = stream::try_unfold(0, move |from| {
             let (at, store) = (at.clone(), store.clone());
             async move {

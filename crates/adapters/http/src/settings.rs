@@ -107,7 +107,7 @@ pub struct HttpSettings {
     pub body_timeout: Duration,
     /// How long a client may take nothing of an answer, or too little.
     pub stall_timeout: Duration,
-    /// How long requests in progress may go on after a stop.
+    /// How long requests in progress may go on after a stop; then they are cut off.
     pub shutdown_timeout: Duration,
     /// Further links of the front page.
     pub front_links: Vec<FrontLink>,
@@ -128,7 +128,7 @@ impl HttpSettings {
             request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(30),
-            shutdown_timeout: Duration::from_secs(20),
+            shutdown_timeout: Duration::from_secs(26),
             front_links: Vec::new(),
         }
     }

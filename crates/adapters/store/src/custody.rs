@@ -81,6 +81,8 @@ pub(crate) struct Custody {
     in_use: bool,
     /// Whether the disk was full at the last attempt to write.
     lacks_room: bool,
+    /// Whether the log says already that no room can be made.
+    was_told: bool,
 }
 
 /// How many pages of the write-ahead log are copied at a time on a disk that was full: two MiB.
@@ -91,7 +93,7 @@ const ROLLBACK: Duration = Duration::from_secs(1);
 impl Custody {
     /// No connection yet; the first use makes one.
     pub(crate) const fn none() -> Self {
-        Self { conn: None, in_use: false, lacks_room: false }
+        Self { conn: None, in_use: false, lacks_room: false, was_told: false }
     }
 
     /// The connection; a new one if there is none or the last one was left in disorder.
@@ -194,11 +196,14 @@ impl Custody {
         match conn.batch_execute(&cut) {
             Ok(()) => {
                 tracing::warn!("the disk is full; the write-ahead log was copied and cut off");
-                self.lacks_room = false;
+                (self.lacks_room, self.was_told) = (false, false);
                 self.done();
             }
             Err(error) => {
-                tracing::error!(%error, "the disk is full, and the write-ahead log cannot be copied");
+                // Once: the disk may hold the log of the process too.
+                if !std::mem::replace(&mut self.was_told, true) {
+                    tracing::error!(%error, "the disk is full, and the write-ahead log cannot be copied");
+                }
                 self.undo(&Fault::Overtaken).await;
             }
         }

@@ -45,7 +45,7 @@ async fn find(call: &Call, kind: Kind) -> Result<StoredAttachment, ApiError> {
 async fn send(call: &Call, object: &str, kind: ContentType, disposition: &str) -> Outcome {
     let outgoing = call.state.services.tickets.open_file(object).await.map_err(|refused| match refused {
         FileRefused::NotArrived => ApiError::attachment_not_found(),
-        other => ApiError::internal("opening a file", &other),
+        other => ApiError::Unavailable { cause: format!("opening a file: {other}") },
     })?;
     let size = outgoing.size();
     let mut response = HttpResponse::Ok();
