@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use config::{Config, ConfigError, Environment, File, FileFormat, Value, ValueKind};
+use config::{Config, ConfigError, Environment, File, FileFormat, Source as _, Value, ValueKind};
 
 use super::{file::ConfigFile, values::Expected};
 
