@@ -1,8 +1,11 @@
 //! The runtimes of a serving process, and how they end.
 
-use std::io;
+use std::{io, time::Duration};
 
 use tokio::runtime::{Builder, Handle, Runtime};
+
+/// How long what is left of each runtime may take to end, such as closing the database.
+const END: Duration = Duration::from_millis(500);
 
 /// A runtime for the parts of the process, and one for the store.
 pub(crate) struct Runtimes {
@@ -30,25 +33,22 @@ impl Runtimes {
         self.store.handle().clone()
     }
 
-    /// Runs the process to its end. What must be finished has to be awaited by it. A call that still blocks a
+    /// Runs the process to its end. What must be finished has to be awaited by it. A call that goes on blocking a
     /// thread is left behind: a look-up of a name may take the system a minute, and nobody needs its answer.
     pub(crate) fn run<T>(self, process: impl Future<Output = T>) -> T {
         let outcome = self.parts.block_on(process);
-        self.parts.shutdown_background();
-        self.store.shutdown_background();
+        self.parts.shutdown_timeout(END);
+        self.store.shutdown_timeout(END);
         outcome
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{
-            Arc,
-            atomic::{AtomicBool, Ordering},
-            mpsc,
-        },
-        time::Duration,
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
     };
 
     use super::*;
