@@ -41,7 +41,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) const AT_ONCE: Timestamp = Timestamp::from_millis(i64::MIN);
 
 statement! { SendHint on Pg => Untyped {
-    "SELECT set_config ('synchronous_commit', 'off', true), pg_notify ('quipu', " => payload: &'a str as Text ; ")"
+    "SELECT pg_notify ('quipu', " => payload: &'a str as Text ; "), set_config ('synchronous_commit', 'off', true)"
 } }
 
 /// A message to the task that sends hints.

@@ -351,7 +351,7 @@ fn a_node_that_was_alone_tells_one_that_comes() {
         // Whoever begins to hear others says so, once it does.
         let listens =
             "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database ()
-            AND state = 'idle' AND query LIKE 'SELECT set_config%pg_notify%' AND pid <> pg_backend_pid ()); END $$";
+            AND state = 'idle' AND query LIKE 'SELECT pg_notify%' AND pid <> pg_backend_pid ()); END $$";
         until(async || fixture.sql(listens).await.is_ok()).await;
         alone.beat().await.expect("nobody else beats");
         let come = fixture.open().await;
