@@ -31,7 +31,7 @@ use crate::{
     session,
     settings::StoreSettings,
     step::Step,
-    webhooks::failing::Failing,
+    webhooks::turns::Turns,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.
@@ -55,7 +55,8 @@ pub(crate) struct Inner {
     pub(crate) pruned: Pruned,
     /// Dead nodes that were forgotten while some of their work was locked and could not be released.
     pub(crate) forgotten: Mutex<Vec<String>>,
-    pub(crate) failing: Failing,
+    /// Endpoints that the gateway has disabled, until what is owed to them has failed.
+    pub(crate) turns: Turns,
 }
 
 /// The first release in which a reset of the write-ahead log cannot corrupt the database.
@@ -92,7 +93,7 @@ impl Store {
             sealed_until: AtomicI64::new(0),
             pruned: Pruned::default(),
             forgotten: Mutex::default(),
-            failing: Failing::default(),
+            turns: Turns::default(),
         };
         let store = Self { inner: Arc::new(inner) };
         store.ping().await.map_err(OpenError::from)?;

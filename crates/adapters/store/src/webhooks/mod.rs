@@ -2,11 +2,12 @@
 
 mod claim;
 mod endpoints;
-pub(crate) mod failing;
+mod failing;
 mod log;
 mod prune;
 mod queue;
 mod record;
 pub(crate) mod row;
 mod settle;
+pub(crate) mod turns;
 pub(crate) mod unlearnt;
