@@ -328,8 +328,8 @@ mod tests {
         // Somebody may have made it meanwhile.
         write().expect_err("it is there");
         let file = unfinished(Some(&path)).expect("beside it");
-        let failed = super::write((&export, &[], &[]), &debtor, file, &path).expect_err("it is there");
-        let told = format!("{failed:#}");
+        let written = super::write((&export, &[], &[]), &debtor, file, &path);
+        let told = format!("{:#}", written.expect_err("it is there"));
         assert!(told.contains("E1 has taken") && told.contains("quipu bank rewrite E1"), "{told}");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), "not sent yet");
         let link = folder.path().join("link.xml");
