@@ -47,7 +47,8 @@ fn confine() -> Option<()> {
         (Resource::Core, 0),
     ];
     for (resource, most) in limits {
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).ok()?;
+        // One more, so that the end of the processor time has a signal of its own.
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most + 1) }).ok()?;
     }
     Some(())
 }

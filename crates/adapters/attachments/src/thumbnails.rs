@@ -1,9 +1,10 @@
 //! Thumbnails, made by a child process.
 
-use std::{path::PathBuf, process::Stdio, time::Duration};
+use std::{os::unix::process::ExitStatusExt as _, path::PathBuf, process::Stdio, time::Duration};
 
 use async_trait::async_trait;
 use quipu_tickets::{ContentType, ThumbnailFailed, Thumbnails};
+use rustix::process::Signal;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{Child, Command},
@@ -17,6 +18,9 @@ use crate::picture::CHILD_COMMAND;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The most bytes of a thumbnail; 256 by 256 pixels of four bytes fit.
 const MAX_SMALL: u64 = 512 * 1024;
+
+/// The signals that end a child at its own limits, where the same picture would bring it again.
+const AT_ITS_LIMITS: [Signal; 4] = [Signal::XCPU, Signal::ABORT, Signal::SEGV, Signal::BUS];
 
 /// Makes thumbnails in child processes, one at a time.
 pub struct ChildThumbnails {
@@ -62,6 +66,7 @@ async fn converse(child: &mut Child, picture: Vec<u8>) -> Result<Option<(Vec<u8>
     match status.code() {
         Some(0) => Ok(thumbnail(made)),
         Some(_) => Ok(None),
+        None if AT_ITS_LIMITS.iter().any(|limit| status.signal() == Some(limit.as_raw())) => Ok(None),
         None => Err(format!("its process was stopped ({status})")),
     }
 }

@@ -45,12 +45,22 @@ async fn scenarios(thumbnails: &ChildThumbnails) {
     // A picture at the bound is made, within the child's memory.
     assert!(made(png(40_000, 1000), ContentType::Png).await.is_some(), "40 megapixels");
 
-    // What happens to the child says nothing of the picture.
     let folder = tempfile::tempdir().expect("a folder");
-    let stopped = folder.path().join("stopped");
-    std::fs::write(&stopped, "#!/bin/sh\nkill -KILL $$\n").expect("a script");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&stopped, executable).expect("its mode");
+    let ended_by = |signal: &str| {
+        let program = folder.path().join(signal);
+        std::fs::write(&program, format!("#!/bin/sh\nkill -{signal} $$\n")).expect("a script");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).expect("its mode");
+        program
+    };
+    // A child that ends at its own limits would do so again.
+    for signal in ["XCPU", "ABRT", "SEGV"] {
+        let made = ChildThumbnails::new(ended_by(signal)).shrink(png(1, 1), ContentType::Png).await;
+        assert!(made.expect("an answer").is_none(), "{signal}");
+    }
+
+    // What else happens to the child says nothing of the picture.
+    let stopped = ended_by("KILL");
     for (program, words) in [("/no/such/program".into(), "did not start"), (stopped, "was stopped")] {
         let failed = ChildThumbnails::new(program).shrink(png(1, 1), ContentType::Png).await;
         let failed = failed.expect_err(words).to_string();
