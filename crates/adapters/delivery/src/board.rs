@@ -155,7 +155,15 @@ impl Board {
         self.unrecorded += 1;
         let mut wants_more = false;
         if let Some((_, lane)) = self.lanes.get_mut(id) {
+            let was_quick = lane.is_quick();
             lane.ended(ending);
+            if lane.ready
+                && lane.is_quick()
+                && !was_quick
+                && let Some(merchant) = self.merchants.get_mut(&merchant)
+            {
+                merchant.promote(id);
+            }
             wants_more = lane.wants_more();
             // Fetching begins now; the fetch notes whether the store still has more.
             lane.more_stored &= !wants_more;

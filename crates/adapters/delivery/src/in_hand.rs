@@ -1,7 +1,10 @@
 //! The state that the tasks of the dispatcher share. It hands deliveries to the courier in the order of the
 //! board, and their outcomes to the recorder.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use quipu_kernel::{Clock, Entropy};
 use quipu_webhooks::{
@@ -10,6 +13,7 @@ use quipu_webhooks::{
 use tokio::{
     runtime::Handle,
     sync::{Notify, mpsc, watch},
+    time::timeout,
 };
 use tracing::Instrument;
 
@@ -18,6 +22,10 @@ use crate::{
     lane::Ending,
     merchant::Places,
 };
+
+/// How long a delivery keeps its place if nothing could be sent, so that the database, which may be the reason,
+/// is not asked without a pause.
+const NOTHING_SENT: Duration = Duration::from_secs(1);
 
 /// The parts that the dispatcher works with.
 #[derive(Clone)]
@@ -161,6 +169,9 @@ impl InHand {
         let mut next = Some(going);
         while let Some(going) = next {
             let attempted = self.make(&going.owed).await;
+            if !attempted.was_made() {
+                let _stopped = timeout(NOTHING_SENT, self.stopped()).await;
+            }
             let spread = Spread::random(self.parts.entropy.as_ref());
             let outcome = going.owed.after(&attempted, &self.parts.policy, spread);
             let mut board = self.board();

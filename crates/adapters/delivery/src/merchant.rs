@@ -60,6 +60,13 @@ impl Merchant {
         if is_quick { self.quick.push_back(endpoint) } else { self.others.push_back(endpoint) }
     }
 
+    /// Moves an endpoint that waits for its turn to the queue of those known to be quick.
+    pub(crate) fn promote(&mut self, endpoint: &EndpointId) {
+        if let Some(at) = self.others.iter().position(|other| other == endpoint) {
+            self.quick.extend(self.others.remove(at));
+        }
+    }
+
     /// Whether an endpoint waits for its turn and may have it. `others` says whether there is a place for one
     /// that is not known to be quick.
     pub(crate) fn may_send(&self, places: &Places, others: bool) -> bool {

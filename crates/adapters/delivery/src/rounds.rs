@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_merchants::StoreUnavailable;
-use tokio::time::timeout;
+use tokio::{task::JoinError, time::timeout};
 
 use crate::in_hand::InHand;
 
@@ -18,10 +18,17 @@ const DISABLED_AT_ONCE: u32 = 100;
 /// Makes rounds until the dispatcher stops.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
     while !in_hand.is_stopping() {
+        let part = Arc::clone(&in_hand);
+        let making = tokio::spawn(async move { make(&part).await });
         let made = tokio::select! {
-            made = make(&in_hand) => made,
-            // The store finishes by itself what it has begun.
+            made = making => made,
+            // It finishes by itself what it has begun, such as telling that an endpoint was disabled.
             () = in_hand.stopped() => return,
+        };
+        let made = match made.map_err(JoinError::try_into_panic) {
+            Ok(made) => made,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_ended)) => return,
         };
         let are_more = made.unwrap_or_else(|error| {
             tracing::warn!(%error, "what dead nodes left could not be looked for");

@@ -107,7 +107,7 @@ impl Hub {
     }
 
     /// Tells the deliverer which endpoints another node has changed. `all` says whether the news names all of them.
-    pub(crate) fn hand_changes(&self, news: &News, all: bool) {
+    fn hand_changes(&self, news: &News, all: bool) {
         let Some(deliverer) = self.deliverer.get() else { return };
         if !all {
             return deliverer.changed_elsewhere(None);
@@ -117,6 +117,12 @@ impl Hub {
         if !changed.is_empty() {
             deliverer.changed_elsewhere(Some(changed));
         }
+    }
+
+    /// Tells the deliverers here and on other nodes that the endpoints in `news` may have changed.
+    pub(crate) fn tell_of_doubt(&self, news: News) {
+        self.hand_changes(&news, true);
+        self.tell(news);
     }
 
     /// Keeps the deliveries of a batch whose outcome is not known.

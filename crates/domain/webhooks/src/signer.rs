@@ -23,7 +23,16 @@ pub enum NoSecret {
     Unusable(String),
     /// It could not be read at the moment.
     #[error(transparent)]
-    Unavailable(#[from] StoreUnavailable),
+    Unavailable(StoreUnavailable),
+}
+
+impl From<StoreUnavailable> for NoSecret {
+    fn from(error: StoreUnavailable) -> Self {
+        match error {
+            StoreUnavailable::Failed(reason) => Self::Unusable(reason),
+            other => Self::Unavailable(other),
+        }
+    }
 }
 
 impl Signer {

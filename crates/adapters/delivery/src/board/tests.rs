@@ -158,6 +158,21 @@ fn dead_endpoints_of_a_merchant_take_no_places_from_its_quick_one() {
 }
 
 #[test]
+fn an_endpoint_that_proves_to_be_quick_waits_behind_no_dead_one() {
+    let mut board = Board::default();
+    let unknown = endpoint(1, 0);
+    fill(&mut board, &unknown, 0);
+    for number in 1..50 {
+        fill(&mut board, &endpoint(1, number), 0);
+    }
+    let going = all_that_may_go(&mut board);
+    let first = going.iter().find(|going| going.owed.endpoint.id == unknown.id).expect("it has its turn");
+    board.ended(first, QUICKLY);
+    let next: Vec<_> = all_that_may_go(&mut board);
+    assert!(next.iter().filter(|going| going.owed.endpoint.id == unknown.id).count() > 1, "{next:?}");
+}
+
+#[test]
 fn dead_endpoints_of_two_merchants_leave_places_for_unknown_ones() {
     let mut board = Board::default();
     for merchant in [1, 2] {

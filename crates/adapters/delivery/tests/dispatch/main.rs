@@ -63,6 +63,8 @@ async fn waiting_for_a_secret_that_cannot_be_read_uses_no_attempt() {
     world.hand_over(&World::endpoint("unsigned"), 0..20);
     tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(world.queue.count(DeliveryStatus::Pending), 20);
+    let releases = world.queue.released.lock().expect("no panic").len();
+    assert!((2..=20 * 5 * 60).contains(&releases), "{releases} releases in five minutes");
     world.receivers.has_no_secrets.store(false, Ordering::Relaxed);
     world.until("all delivered", |world| world.queue.count(DeliveryStatus::Delivered) == 20).await;
     let rows = world.queue.rows.lock().expect("no panic");

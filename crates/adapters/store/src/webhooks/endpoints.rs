@@ -1,5 +1,7 @@
 //! The endpoints of merchants.
 
+use std::{sync::Arc, time::Duration};
+
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Aggregate, CallWaits, News};
@@ -27,6 +29,10 @@ macro_rules! of_tenant {
             .filter(endpoints::removed_at.is_null())
     };
 }
+
+/// The pauses after which an endpoint is read again of which it is not known whether it was changed.
+const PAUSES_IN_DOUBT: [Duration; 3] =
+    [Duration::from_secs(10), Duration::from_mins(1), Duration::from_mins(10)];
 
 /// The error of a transaction on an endpoint; faults are converted to it.
 struct Refused(EndpointError);
@@ -205,7 +211,8 @@ impl Store {
     }
 
     /// Passes the outcome of a change on. If it is not known, the deliverers here and on the other nodes are
-    /// told to read the endpoint again, since it may have changed.
+    /// told to read the endpoint again, since it may have changed; and once more after each of some pauses, since
+    /// its `COMMIT` may still be in progress.
     pub(super) fn unless_in_doubt<T, E: LeavesOpen>(
         &self,
         tenant: Tenant,
@@ -214,8 +221,15 @@ impl Store {
     ) -> Result<T, E> {
         if outcome.as_ref().is_err_and(LeavesOpen::leaves_open) {
             let news = news_of(tenant, id);
-            self.inner.hub.hand_changes(&news, true);
-            self.inner.hub.tell(news);
+            self.inner.hub.tell_of_doubt(news.clone());
+            let hub = Arc::downgrade(&self.inner.hub);
+            self.inner.runtime.spawn(async move {
+                for pause in PAUSES_IN_DOUBT {
+                    tokio::time::sleep(pause).await;
+                    let Some(hub) = hub.upgrade() else { return };
+                    hub.tell_of_doubt(news.clone());
+                }
+            });
         }
         outcome
     }

@@ -120,6 +120,7 @@ impl DeliveryQueue for Store {
 
     async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
         let node = self.inner.hub.node().to_owned();
+        let _turn = self.inner.hub.unlearnt().turn.lock().await;
         let taken = Taken::default();
         let told = taken.clone();
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
@@ -283,6 +284,8 @@ impl DeliveryQueue for Store {
 impl Store {
     /// Releases deliveries that this node has claimed in commits whose outcome it did not learn.
     async fn free_unlearnt(&self) -> Result<u64, StoreUnavailable> {
+        // Otherwise a claim is under way. The next round comes soon.
+        let Ok(_turn) = self.inner.hub.unlearnt().turn.try_lock() else { return Ok(0) };
         let now = Instant::now();
         let mut freed = 0;
         let mut due = self.inner.hub.unlearnt().take_due(now).into_iter();

@@ -36,6 +36,9 @@ impl Taken {
 
 /// Deliveries that this node may have claimed without knowing it.
 pub(crate) struct Unlearnt {
+    /// Held by whoever claims deliveries or releases those that are kept here, so that nothing is released that
+    /// was claimed meanwhile.
+    pub(crate) turn: tokio::sync::Mutex<()>,
     first_pause: Duration,
     kept: Mutex<Vec<Kept>>,
 }
@@ -51,7 +54,7 @@ pub(crate) struct Kept {
 impl Unlearnt {
     /// The first look comes after `first_pause`.
     pub(crate) const fn new(first_pause: Duration) -> Self {
-        Self { first_pause, kept: Mutex::new(Vec::new()) }
+        Self { turn: tokio::sync::Mutex::const_new(()), first_pause, kept: Mutex::new(Vec::new()) }
     }
 
     /// Keeps the deliveries of a transaction.
