@@ -167,10 +167,7 @@ async fn serve(
     let serving = quipu_http::serve(listener, services, edge)?;
     tracing::info!(listen = base_url, public_url, "serving");
     if let Some(demo) = demo {
-        // Nobody may be reading, and then the same is in the file.
-        if let Err(error) = standard_output::write(&dev::message(&demo, demo_page.as_deref())) {
-            tracing::warn!("{error:#}");
-        }
+        print_message(&dev::message(&demo, demo_page.as_deref()));
     }
     let cut_off = Arc::new(AtomicBool::new(false));
     let is_cut_off = Arc::clone(&cut_off);
@@ -202,6 +199,13 @@ async fn serve(
         bail!("a part of the process ended by itself (the log says which)");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the message of a demo. Nobody may be reading, and then the same is in the file.
+fn print_message(message: &str) {
+    if let Err(error) = standard_output::write(message) {
+        tracing::warn!("{error:#}");
+    }
 }
 
 /// Finishes the running work, within a limit of time.
