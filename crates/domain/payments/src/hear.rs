@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Record, Refusal};
-use quipu_kernel::{Clock, Entropy, Environment, MerchantId, PaymentId, Tenant, Timestamp, base32};
+use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Refusal};
+use quipu_kernel::{Clock, Entropy, PaymentId, Tenant, Timestamp, base32};
 use quipu_merchants::{SIMULATOR_RAIL, StoreUnavailable};
 
 use crate::{
@@ -19,64 +19,14 @@ use crate::{
     choice,
     consequence::Consequence,
     error::HearError,
+    heard::{Heard, HeardEvent, UNKNOWN_TENANT},
     moves::{Moves, chain},
     payment::{Due, Payment},
     ports::MoneyReads,
     rail_event::RailEvent,
-    receipt::{PARKED, ParkReason, Receipt},
+    receipt::{ParkReason, Receipt},
     status::Status,
 };
-
-/// The tenant of events that name no payment; no real merchant has its number.
-pub const UNKNOWN_TENANT: Tenant = Tenant::new(MerchantId(0), Environment::Live);
-
-/// The outcome of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
-    /// The event moved its payment.
-    Applied,
-    /// The event changed nothing: it had been processed before, or reported what was known.
-    Known,
-    /// The event waits for a person.
-    Parked(ParkReason),
-}
-
-impl Heard {
-    /// The name in the store and in a payment's timeline.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Applied => "applied",
-            Self::Known => "known",
-            Self::Parked(_) => PARKED,
-        }
-    }
-}
-
-/// An event as it is stored, once for each rail and identifier.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeardEvent {
-    /// The identifier of this row, different for every attempt to store the event.
-    pub id: String,
-    /// The rail, by the name that routes use.
-    pub rail: String,
-    /// The event as the rail sent it.
-    pub event: RailEvent,
-    /// The payment that it names.
-    pub payment_id: Option<PaymentId>,
-    /// The outcome, by its name in the store.
-    pub outcome: &'static str,
-    /// When it was received (UTC).
-    pub at: Timestamp,
-}
-
-impl HeardEvent {
-    /// The unique name of an event: the name of the rail and the identifier of the event.
-    pub fn name_of(rail: &str, event_id: &str) -> String {
-        format!("{rail} {event_id}")
-    }
-}
-
-impl Record for HeardEvent {}
 
 /// The kind of message that an event is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use quipu_merchants::{Actor, AuditRecord};
 use serde_json::{Value, json};
 
 use crate::{
-    decision::ManualDecision, hear::UNKNOWN_TENANT, payment::Payment, receipt::Receipt, refund::Refund,
+    decision::ManualDecision, heard::UNKNOWN_TENANT, payment::Payment, receipt::Receipt, refund::Refund,
     view::PaymentRecord,
 };
 

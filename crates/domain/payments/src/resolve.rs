@@ -9,7 +9,7 @@ use quipu_merchants::{Route, RouteBook, RouteKey};
 use crate::{
     act::{Decided, act},
     error::DecideError,
-    hear::UNKNOWN_TENANT,
+    heard::UNKNOWN_TENANT,
     moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,

@@ -77,6 +77,16 @@ async fn delivering(url: &str) -> (Store, Arc<Handed>) {
     (store, handed)
 }
 
+/// A store that delivers and reaches its server through a proxy, and that already has a merchant with this endpoint.
+async fn behind_a_proxy(fixture: &Fixture, endpoint: &Endpoint) -> (Proxy, Store, Arc<Handed>) {
+    let direct = fixture.open().await;
+    direct.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
+    direct.add(endpoint.clone(), None).await.expect("added");
+    let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
+    let (store, handed) = delivering(&proxy.url).await;
+    (proxy, store, handed)
+}
+
 /// The server commits, its answer does not arrive, and for longer than anybody waits nobody can be asked.
 const LOST: Blow = Blow {
     side: Side::Server,
@@ -99,12 +109,8 @@ async fn until_freed(store: &Store) {
 #[test]
 fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
-        let truth = fixture.open().await;
         let endpoint = endpoint();
-        truth.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
-        truth.add(endpoint.clone(), None).await.expect("added");
-        let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
-        let (store, handed) = delivering(&proxy.url).await;
+        let (proxy, store, handed) = behind_a_proxy(&fixture, &endpoint).await;
         store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
         until(async || handed.0.lock().expect("whole").len() == 1).await;
 
@@ -130,12 +136,8 @@ fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
 #[test]
 fn an_endpoint_that_may_have_changed_is_read_again() {
     fixture::run(Engine::Postgres, |fixture: Fixture| async move {
-        let truth = fixture.open().await;
         let endpoint = endpoint();
-        truth.add_merchant(merchant(1), Vec::new(), audit("merchant.create")).await.expect("added");
-        truth.add(endpoint.clone(), None).await.expect("added");
-        let proxy = Proxy::before(&fixture.url, &fixture::handle()).await;
-        let (store, handed) = delivering(&proxy.url).await;
+        let (proxy, store, handed) = behind_a_proxy(&fixture, &endpoint).await;
         let doubted = || std::mem::take(&mut *handed.3.lock().expect("whole"));
         proxy.arm(Some(LOST));
         let disabled = store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(1)).await;
