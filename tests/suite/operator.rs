@@ -254,15 +254,21 @@ async fn lists_are_narrowed_by_the_common_parameters(database: Database) {
     assert_eq!(total(&format!("{merchants}?merchant_id={}&status=active", merchant.id)).await, 0);
     let of_merchant = format!("/operator/v1/audit-log?merchant_id={}", merchant.id);
     assert_eq!(total(&of_merchant).await, 4, "merchant, key, beneficiary, suspension");
+    let other = lists_of_another(&gateway).await;
     let mut table = Table::new();
     for list in [
         merchants,
         &of_merchant,
         &merchant.operator_path("/api-keys"),
         &merchant.operator_path("/beneficiaries"),
+        "/operator/v1/operators",
+        &other.webhooks,
+        &other.refunds,
+        &other.comments,
     ] {
         let with = |query: &str| format!("{list}{}{query}", if list.contains('?') { '&' } else { '?' });
         let all = total(list).await;
+        assert_ne!(all, 0, "{list}");
         let now = quipu_tests::instant_in(std::time::Duration::from_hours(1));
         assert_eq!(total(&with(&format!("created_at_to={now}"))).await, all, "{list}");
         assert_eq!(total(&with(&format!("created_at_from={now}"))).await, 0, "{list}");
@@ -275,6 +281,29 @@ async fn lists_are_narrowed_by_the_common_parameters(database: Database) {
     let wrong = format!("{merchants}?status=gone");
     table.invalid(&wrong, &operator.get(&wrong).await, "status");
     table.finish();
+}
+
+/// The paths of lists that have a row each.
+struct Lists {
+    webhooks: String,
+    refunds: String,
+    comments: String,
+}
+
+/// Another merchant with a webhook, a refund, and a ticket with a comment.
+async fn lists_of_another(gateway: &Gateway) -> Lists {
+    let (merchant, operator) = (gateway.merchant().await, gateway.operator());
+    merchant.api.post("/api/v1/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await.ok();
+    let payment = merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.wait_for(&payment, "completed").await;
+    let refunds = format!("/operator/v1/payments/{payment}/refunds");
+    operator.post(&refunds, &json!({ "amount": 40 })).await.ok();
+    let ticket = merchant.api.post("/api/v1/tickets", &json!({ "title": "Where is it?" })).await.data();
+    let ticket = ticket["ticket_id"].as_str().expect("a text").to_owned();
+    let comments = format!("/operator/v1/tickets/{ticket}/comments");
+    operator.post(&comments, &json!({ "body": "We look." })).await.data();
+    let webhooks = format!("{}?environment=test", merchant.operator_path("/webhooks"));
+    Lists { webhooks, refunds, comments }
 }
 
 async fn every_change_is_in_the_audit_log(database: Database) {

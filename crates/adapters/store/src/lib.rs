@@ -27,6 +27,7 @@ mod lock;
 mod migrate;
 mod neighbours;
 mod payment_row;
+mod period;
 mod points;
 mod pool;
 mod pruned;

@@ -5,7 +5,7 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use quipu_kernel::Page;
-use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Role, Staff as _};
+use quipu_merchants::{Actor, DirectoryError, NewOperator, Operator, Period, Role, Staff as _};
 use serde_json::{Value, json};
 
 use super::{answer, session, values};
@@ -77,7 +77,7 @@ impl Command {
 async fn everybody(foundation: &Foundation) -> Result<Vec<Value>> {
     let mut staff = Vec::new();
     while let Some(page) = Page::new(Page::MAX_LIMIT, staff.len() as u64) {
-        let (operators, _) = foundation.store.operators(page).await?;
+        let (operators, _) = foundation.store.operators(Period::default(), page).await?;
         if operators.is_empty() {
             break;
         }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, PaymentId};
-use quipu_merchants::Actor;
+use quipu_merchants::{Actor, Period};
 use quipu_tickets::{
     AttachmentId, Category, EntryRecord, MoveDraft, Priority, QueueFilter, QueueRecord, ReplyDraft, Status,
     StoredAttachment, SupportReads, SupportTicket, Ticket, TicketId, TicketOffice, parse_assignment,
@@ -175,7 +175,8 @@ async fn list(foundation: &Foundation, filter: Filter) -> Result<()> {
 async fn comments(foundation: &Foundation, id: &TicketId, part: &Part) -> Result<()> {
     let page = part.page()?;
     let ticket = found(foundation, id).await?;
-    let (entries, total) = foundation.store.conversation(ticket.terms().tenant, id, page).await?;
+    let (entries, total) =
+        foundation.store.conversation(ticket.terms().tenant, id, Period::default(), page).await?;
     part::print(&entries.iter().map(EntryRecord::of).collect::<Vec<_>>(), total)
 }
 

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use quipu_kernel::{Environment, MerchantId, Tenant};
-use quipu_merchants::Actor;
+use quipu_merchants::{Actor, Period};
 use quipu_webhooks::{CreateEndpoint, EndpointDraft, EndpointView, Endpoints, Source};
 use serde_json::json;
 
@@ -82,7 +82,8 @@ impl Command {
                 let page = part.page()?;
                 session::existing(foundation, merchant).await?;
                 let tenant = Tenant::new(merchant, environment);
-                let (found, total) = foundation.store.endpoints(tenant, source, page).await?;
+                let (found, total) =
+                    foundation.store.endpoints(tenant, source, Period::default(), page).await?;
                 part::print(&found.iter().map(EndpointView::of).collect::<Vec<_>>(), total)
             }
         })

@@ -184,8 +184,9 @@ pub trait Staff: Send + Sync {
     /// Adds a member of staff.
     async fn add_operator(&self, operator: Operator, audit: AuditRecord) -> Result<(), DirectoryError>;
 
-    /// A page of the staff, newest first, including revoked members, and the number of all of them.
-    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable>;
+    /// A page of the members of staff who were added in a period, newest first, including revoked ones, and the
+    /// number of all of them.
+    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable>;
 
     /// Revokes a member of staff's token at `at`; revoking it again changes nothing. Refused with `NotFound`, and with
     /// `Conflict` if no other admin would be active at `at`, however many are revoked at once.

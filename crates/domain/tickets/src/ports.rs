@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_merchants::{Period, StoreUnavailable};
 
 use crate::{
     attachment::{Arrival, StoredAttachment, Upload},
@@ -73,11 +73,13 @@ pub trait SupportReads: Send + Sync {
     /// The ticket with this identifier, of any tenant.
     async fn any_ticket(&self, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable>;
 
-    /// A page of a ticket's comments and notes together, the oldest first, and the exact number of all.
+    /// A page of a ticket's comments and notes of a period together, the oldest first, and the exact number of
+    /// all of them.
     async fn conversation(
         &self,
         tenant: Tenant,
         ticket: &TicketId,
+        written: Period,
         page: Page,
     ) -> Result<(Vec<Entry>, u64), StoreUnavailable>;
 }

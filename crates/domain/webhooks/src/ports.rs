@@ -25,11 +25,13 @@ pub trait Endpoints: Send + Sync {
     /// The endpoint of the tenant with this identifier.
     async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreUnavailable>;
 
-    /// A page of the tenant's endpoints from a source, newest first, and the number of all of them.
+    /// A page of the tenant's endpoints from a source that were made in a period, newest first, and the number
+    /// of all of them.
     async fn endpoints(
         &self,
         tenant: Tenant,
         source: Source,
+        created: Period,
         page: Page,
     ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable>;
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use quipu_kernel::{Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
 use quipu_webhooks::{
     DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId,
     Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Waiting, Wanted,
@@ -39,10 +39,12 @@ impl Endpoints for MemoryStore {
         &self,
         tenant: Tenant,
         source: Source,
+        created: Period,
         page: Page,
     ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
         give_way().await;
         let mut found: Vec<_> = self.deliveries().endpoints(tenant, source).cloned().collect();
+        found.retain(|endpoint| created.contains(endpoint.created_at));
         found.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| other.id.cmp(&one.id)));
         Ok(paged(found, page))
     }

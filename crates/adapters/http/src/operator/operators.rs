@@ -30,9 +30,10 @@ pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome 
 /// `GET /operator/v1/operators`, newest first, revoked ones included.
 pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
-    let page = call.query()?.page(&mut problems);
+    let query = call.query()?;
+    let (page, created) = (query.page(&mut problems), query.created(&mut problems));
     let page = checked(Some(page), problems)?;
-    let (operators, total) = call.state.services.directory.operators(page).await?;
+    let (operators, total) = call.state.services.directory.operators(created, page).await?;
     envelope::many(operators.iter().map(shown).collect(), total, page)
 }
 

@@ -1,6 +1,6 @@
 //! Refunds.
 
-use quipu_kernel::{Fields, Page, Problems};
+use quipu_kernel::{Fields, Problems};
 use quipu_payments::{Payment, Refund, RefundOrder, operator_record};
 use serde_json::{Value, json};
 
@@ -36,10 +36,12 @@ pub(crate) async fn create(call: Call, staff: AuthenticatedOperator) -> Outcome 
 /// `GET /operator/v1/payments/{payment_id}/refunds`, oldest first.
 pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
-    let page = call.query()?.page(&mut problems);
-    let page: Page = checked(Some(page), problems)?;
+    let query = call.query()?;
+    let (page, created) = (query.page(&mut problems), query.created(&mut problems));
+    let page = checked(Some(page), problems)?;
     let payment = found(&call).await?;
-    let refunds = call.state.services.money.refunds(payment.terms().tenant, payment.id()).await?;
+    let mut refunds = call.state.services.money.refunds(payment.terms().tenant, payment.id()).await?;
+    refunds.retain(|refund| created.contains(refund.created_at));
     let total = u64::try_from(refunds.len()).unwrap_or(u64::MAX);
     let from = usize::try_from(page.offset()).unwrap_or(usize::MAX);
     let wanted = refunds.into_iter().skip(from).take(page.limit() as usize);

@@ -1,6 +1,7 @@
 //! Tickets, for support staff.
 
 use quipu_kernel::{Page, Problems};
+use quipu_merchants::Period;
 use quipu_tickets::{
     EntryRecord, MoveDraft, QueueFilter, QueueRecord, ReplyDraft, SupportTicket, Ticket, TicketId,
     parse_assignment,
@@ -57,8 +58,12 @@ pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
     let latest = latest(&call, &ticket).await?;
-    let (entries, total) =
-        call.state.services.support_reads.conversation(tenant, ticket.id(), latest).await?;
+    let (entries, total) = call
+        .state
+        .services
+        .support_reads
+        .conversation(tenant, ticket.id(), Period::default(), latest)
+        .await?;
     let payment = match &ticket.terms().payment_id {
         Some(id) => match call.state.services.payments.payment(tenant, id).await? {
             Some(payment) => Some(payments::whole(&call, &payment).await?),
@@ -86,8 +91,8 @@ struct Whole<'a> {
 /// The last page of the conversation: all of it, unless it is very long.
 async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
     let first = Page::new(1, 0).unwrap_or_default();
-    let (_, total) =
-        call.state.services.support_reads.conversation(ticket.terms().tenant, ticket.id(), first).await?;
+    let (tenant, ever) = (ticket.terms().tenant, Period::default());
+    let (_, total) = call.state.services.support_reads.conversation(tenant, ticket.id(), ever, first).await?;
     let behind = total.saturating_sub(Page::MAX_LIMIT.into());
     Ok(Page::new(Page::MAX_LIMIT, behind).unwrap_or_default())
 }
@@ -95,11 +100,13 @@ async fn latest(call: &Call, ticket: &Ticket) -> Result<Page, ApiError> {
 /// `GET /operator/v1/tickets/{id}/comments`: the whole conversation, page by page.
 pub(crate) async fn comments(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let mut problems = Problems::new();
-    let page = call.query()?.page(&mut problems);
+    let query = call.query()?;
+    let (page, written) = (query.page(&mut problems), query.created(&mut problems));
     let page = checked(Some(page), problems)?;
     let ticket = call.state.services.tickets.any_ticket(&ticket_id(&call)?).await?;
     let tenant = ticket.terms().tenant;
-    let (entries, total) = call.state.services.support_reads.conversation(tenant, ticket.id(), page).await?;
+    let (entries, total) =
+        call.state.services.support_reads.conversation(tenant, ticket.id(), written, page).await?;
     envelope::many_counted(entries.iter().map(EntryRecord::of).collect(), total, page)
 }
 

@@ -28,5 +28,6 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let merchant = existing_merchant(&call).await?.id;
     let (query, mut problems) = (call.query()?, Problems::new());
     let environment = query.parsed("environment", &mut problems).unwrap_or(Environment::Live);
-    endpoints::list_for(&call, Tenant::new(merchant, environment), &query, problems).await
+    let created = query.created(&mut problems);
+    endpoints::list_for(&call, Tenant::new(merchant, environment), created, &query, problems).await
 }

@@ -63,7 +63,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/operators", Door::Staff(Role::Admin, run!(operator::operators::create, call, staff)))
         .doc(op("createOperator", "Add a member of staff; the token is shown once").takes("OperatorCreate").shows(Data("Operator"))),
     row("GET", "/operator/v1/operators", Door::Staff(Role::Admin, run!(operator::operators::list, call, staff)))
-        .doc(op("listOperators", "The staff, newest first").asks(&["Limit", "Offset"]).shows(List("Operator"))),
+        .doc(op("listOperators", "The staff, newest first").asks(PAGE).shows(List("Operator"))),
     row("DELETE", "/operator/v1/operators/{operator_id}", Door::Staff(Role::Admin, run!(operator::operators::revoke, call, staff)))
         .doc(op("revokeOperator", "Revoke a token at once; the last admin stays").shows(Data("Revoked")).refuses(&[ErrorCode::OperatorNotFound, ErrorCode::InvalidStatusTransition])),
     row("POST", "/operator/v1/merchants", Door::Staff(Role::Admin, run!(operator::merchants::create, call, staff)))
@@ -105,7 +105,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::create, call, staff)))
         .doc(op("createMerchantWebhook", "Make a webhook for a merchant; its secret is shown once").takes("WebhookOperatorCreate").shows(Data("WebhookCreated")).tells("url", &["PaymentEvent", "PayoutEvent", "TicketEvent"]).refuses(&[ErrorCode::MerchantNotFound, ErrorCode::LimitReached])),
     row("GET", "/operator/v1/merchants/{id}/webhooks", Door::Staff(Role::Admin, run!(operator::webhooks::list, call, staff)))
-        .doc(op("listMerchantWebhooks", "The webhooks of a merchant, newest first").asks(&["Limit", "Offset", "SourceFilter", "EnvironmentOfStaff"]).shows(List("Webhook")).refuses(NOT_FOUND)),
+        .doc(op("listMerchantWebhooks", "The webhooks of a merchant, newest first").asks(&["Limit", "Offset", "SourceFilter", "EnvironmentOfStaff", "CreatedFrom", "CreatedTo"]).shows(List("Webhook")).refuses(NOT_FOUND)),
     row("POST", "/operator/v1/merchants/{id}/adjustments", Door::Staff(Role::Finance, run!(operator::adjustments::adjust, call, staff)))
         .doc(op("adjustBalance", "Pre-fund or correct a balance").takes("AdjustmentCreate").asks(&["IdempotencyKey"]).shows(Data("Adjustment"))
             .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InsufficientBalance, ErrorCode::AmountOutOfRange, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
@@ -125,7 +125,7 @@ pub(super) static ROWS: &[RouteRow] = &[
         .doc(op("refundPayment", "Pay a deposit back, wholly or in part").takes("RefundCreate").asks(&["IdempotencyKey"]).shows(Data("Refund"))
             .refuses(&[ErrorCode::PaymentNotFound, ErrorCode::InvalidStatusTransition, ErrorCode::RefundExceedsPayment, ErrorCode::InsufficientBalance, ErrorCode::IdempotencyKeyInUse, ErrorCode::IdempotencyKeyMismatch])),
     row("GET", "/operator/v1/payments/{payment_id}/refunds", Door::Staff(Role::Finance, run!(operator::refunds::list, call, staff)))
-        .doc(op("listRefunds", "The refunds of a payment, oldest first").asks(&["Limit", "Offset"]).shows(List("Refund")).refuses(NO_PAYMENT)),
+        .doc(op("listRefunds", "The refunds of a payment, oldest first").asks(PAGE).shows(List("Refund")).refuses(NO_PAYMENT)),
     row("GET", "/operator/v1/receipts", Door::Staff(Role::Finance, run!(operator::receipts::list, call, staff)))
         .doc(op("listReceipts", "Receipts: messages about money that could not be applied to a payment, newest first").asks(&["Limit", "Offset", "MerchantFilter", "ReceiptStatusFilter", "ReceiptPaymentFilter", "CreatedFrom", "CreatedTo"]).shows(List("Receipt"))),
     row("POST", "/operator/v1/receipts/{receipt_id}/resolve", Door::Staff(Role::Finance, run!(operator::receipts::resolve, call, staff)))
@@ -140,7 +140,7 @@ pub(super) static ROWS: &[RouteRow] = &[
     row("POST", "/operator/v1/tickets/{id}/status", Door::Staff(Role::Support, run!(operator::tickets::set_status, call, staff)))
         .doc(op("moveTicket", "Move a ticket, and say what was found").takes("TicketMove").shows(Data("SupportTicket")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::comments, call, staff)))
-        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(&["Limit", "Offset"]).shows(List("TicketEntry")).refuses(NO_TICKET)),
+        .doc(op("listTicketEntries", "Comments and internal notes, oldest first").asks(PAGE).shows(List("TicketEntry")).refuses(NO_TICKET)),
     row("POST", "/operator/v1/tickets/{id}/comments", Door::Staff(Role::Support, run!(operator::tickets::say, call, staff)))
         .doc(op("addTicketEntry", "Comment in public, or note internally").takes("ReplyCreate").shows(Data("TicketEntry")).refuses(&[ErrorCode::TicketNotFound, ErrorCode::InvalidStatusTransition])),
     row("GET", "/operator/v1/tickets/{id}/attachments/{attachment_id}", Door::Staff(Role::Support, run!(operator::tickets::attachment, call, staff)))

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_merchants::{Period, StoreUnavailable};
 use quipu_tickets::{
     Arrival, AttachmentId, Comment, CommentId, ContentType, Entry, FileRefused, FileStore, Incoming,
     Outgoing, QueueFilter, QueueItem, StoredAttachment, SupportReads, ThumbnailFailed, Thumbnails, Ticket,
@@ -71,6 +71,7 @@ impl SupportReads for EmptyDesk {
         &self,
         _: Tenant,
         _: &TicketId,
+        _: Period,
         _: Page,
     ) -> Result<(Vec<Entry>, u64), StoreUnavailable> {
         Ok((Vec::new(), 0))

@@ -4,7 +4,7 @@ use std::{sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use quipu_kernel::{EventId, Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
 use quipu_webhooks::{
     Answer, Attempted, Courier, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints,
     Handover, LogFilter, LoggedEvent, Owed, RetrySelection, Source,
@@ -43,11 +43,12 @@ impl Endpoints for FakeHooks {
         &self,
         tenant: Tenant,
         source: Source,
+        created: Period,
         _: Page,
     ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
         let endpoints = self.endpoints.lock().expect("no test panics with the lock");
         let all = endpoints.iter().filter(|endpoint| endpoint.tenant == tenant && endpoint.source == source);
-        let all: Vec<_> = all.cloned().collect();
+        let all: Vec<_> = all.filter(|endpoint| created.contains(endpoint.created_at)).cloned().collect();
         let total = all.len() as u64;
         Ok((all, total))
     }

@@ -4,12 +4,12 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::Page;
 use quipu_merchants::{AuditFilter, AuditRecord};
 
-use super::in_period;
 use crate::{
     audit_row::AuditRow,
     chain::sealed_until::sealed_until,
     connection::{Connection, execute, first, load},
     error::Fault,
+    period::in_period,
     schema::audit_log,
 };
 

@@ -5,10 +5,11 @@ use diesel_async::SimpleAsyncConnection as _;
 use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
 use quipu_merchants::{Beneficiary, BeneficiaryKind, DirectoryError, Period};
 
-use super::{in_period, merchants};
+use super::merchants;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    period::in_period,
     schema::beneficiaries,
     stored::parsed,
 };

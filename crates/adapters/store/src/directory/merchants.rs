@@ -4,10 +4,10 @@ use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{MerchantId, Page, Timestamp};
 use quipu_merchants::{DirectoryError, FormerSecret, Merchant, MerchantChange, MerchantFilter, ReturnUrls};
 
-use super::in_period;
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    period::in_period,
     schema::merchants,
     stored::parsed,
 };

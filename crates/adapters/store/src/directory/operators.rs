@@ -2,11 +2,12 @@
 
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, Insertable, QueryDsl as _, Queryable};
 use quipu_kernel::{Page, Timestamp};
-use quipu_merchants::{DirectoryError, Operator, Role};
+use quipu_merchants::{DirectoryError, Operator, Period, Role};
 
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
+    period::in_period,
     schema::operators,
     stored::parsed,
 };
@@ -59,13 +60,22 @@ pub(super) async fn by_hash(conn: &mut Connection, hash: &str) -> Result<Option<
     first!(conn, OperatorRow, query)?.map(OperatorRow::into_operator).transpose()
 }
 
-/// A page of the staff, newest first, and the number of all members.
-pub(super) async fn page(conn: &mut Connection, page: Page) -> Result<(Vec<Operator>, u64), Fault> {
-    let total = first!(conn, i64, operators::table.count())?.unwrap_or(0);
+/// A page of the members of staff who were added in a period, newest first, and the number of all of them.
+pub(super) async fn page(
+    conn: &mut Connection,
+    created: Period,
+    page: Page,
+) -> Result<(Vec<Operator>, u64), Fault> {
+    macro_rules! narrowed {
+        ($query:expr) => {
+            in_period!($query, operators::created_at, created)
+        };
+    }
+    let total = first!(conn, i64, narrowed!(operators::table.count().into_boxed()))?.unwrap_or(0);
     let rows = load!(
         conn,
         OperatorRow,
-        operators::table
+        narrowed!(operators::table.into_boxed())
             .order((operators::created_at.desc(), operators::operator_id.desc()))
             .limit(page.limit().into())
             .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))

@@ -342,8 +342,8 @@ impl Staff for Store {
         self.change(audit, query!(|conn| operators::add(conn, operator).await)).await
     }
 
-    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
-        self.ask(query!(|conn| operators::page(conn, page).await)).await
+    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+        self.ask(query!(|conn| operators::page(conn, created, page).await)).await
     }
 
     async fn revoke_operator(

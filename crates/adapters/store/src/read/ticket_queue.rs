@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
 use quipu_kernel::{Page, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_merchants::{Period, StoreUnavailable};
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    period::in_period,
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,
 };
@@ -66,19 +67,24 @@ async fn queue(
     Ok((rows.into_iter().map(item).collect::<Result<_, _>>()?, whole(total.unwrap_or(0))?))
 }
 
-/// A page of comments and notes together. Their numbers, which are read first, tell which of them are on the
+/// A page of the comments and notes of a period together. Their numbers, which are read first, tell which of them are on the
 /// page.
 async fn conversation(
     conn: &mut Connection,
     tenant: Tenant,
     ticket: &str,
+    written: Period,
     page: Page,
 ) -> Result<(Vec<Entry>, u64), Fault> {
     conn.begin_snapshot().await?;
-    let comments = of_ticket!(ticket_comments, tenant, ticket).select(ticket_comments::id);
-    let notes = of_ticket!(ticket_notes, tenant, ticket).select(ticket_notes::id);
-    let mut ids: Vec<i64> = load!(conn, i64, comments)?;
-    ids.extend(load!(conn, i64, notes)?);
+    macro_rules! written {
+        ($table:ident) => {{
+            let all = of_ticket!($table, tenant, ticket).select($table::id).into_boxed();
+            in_period!(all, $table::created_at, written)
+        }};
+    }
+    let mut ids: Vec<i64> = load!(conn, i64, written!(ticket_comments))?;
+    ids.extend(load!(conn, i64, written!(ticket_notes))?);
     ids.sort_unstable();
     let total = ids.len() as u64;
     let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
@@ -131,11 +137,12 @@ impl SupportReads for Store {
         &self,
         tenant: Tenant,
         ticket: &TicketId,
+        written: Period,
         page: Page,
     ) -> Result<(Vec<Entry>, u64), StoreUnavailable> {
         let ticket = ticket.as_str().to_owned();
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move { conversation(conn, tenant, &ticket, page).await })
+            Box::pin(async move { conversation(conn, tenant, &ticket, written, page).await })
         });
         Ok(listed.await?)
     }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Aggregate, CallWaits, News};
 use quipu_kernel::{Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
 use tracing::Instrument as _;
 
@@ -15,6 +15,7 @@ use crate::{
     connection::{Connection, execute, first, load},
     directory,
     error::{Fault, LeavesOpen, Trouble},
+    period::in_period,
     schema::{counters, webhook_endpoints as endpoints},
     store::Store,
     tables::{deliveries::COUNTER, endpoints as new_endpoints},
@@ -96,24 +97,11 @@ impl Endpoints for Store {
         &self,
         tenant: Tenant,
         source: Source,
+        created: Period,
         page: Page,
     ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
-            Box::pin(async move {
-                conn.begin_snapshot().await?;
-                let count = of_tenant!(tenant).filter(endpoints::source.eq(source.as_str())).count();
-                let total = first!(conn, i64, count)?.unwrap_or(0);
-                let query = of_tenant!(tenant)
-                    .filter(endpoints::source.eq(source.as_str()))
-                    .order((endpoints::created_at.desc(), endpoints::id.desc()))
-                    .limit(page.limit().into())
-                    .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX));
-                let rows = load!(conn, EndpointRow, query)?;
-                conn.commit().await?;
-                let listed =
-                    rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<Vec<_>, _>>()?;
-                Ok::<_, Fault>((listed, u64::try_from(total).unwrap_or(0)))
-            })
+            Box::pin(async move { listed(conn, tenant, source, created, page).await })
         });
         Ok(listed.await?)
     }
@@ -133,6 +121,35 @@ impl Endpoints for Store {
         let (store, id) = (self.clone(), id.clone());
         self.to_the_end(async move { store.remove_endpoint(tenant, id).await }).await
     }
+}
+
+/// A page of the endpoints of a tenant that have not been removed, newest first, and the number of all of them.
+async fn listed(
+    conn: &mut Connection,
+    tenant: Tenant,
+    source: Source,
+    created: Period,
+    page: Page,
+) -> Result<(Vec<Endpoint>, u64), Fault> {
+    macro_rules! narrowed {
+        ($query:expr) => {
+            in_period!($query, endpoints::created_at, created)
+        };
+    }
+    let of_source = of_tenant!(tenant).filter(endpoints::source.eq(source.as_str()));
+    conn.begin_snapshot().await?;
+    let total = first!(conn, i64, narrowed!(of_source.count().into_boxed()))?.unwrap_or(0);
+    let rows = load!(
+        conn,
+        EndpointRow,
+        narrowed!(of_source.into_boxed())
+            .order((endpoints::created_at.desc(), endpoints::id.desc()))
+            .limit(page.limit().into())
+            .offset(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+    )?;
+    conn.commit().await?;
+    let listed = rows.into_iter().map(EndpointRow::into_endpoint).collect::<Result<_, _>>()?;
+    Ok((listed, u64::try_from(total).unwrap_or(0)))
 }
 
 impl Store {

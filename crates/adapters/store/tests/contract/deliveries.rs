@@ -146,10 +146,11 @@ async fn a_tenant_has_fifty_endpoints_at_most_however_many_come_at_once(fixture:
         assert!(matches!(outcome, EndpointError::LimitReached), "{outcome}");
     }
     let page = Page::new(100, 0).expect("a page");
-    let (listed, total) = other.endpoints(tenant(1), Source::Admin, page).await.expect("read");
+    let (listed, total) =
+        other.endpoints(tenant(1), Source::Admin, Period::default(), page).await.expect("read");
     assert_eq!((listed.len(), total), (50, 50));
     assert!(listed.is_sorted_by(|one, next| one.created_at >= next.created_at), "newest first");
-    assert_eq!(one.endpoints(tenant(2), Source::Admin, page).await.expect("read").1, 0);
+    assert_eq!(one.endpoints(tenant(2), Source::Admin, Period::default(), page).await.expect("read").1, 0);
 }
 
 async fn a_commit_owes_its_events_to_those_who_hear_them(fixture: Fixture) {

@@ -34,7 +34,8 @@ async fn endpoints(store: &AnyDeliveries) -> Vec<Endpoint> {
     let mut all = Vec::new();
     loop {
         let page = Page::new(100, all.len() as u64).expect("a page");
-        let (mut some, total) = store.endpoints(tenant(1), Source::InRequest, page).await.expect("read");
+        let (mut some, total) =
+            store.endpoints(tenant(1), Source::InRequest, Period::default(), page).await.expect("read");
         all.append(&mut some);
         if all.len() as u64 == total {
             return all;

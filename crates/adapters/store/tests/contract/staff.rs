@@ -63,7 +63,8 @@ async fn staff_are_revoked_but_for_the_last_admin(fixture: Fixture) {
     revoke("f").await.expect("revoked");
     revoke("f").await.expect("again");
     revoke("expired").await.expect("it counts for nothing any more");
-    let (staff, total) = store.operators(Page::new(3, 0).expect("a page")).await.expect("read");
+    let (staff, total) =
+        store.operators(Period::default(), Page::new(3, 0).expect("a page")).await.expect("read");
     assert_eq!((staff.len(), total), (3, 4));
     let found = store.operator_by_hash("hash of f").await.expect("read").expect("there");
     assert_eq!(found.revoked_at, Some(after(1)));

@@ -88,8 +88,10 @@ impl Staff for MemoryDirectory {
         Ok(())
     }
 
-    async fn operators(&self, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
-        Ok(cut(self.rows().operators.iter(), page, |it| it.created_at))
+    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+        let rows = self.rows();
+        let found = rows.operators.iter().filter(|it| created.contains(it.created_at));
+        Ok(cut(found, page, |it| it.created_at))
     }
 
     async fn revoke_operator(

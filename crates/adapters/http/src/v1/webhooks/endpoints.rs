@@ -1,7 +1,7 @@
 //! The endpoints themselves: create, list, get, update, delete, enable, disable.
 
 use quipu_kernel::{Page, Problems, Tenant};
-use quipu_merchants::Actor;
+use quipu_merchants::{Actor, Period};
 use quipu_webhooks::{EndpointChange, EndpointDraft, EndpointPatch, EndpointView, Source};
 use serde_json::json;
 
@@ -33,17 +33,24 @@ pub(crate) async fn create_for(
 
 /// `GET /api/v1/webhooks`
 pub(crate) async fn list(call: Call, caller: Caller) -> Outcome {
-    list_for(&call, caller.tenant(), &call.query()?, Problems::new()).await
+    list_for(&call, caller.tenant(), Period::default(), &call.query()?, Problems::new()).await
 }
 
 /// A page of a tenant's endpoints; endpoints that payments named are included only on request.
-pub(crate) async fn list_for(call: &Call, tenant: Tenant, query: &Query, mut problems: Problems) -> Outcome {
+pub(crate) async fn list_for(
+    call: &Call,
+    tenant: Tenant,
+    created: Period,
+    query: &Query,
+    mut problems: Problems,
+) -> Outcome {
     let page: Page = query.page(&mut problems);
     let source = query.parsed("source", &mut problems).unwrap_or(Source::Admin);
     if !problems.is_empty() {
         return Err(problems.into());
     }
-    let (found, total) = call.state.services.webhooks.endpoints.endpoints(tenant, source, page).await?;
+    let (found, total) =
+        call.state.services.webhooks.endpoints.endpoints(tenant, source, created, page).await?;
     envelope::many(found.iter().map(EndpointView::of).collect(), total, page)
 }
 
