@@ -46,10 +46,10 @@ impl TicketDraft {
         let title = fields.required_long_text("title", MAX_TITLE, p);
         let description = fields.long_text("description", MAX_BODY, p);
         let category = fields.parsed("category", p).unwrap_or(Category::Other);
-        let sub_category = fields.text("sub_category", MAX_TEXT, p);
+        let sub_category = fields.long_text("sub_category", MAX_TEXT, p);
         let payment_id = read_payment_id(&fields, p);
-        let transaction_id = fields.text("transaction_id", MAX_TEXT, p);
-        let reference = fields.text("reference", MAX_TEXT, p);
+        let transaction_id = fields.long_text("transaction_id", MAX_TEXT, p);
+        let reference = fields.long_text("reference", MAX_TEXT, p);
         let requires_refund = fields.boolean("requires_refund", p).unwrap_or(false);
         let draft = title.map(|title| Self {
             title: title.to_owned(),

@@ -27,6 +27,7 @@ fn a_ticket_needs_a_title_and_nothing_else() {
         (json!({"title": "x", "description": long(10_001)}), "description must be at most 10000 characters"),
         (json!({"title": "x", "sub_category": long(256)}), "sub_category must be at most 255 characters"),
         (json!({"title": "x", "transaction_id": long(256)}), "transaction_id must be at most 255 characters"),
+        (json!({"title": "x", "reference": "a\rb"}), "reference must not contain control characters"),
         (json!({"title": "x", "reference": []}), "reference must be a string"),
         (json!({"title": "x", "payment_id": "pay_1"}), "payment_id must name one of your payments"),
         (json!({"title": "x", "requires_refund": "yes"}), "requires_refund must be true or false"),
@@ -39,6 +40,9 @@ fn a_ticket_needs_a_title_and_nothing_else() {
     let longest =
         json!({"title": long(200), "description": "two\nlines\tand a tab", "category": "refund_request"});
     assert!(TicketDraft::parse(&longest).is_ok());
+    let two = "two\nlines\tand a tab";
+    let texts = json!({"title": two, "sub_category": two, "transaction_id": two, "reference": two});
+    assert!(TicketDraft::parse(&texts).is_ok());
 }
 
 #[test]
