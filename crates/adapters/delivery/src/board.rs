@@ -1,10 +1,10 @@
 //! The scheduler of deliveries. It chooses the next delivery so that no endpoint delays another, and a
 //! merchant with many deliveries does not delay one with few.
 //!
-//! Merchants take turns, and so do the endpoints of a merchant ([`Lane`]s). Places are bounded: in all, for
-//! each merchant, for each endpoint, and for the endpoints that are not known to answer quickly, of each merchant
-//! and in all. A dead endpoint can take places only from others that are not known to be alive, and the dead
-//! endpoints of one merchant only a quarter of those.
+//! Merchants take turns, and so do the endpoints of a merchant. Places are bounded: in all, for each merchant, for
+//! each endpoint ([`EndpointQueue`]), and for unproven endpoints ([`Pace`]), of each merchant and in all. A dead
+//! endpoint can take places only from other unproven ones, and the dead endpoints of one merchant only a quarter
+//! of those.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,9 +15,9 @@ use quipu_kernel::{MerchantId, Timestamp};
 use quipu_webhooks::{Endpoint, EndpointId, Outcome, Owed};
 
 use crate::{
-    changes::Changes,
-    lane::{Ending, Lane},
+    endpoint_queue::{Ending, EndpointQueue, Pace},
     merchant::{Merchant, Places},
+    recent_changes::RecentChanges,
     stale::Stale,
 };
 
@@ -25,24 +25,24 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Going {
     pub(crate) owed: Owed,
-    /// Whether it takes a place reserved for endpoints that are not known to be quick.
-    other: bool,
+    /// The pace of its endpoint when it began: an unproven one has one of the places for unproven endpoints.
+    pace: Pace,
 }
 
 /// All deliveries that this node has claimed.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
     places: Places,
-    lanes: HashMap<EndpointId, (MerchantId, Lane)>,
+    queues: HashMap<EndpointId, (MerchantId, EndpointQueue)>,
     merchants: HashMap<MerchantId, Merchant>,
     /// Merchants with endpoints that may send, in turn.
     turns: VecDeque<MerchantId>,
-    /// Merchants that wait for one of the places for endpoints not known to be quick.
+    /// Merchants that wait for one of the places for unproven endpoints.
     parked: Vec<MerchantId>,
     stale: Stale,
-    changes: Changes,
+    changes: RecentChanges,
     under_way: usize,
-    others_under_way: usize,
+    unproven_under_way: usize,
     unrecorded: usize,
     kept: usize,
 }
@@ -54,8 +54,9 @@ impl Board {
 
     /// How many more deliveries to an endpoint the board accepts.
     pub(crate) fn room(&self, endpoint: &EndpointId) -> usize {
-        let lane = self.lanes.get(endpoint).map_or_else(|| Lane::default().room(), |(_, lane)| lane.room());
-        lane.min(self.places.kept.saturating_sub(self.kept))
+        let queue = self.queues.get(endpoint);
+        let room = queue.map_or_else(|| EndpointQueue::default().room(), |(_, queue)| queue.room());
+        room.min(self.places.kept.saturating_sub(self.kept))
     }
 
     /// Accepts a delivery, or returns it if there is no room; more of its endpoint is then fetched later. If the
@@ -69,8 +70,9 @@ impl Board {
         if self.changes.contradict(&owed.endpoint) {
             self.stale.mark(id.clone());
         }
-        let (_, lane) = self.lanes.entry(id.clone()).or_insert_with(|| (merchant, Lane::default()));
-        lane.push(owed);
+        let (_, queue) =
+            self.queues.entry(id.clone()).or_insert_with(|| (merchant, EndpointQueue::default()));
+        queue.push(owed);
         self.kept += 1;
         self.wake(&id);
         Ok(())
@@ -78,8 +80,8 @@ impl Board {
 
     /// Notes that the store may have more due deliveries to an endpoint.
     pub(crate) fn note_stored(&mut self, endpoint: EndpointId, merchant: MerchantId) {
-        let (_, lane) = self.lanes.entry(endpoint).or_insert_with(|| (merchant, Lane::default()));
-        lane.more_stored = true;
+        let (_, queue) = self.queues.entry(endpoint).or_insert_with(|| (merchant, EndpointQueue::default()));
+        queue.more_stored = true;
     }
 
     /// The next delivery to attempt, if there is one and a place for it.
@@ -102,41 +104,38 @@ impl Board {
     }
 
     fn next_of(&mut self, merchant: &mut Merchant) -> Option<Going> {
-        while let Some((id, was_quick)) = merchant.pop(&self.places, self.has_place_for_others()) {
-            let Some((_, lane)) = self.lanes.get_mut(&id) else { continue };
-            lane.ready = false;
-            if self.stale.holds(&id) || !lane.may_send() {
+        while let Some((id, line)) = merchant.pop(&self.places, self.unproven_under_way) {
+            let Some((_, queue)) = self.queues.get_mut(&id) else { continue };
+            queue.ready = false;
+            if self.stale.holds(&id) || !queue.may_send() {
                 continue;
             }
-            let other = !lane.is_quick();
-            if other && was_quick {
-                lane.ready = true;
-                merchant.push(id, false);
+            let pace = queue.pace();
+            // It has hung or answered slowly while it waited, and needs a place for unproven endpoints now.
+            if pace.is_unproven() && line.is_quick() {
+                queue.ready = true;
+                merchant.push(id, pace);
                 continue;
             }
-            let Some(owed) = lane.take() else { continue };
-            if lane.may_send() {
-                lane.ready = true;
-                merchant.push(id, lane.is_quick());
+            let Some(owed) = queue.take() else { continue };
+            if queue.may_send() {
+                queue.ready = true;
+                merchant.push(id, pace);
             }
-            merchant.begin(other);
+            merchant.begin(pace);
             self.under_way += 1;
-            self.others_under_way += usize::from(other);
-            return Some(Going { owed, other });
+            self.unproven_under_way += usize::from(pace.is_unproven());
+            return Some(Going { owed, pace });
         }
         None
     }
 
-    fn has_place_for_others(&self) -> bool {
-        self.others_under_way < self.places.of_others
-    }
-
     /// Marks a failure if its endpoint has succeeded since the attempt began, and remembers a success.
     pub(crate) fn compare(&mut self, mut outcome: Outcome) -> Outcome {
-        if let Some((_, lane)) = self.lanes.get_mut(&outcome.endpoint) {
+        if let Some((_, queue)) = self.queues.get_mut(&outcome.endpoint) {
             match outcome.failed_at {
-                None => lane.succeeded_at = Some(outcome.ended_at),
-                Some(began) => outcome.overtaken = lane.succeeded_at.is_some_and(|at| began < at),
+                None => queue.succeeded_at = Some(outcome.ended_at),
+                Some(began) => outcome.overtaken = queue.succeeded_at.is_some_and(|at| began < at),
             }
         }
         outcome
@@ -148,29 +147,29 @@ impl Board {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
         self.under_way -= 1;
         self.kept -= 1;
-        self.others_under_way -= usize::from(going.other);
+        self.unproven_under_way -= usize::from(going.pace.is_unproven());
         if let Some(merchant) = self.merchants.get_mut(&merchant) {
-            merchant.end(going.other);
+            merchant.end(going.pace);
         }
         self.unrecorded += 1;
         let mut wants_more = false;
-        if let Some((_, lane)) = self.lanes.get_mut(id) {
-            let was_quick = lane.is_quick();
-            lane.ended(ending);
-            if lane.ready
-                && lane.is_quick()
-                && !was_quick
+        if let Some((_, queue)) = self.queues.get_mut(id) {
+            let before = queue.pace();
+            queue.ended(ending);
+            if queue.ready
+                && before.is_unproven()
+                && queue.pace().is_quick()
                 && let Some(merchant) = self.merchants.get_mut(&merchant)
             {
                 merchant.promote(id);
             }
-            wants_more = lane.wants_more();
+            wants_more = queue.wants_more();
             // Fetching begins now; the fetch notes whether the store still has more.
-            lane.more_stored &= !wants_more;
+            queue.more_stored &= !wants_more;
         }
         self.wake(id);
         self.wake_merchant(merchant);
-        if going.other {
+        if going.pace.is_unproven() {
             for id in std::mem::take(&mut self.parked) {
                 if let Some(merchant) = self.merchants.get_mut(&id) {
                     merchant.is_parked = false;
@@ -207,7 +206,7 @@ impl Board {
 
     /// Other nodes may have changed any endpoint.
     pub(crate) fn any_changed_elsewhere(&mut self) {
-        for id in self.lanes.keys() {
+        for id in self.queues.keys() {
             self.stale.mark(id.clone());
         }
     }
@@ -238,14 +237,14 @@ impl Board {
     }
 
     fn follow(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) -> Vec<Owed> {
-        let Some((_, lane)) = self.lanes.get_mut(id) else { return Vec::new() };
-        let waiting = lane.drain();
+        let Some((_, queue)) = self.queues.get_mut(id) else { return Vec::new() };
+        let waiting = queue.drain();
         let Some(endpoint) = endpoint.filter(|endpoint| endpoint.is_enabled()) else {
             self.kept -= waiting.len();
             return waiting;
         };
         for owed in waiting {
-            lane.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
+            queue.push(Owed { endpoint: Arc::clone(endpoint), ..owed });
         }
         self.wake(id);
         Vec::new()
@@ -253,7 +252,7 @@ impl Board {
 
     /// Takes all deliveries off the board that are not being attempted.
     pub(crate) fn clear(&mut self) -> Vec<Owed> {
-        let waiting: Vec<_> = self.lanes.values_mut().flat_map(|(_, lane)| lane.drain()).collect();
+        let waiting: Vec<_> = self.queues.values_mut().flat_map(|(_, queue)| queue.drain()).collect();
         self.kept -= waiting.len();
         waiting
     }
@@ -268,32 +267,32 @@ impl Board {
     pub(crate) fn forget_old(&mut self, now: Timestamp) {
         const MANY: usize = 50_000;
         self.changes.forget_old(now);
-        if self.lanes.len() > MANY {
-            self.lanes.retain(|_, (_, lane)| lane.held() > 0);
+        if self.queues.len() > MANY {
+            self.queues.retain(|_, (_, queue)| queue.held() > 0);
             self.merchants.retain(|_, merchant| !merchant.is_idle());
         }
     }
 
     fn wake(&mut self, id: &EndpointId) {
-        let Some((merchant, lane)) = self.lanes.get_mut(id) else { return };
+        let Some((merchant, queue)) = self.queues.get_mut(id) else { return };
         let merchant = *merchant;
-        if lane.may_send() && !lane.ready && !self.stale.holds(id) {
-            lane.ready = true;
-            self.merchants.entry(merchant).or_default().push(id.clone(), lane.is_quick());
+        if queue.may_send() && !queue.ready && !self.stale.holds(id) {
+            queue.ready = true;
+            self.merchants.entry(merchant).or_default().push(id.clone(), queue.pace());
         }
         self.wake_merchant(merchant);
     }
 
     fn wake_merchant(&mut self, id: MerchantId) {
-        let others = self.has_place_for_others();
+        let unproven = self.unproven_under_way;
         let Some(merchant) = self.merchants.get_mut(&id) else { return };
         if merchant.waits {
             return;
         }
-        if merchant.may_send(&self.places, others) {
+        if merchant.may_send(&self.places, unproven) {
             merchant.waits = true;
             self.turns.push_back(id);
-        } else if !others && merchant.has_others() && !merchant.is_parked {
+        } else if unproven >= self.places.unproven && merchant.has_unproven() && !merchant.is_parked {
             merchant.is_parked = true;
             self.parked.push(id);
         }

@@ -19,7 +19,7 @@ use tracing::Instrument;
 
 use crate::{
     board::{Board, Going},
-    lane::Ending,
+    endpoint_queue::Ending,
     merchant::Places,
 };
 

@@ -1,17 +1,17 @@
 #![doc = include_str!("../README.md")]
 
 mod board;
-mod changes;
 mod claims;
 mod connect;
 mod courier;
 mod dispatcher;
+mod endpoint_queue;
 mod guard;
 #[cfg(test)]
 mod hostile;
 mod in_hand;
-mod lane;
 mod merchant;
+mod recent_changes;
 mod recorder;
 mod resolver;
 mod rounds;

@@ -1,20 +1,22 @@
-//! The turns of one merchant's endpoints. Those known to answer quickly have a queue of their own, so that the
-//! others cannot delay them.
+//! The turns of one merchant's endpoints. Quick endpoints have a line of their own, so that unproven ones cannot
+//! delay them.
 
 use std::collections::VecDeque;
 
 use quipu_webhooks::EndpointId;
+
+use crate::endpoint_queue::Pace;
 
 /// The bounds on attempts in progress, and on deliveries and outcomes in memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
     pub(crate) in_all: usize,
     pub(crate) of_merchant: usize,
-    /// Attempts to endpoints that are not known to answer quickly.
-    pub(crate) of_others: usize,
-    /// The same bound for each merchant, so that the dead endpoints of a few merchants do not fill the places
-    /// for endpoints that nobody knows yet.
-    pub(crate) of_others_of_merchant: usize,
+    /// Attempts to unproven endpoints.
+    pub(crate) unproven: usize,
+    /// The same bound for each merchant, so that the dead endpoints of a few merchants leave places for the new
+    /// endpoints of others.
+    pub(crate) unproven_of_merchant: usize,
     /// Deliveries kept in memory.
     pub(crate) kept: usize,
     /// Outcomes that are not recorded yet; above this number no attempt begins.
@@ -28,8 +30,8 @@ impl Default for Places {
         Self {
             in_all: 1_024,
             of_merchant: 384,
-            of_others: 512,
-            of_others_of_merchant: 128,
+            unproven: 512,
+            unproven_of_merchant: 128,
             kept: 20_000,
             unrecorded: 16_384,
             unrecorded_of_merchant: 4_096,
@@ -40,78 +42,87 @@ impl Default for Places {
 /// The state of a merchant.
 #[derive(Debug, Default)]
 pub(crate) struct Merchant {
-    /// Endpoints that may send, in turn.
+    /// Quick endpoints that may send, in turn.
     quick: VecDeque<EndpointId>,
-    others: VecDeque<EndpointId>,
-    is_turn_of_others: bool,
+    /// Unproven endpoints that may send, in turn.
+    unproven: VecDeque<EndpointId>,
+    /// The line that had the last turn.
+    last_turn: Pace,
     under_way: usize,
-    others_under_way: usize,
+    unproven_under_way: usize,
     /// Outcomes that are not recorded yet.
     pub(crate) unrecorded: usize,
     /// Whether the merchant is among those that take turns.
     pub(crate) waits: bool,
-    /// Whether the merchant waits for one of the places for endpoints not known to be quick.
+    /// Whether the merchant waits for one of the places for unproven endpoints.
     pub(crate) is_parked: bool,
 }
 
 impl Merchant {
-    /// Puts an endpoint at the end of its queue.
-    pub(crate) fn push(&mut self, endpoint: EndpointId, is_quick: bool) {
-        if is_quick { self.quick.push_back(endpoint) } else { self.others.push_back(endpoint) }
+    /// Puts an endpoint at the end of the line for its pace.
+    pub(crate) fn push(&mut self, endpoint: EndpointId, pace: Pace) {
+        self.line_of(pace).push_back(endpoint);
     }
 
-    /// Moves an endpoint that waits for its turn to the queue of those known to be quick.
-    pub(crate) fn promote(&mut self, endpoint: &EndpointId) {
-        if let Some(at) = self.others.iter().position(|other| other == endpoint) {
-            self.quick.extend(self.others.remove(at));
+    const fn line_of(&mut self, pace: Pace) -> &mut VecDeque<EndpointId> {
+        match pace {
+            Pace::Quick => &mut self.quick,
+            Pace::Unproven => &mut self.unproven,
         }
     }
 
-    /// Whether an endpoint waits for its turn and may have it. `others` says whether there is a place for one
-    /// that is not known to be quick.
-    pub(crate) fn may_send(&self, places: &Places, others: bool) -> bool {
+    /// Moves an endpoint that waits for its turn to the line of quick ones.
+    pub(crate) fn promote(&mut self, endpoint: &EndpointId) {
+        if let Some(at) = self.unproven.iter().position(|waiting| waiting == endpoint) {
+            self.quick.extend(self.unproven.remove(at));
+        }
+    }
+
+    /// Whether an endpoint waits for its turn and may have it. `unproven_in_all` is the number of attempts in
+    /// progress to unproven endpoints of all merchants.
+    pub(crate) fn may_send(&self, places: &Places, unproven_in_all: usize) -> bool {
         self.under_way < places.of_merchant
             && self.unrecorded < places.unrecorded_of_merchant
-            && (!self.quick.is_empty() || self.may_send_to_others(places, others))
+            && (!self.quick.is_empty() || self.may_send_to_unproven(places, unproven_in_all))
     }
 
-    fn may_send_to_others(&self, places: &Places, others: bool) -> bool {
-        others && self.others_under_way < places.of_others_of_merchant && !self.others.is_empty()
+    fn may_send_to_unproven(&self, places: &Places, unproven_in_all: usize) -> bool {
+        unproven_in_all < places.unproven
+            && self.unproven_under_way < places.unproven_of_merchant
+            && !self.unproven.is_empty()
     }
 
-    /// The endpoint whose turn it is, and whether it was in the queue of those known to be quick. The two queues
-    /// take turns.
-    pub(crate) fn pop(&mut self, places: &Places, others: bool) -> Option<(EndpointId, bool)> {
-        if !self.may_send(places, others) {
+    /// The endpoint whose turn it is, and the line in which it waited. The two lines take turns.
+    pub(crate) fn pop(&mut self, places: &Places, unproven_in_all: usize) -> Option<(EndpointId, Pace)> {
+        if !self.may_send(places, unproven_in_all) {
             return None;
         }
-        let others_go = self.is_turn_of_others && self.may_send_to_others(places, others);
-        let is_quick = !self.quick.is_empty() && !others_go;
-        self.is_turn_of_others = is_quick;
-        let endpoint = if is_quick { self.quick.pop_front() } else { self.others.pop_front() };
-        endpoint.map(|endpoint| (endpoint, is_quick))
+        let unproven_go = self.last_turn.is_quick() && self.may_send_to_unproven(places, unproven_in_all);
+        let line = if self.quick.is_empty() || unproven_go { Pace::Unproven } else { Pace::Quick };
+        self.last_turn = line;
+        self.line_of(line).pop_front().map(|endpoint| (endpoint, line))
     }
 
-    /// Notes that an attempt begins, to an endpoint that is not known to be quick if `other`.
-    pub(crate) fn begin(&mut self, other: bool) {
+    /// Notes that an attempt begins, to an endpoint of this pace.
+    pub(crate) fn begin(&mut self, pace: Pace) {
         self.under_way += 1;
-        self.others_under_way += usize::from(other);
+        self.unproven_under_way += usize::from(pace.is_unproven());
     }
 
-    /// Notes that an attempt is over, whose outcome is still to be recorded.
-    pub(crate) fn end(&mut self, other: bool) {
+    /// Notes that an attempt is over that began at this pace, and whose outcome is still to be recorded.
+    pub(crate) fn end(&mut self, pace: Pace) {
         self.under_way -= 1;
-        self.others_under_way -= usize::from(other);
+        self.unproven_under_way -= usize::from(pace.is_unproven());
         self.unrecorded += 1;
     }
 
-    /// Whether endpoints that are not known to be quick wait for their turn.
-    pub(crate) fn has_others(&self) -> bool {
-        !self.others.is_empty()
+    /// Whether unproven endpoints wait for their turn.
+    pub(crate) fn has_unproven(&self) -> bool {
+        !self.unproven.is_empty()
     }
 
     /// Whether there is nothing to be remembered of it.
     pub(crate) fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.unrecorded == 0 && self.quick.is_empty() && self.others.is_empty()
+        self.under_way == 0 && self.unrecorded == 0 && self.quick.is_empty() && self.unproven.is_empty()
     }
 }

@@ -9,7 +9,7 @@ use quipu_kernel::{Environment, EventId, Tenant, Timestamp};
 use quipu_webhooks::{Answer, Attempt, Attempted, EventName, RetryPolicy, Spread, TargetUrl};
 
 use super::*;
-use crate::lane::{FIRST_WINDOW, WIDEST_WINDOW};
+use crate::endpoint_queue::{FIRST_WINDOW, WIDEST_WINDOW};
 
 const QUICKLY: Ending = Ending::Answered(Duration::from_millis(5));
 const SLOWLY: Ending = Ending::Answered(Duration::from_secs(9));
@@ -42,7 +42,7 @@ fn owed(endpoint: &Arc<Endpoint>, number: usize, attempts: u32) -> Owed {
     }
 }
 
-/// Fills a lane until it has no room.
+/// Fills the queue of an endpoint until it has no room.
 fn fill(board: &mut Board, endpoint: &Arc<Endpoint>, attempts: u32) -> usize {
     let mut number = 0;
     while board.take_in(owed(endpoint, number, attempts)).is_ok() {
@@ -127,7 +127,7 @@ fn dead_endpoints_take_no_places_from_those_that_answer() {
         fill(&mut board, dead, 0);
     }
     let going = all_that_may_go(&mut board);
-    assert_eq!(going.len(), Places::default().of_others);
+    assert_eq!(going.len(), Places::default().unproven);
     fill(&mut board, &healthy, 0);
     let going = all_that_may_go(&mut board);
     assert_eq!(going.len(), WIDEST_WINDOW);
@@ -143,7 +143,7 @@ fn dead_endpoints_of_a_merchant_take_no_places_from_its_quick_one() {
         fill(&mut board, &endpoint(1, number), 0);
     }
     let going = all_that_may_go(&mut board);
-    assert_eq!(going.len(), Places::default().of_others_of_merchant);
+    assert_eq!(going.len(), Places::default().unproven_of_merchant);
     fill(&mut board, &healthy, 0);
     let quick = all_that_may_go(&mut board);
     assert_eq!(quick.len(), WIDEST_WINDOW);
@@ -258,8 +258,8 @@ proptest! {
         let places = Places {
             in_all: 20,
             of_merchant: 12,
-            of_others: 9,
-            of_others_of_merchant: 6,
+            unproven: 9,
+            unproven_of_merchant: 6,
             kept: 60,
             ..Places::default()
         };
@@ -287,11 +287,11 @@ proptest! {
             let (going, waiting) = board.load();
             prop_assert_eq!(going, under_way.len());
             prop_assert!(going <= places.in_all && going + waiting <= places.kept);
-            let others = || under_way.iter().filter(|going| going.other);
-            prop_assert!(others().count() <= places.of_others);
+            let unproven = || under_way.iter().filter(|going| going.pace == Pace::Unproven);
+            prop_assert!(unproven().count() <= places.unproven);
             for merchant in 0..3 {
-                let of_merchant = others().filter(|going| going.owed.endpoint.tenant.merchant().0 == merchant);
-                prop_assert!(of_merchant.count() <= places.of_others_of_merchant);
+                let of_merchant = unproven().filter(|going| going.owed.endpoint.tenant.merchant().0 == merchant);
+                prop_assert!(of_merchant.count() <= places.unproven_of_merchant);
             }
         }
         loop {

@@ -1,4 +1,4 @@
-//! The lane of one endpoint: its deliveries on this node, and how many of them may be attempted at once.
+//! The queue of one endpoint: its deliveries on this node, and how many of them may be attempted at once.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -13,11 +13,33 @@ pub(crate) const WIDEST_WINDOW: usize = 128;
 const HANGS_UNTIL_PROBED: u32 = 3;
 /// An endpoint that answers within this time is a quick one.
 const QUICK: Duration = Duration::from_secs(1);
-/// Deliveries kept in memory for an endpoint: many for a quick one, few for others, whose turn comes seldom.
+/// Deliveries kept in memory for an endpoint: many for a quick one, few for an unproven one, whose turn comes
+/// seldom.
 const KEPT_QUICK: usize = 2_000;
-const KEPT_OTHERS: usize = 64;
+const KEPT_UNPROVEN: usize = 64;
 /// After this many fresh deliveries a repeated one has its turn, so that neither kind starves the other.
 const FRESH_IN_A_ROW: u32 = 4;
+
+/// Whether an endpoint is known to answer quickly. Quick ones have queues and places that unproven ones cannot
+/// take, so that dead endpoints delay none that answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Its last answer was quick.
+    Quick,
+    /// It has not answered yet, or its last answer was slow, or it hung.
+    #[default]
+    Unproven,
+}
+
+impl Pace {
+    pub(crate) const fn is_quick(self) -> bool {
+        matches!(self, Self::Quick)
+    }
+
+    pub(crate) const fn is_unproven(self) -> bool {
+        matches!(self, Self::Unproven)
+    }
+}
 
 /// The end of an attempt, as far as it matters for the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,25 +52,25 @@ pub(crate) enum Ending {
     Hung,
 }
 
-/// The state of an endpoint.
+/// The deliveries to an endpoint and what its answers have shown.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct EndpointQueue {
     fresh: VecDeque<Owed>,
     again: VecDeque<Owed>,
     fresh_in_a_row: u32,
     pub(crate) under_way: usize,
     window: usize,
     hangs: u32,
-    quick: bool,
+    pace: Pace,
     /// When the last success ended.
     pub(crate) succeeded_at: Option<Timestamp>,
-    /// Whether the lane is among those that may send next.
+    /// Whether the endpoint is among those that may send next.
     pub(crate) ready: bool,
     /// Whether the store may have more due deliveries.
     pub(crate) more_stored: bool,
 }
 
-impl Default for Lane {
+impl Default for EndpointQueue {
     fn default() -> Self {
         Self {
             fresh: VecDeque::new(),
@@ -57,7 +79,7 @@ impl Default for Lane {
             under_way: 0,
             window: FIRST_WINDOW,
             hangs: 0,
-            quick: false,
+            pace: Pace::Unproven,
             succeeded_at: None,
             ready: false,
             more_stored: false,
@@ -65,20 +87,22 @@ impl Default for Lane {
     }
 }
 
-impl Lane {
-    /// Whether its last answer was quick.
-    pub(crate) const fn is_quick(&self) -> bool {
-        self.quick
+impl EndpointQueue {
+    pub(crate) const fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// How many more deliveries may be kept here. For a probed endpoint only the probe is kept.
     pub(crate) fn room(&self) -> usize {
-        let most = match self.hangs {
-            HANGS_UNTIL_PROBED.. => 1,
-            _ if self.quick => KEPT_QUICK,
-            _ => KEPT_OTHERS,
-        };
+        let most = if self.hangs >= HANGS_UNTIL_PROBED { 1 } else { self.most_kept() };
         most.saturating_sub(self.held())
+    }
+
+    const fn most_kept(&self) -> usize {
+        match self.pace {
+            Pace::Quick => KEPT_QUICK,
+            Pace::Unproven => KEPT_UNPROVEN,
+        }
     }
 
     /// The number of deliveries here, those in progress included.
@@ -111,17 +135,20 @@ impl Lane {
         self.under_way -= 1;
         match ending {
             Ending::Answered(after) => {
-                self.quick = after < QUICK;
+                self.pace = if after < QUICK { Pace::Quick } else { Pace::Unproven };
                 // Each quick answer makes room for one more, so that the window doubles with each round of
                 // answers; a slow endpoint gets no more than its first places.
-                self.window = if self.quick { self.window + 1 } else { self.window.min(FIRST_WINDOW) };
-                self.window = self.window.clamp(FIRST_WINDOW / 2, WIDEST_WINDOW);
+                let window = match self.pace {
+                    Pace::Quick => self.window + 1,
+                    Pace::Unproven => self.window.min(FIRST_WINDOW),
+                };
+                self.window = window.clamp(FIRST_WINDOW / 2, WIDEST_WINDOW);
                 self.hangs = 0;
             }
             Ending::Refused => {}
             Ending::Hung => {
                 self.hangs = self.hangs.saturating_add(1);
-                self.quick = false;
+                self.pace = Pace::Unproven;
                 self.window = if self.hangs >= HANGS_UNTIL_PROBED { 1 } else { (self.window / 2).max(1) };
             }
         }
@@ -129,9 +156,7 @@ impl Lane {
 
     /// Whether it is running empty while the store may have more.
     pub(crate) fn wants_more(&self) -> bool {
-        self.more_stored
-            && self.held() <= if self.quick { KEPT_QUICK / 4 } else { KEPT_OTHERS / 4 }
-            && self.room() > 0
+        self.more_stored && self.held() <= self.most_kept() / 4 && self.room() > 0
     }
 
     /// Takes out all deliveries that are not in progress.

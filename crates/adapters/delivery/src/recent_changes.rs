@@ -15,7 +15,7 @@ const MOST: usize = 10_000;
 
 /// The newest state of each of these endpoints that this node has seen.
 #[derive(Debug, Default)]
-pub(crate) struct Changes(HashMap<EndpointId, Change>);
+pub(crate) struct RecentChanges(HashMap<EndpointId, Change>);
 
 #[derive(Debug)]
 struct Change {
@@ -25,7 +25,7 @@ struct Change {
     since: Option<Timestamp>,
 }
 
-impl Changes {
+impl RecentChanges {
     /// Remembers an endpoint as it is after a change.
     pub(crate) fn note(&mut self, id: &EndpointId, endpoint: Option<&Arc<Endpoint>>) {
         if self.0.len() < MOST || self.0.contains_key(id) {
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_change_is_remembered_for_half_a_minute() {
-        let (mut changes, before) = (Changes::default(), endpoint("wh_1"));
+        let (mut changes, before) = (RecentChanges::default(), endpoint("wh_1"));
         assert!(!changes.contradict(&before));
         let mut disabled = Endpoint::clone(&before);
         disabled.disable(None, NOON);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_failed_since_is_no_change_and_what_is_gone_contradicts_all() {
-        let (mut changes, before) = (Changes::default(), endpoint("wh_1"));
+        let (mut changes, before) = (RecentChanges::default(), endpoint("wh_1"));
         let failing = Arc::new(Endpoint { failing_since: Some(NOON), ..Endpoint::clone(&before) });
         changes.note(&before.id, Some(&failing));
         assert!(!changes.contradict(&before));
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn changes_without_number_take_no_memory_without_bound() {
-        let mut changes = Changes::default();
+        let mut changes = RecentChanges::default();
         for number in 0..=MOST {
             let endpoint = endpoint(&format!("wh_{number}"));
             changes.note(&endpoint.id, Some(&endpoint));
