@@ -141,8 +141,8 @@ impl Board {
         outcome
     }
 
-    /// Notes that an attempt is over; its outcome is still to be recorded. Returns whether more should be
-    /// fetched for its endpoint.
+    /// Notes that an attempt is over; its outcome is still to be recorded. Returns whether more deliveries to its
+    /// endpoint should be fetched.
     pub(crate) fn ended(&mut self, going: &Going, ending: Ending) -> bool {
         let (id, merchant) = (&going.owed.endpoint.id, going.owed.endpoint.tenant.merchant());
         self.under_way -= 1;
@@ -189,11 +189,11 @@ impl Board {
         self.wake_merchant(id);
     }
 
-    /// Applies this node's own change of an endpoint: waiting deliveries go to its new address, or, if it is
-    /// disabled, are taken off the board and returned, to be released. The store fails these deliveries;
-    /// those it does not reach fail when they are claimed.
+    /// Applies this node's own change of an endpoint: waiting deliveries go to its new address. If it is disabled,
+    /// they are taken off the board and returned, to be released; they fail in the store, at once or when they
+    /// are claimed.
     pub(crate) fn changed(&mut self, endpoint: &Arc<Endpoint>) -> Vec<Owed> {
-        // A claim that is under way has read it as it was before, so it is read again behind that.
+        // A claim in progress may have read it before the change, so it is read once more.
         self.stale.mark(endpoint.id.clone());
         self.changes.note(&endpoint.id, Some(endpoint));
         self.follow(&endpoint.id, Some(endpoint))

@@ -22,7 +22,8 @@ const LONGEST_REST: Duration = Duration::from_secs(2);
 const AT_ONCE: u32 = 1_000;
 /// The most endpoints read again in one query.
 const READ_AT_ONCE: usize = 1_000;
-/// If this many endpoints in a row cannot be claimed, or portions released, locked rows are not the reason.
+/// After this many failed claims in a row, or failed releases, no more are tried: the reason is the store, and not
+/// a few locked rows.
 const MOST_LOCKED: usize = 3;
 /// The pause after an error.
 const RECOVERY: Duration = Duration::from_millis(500);
@@ -30,7 +31,7 @@ const RECOVERY: Duration = Duration::from_millis(500);
 /// Fetches until the dispatcher stops, then releases the waiting deliveries.
 pub(crate) async fn run(in_hand: Arc<InHand>) {
     while !in_hand.is_stopping() {
-        // A row that somebody has locked makes one of these fail, which keeps none of the others from its work.
+        // A locked row makes one of these fail; the others are done all the same.
         let read = read_again(&in_hand).await;
         let returned = give_back(&in_hand).await;
         let fetched = fetch(&in_hand).await;
@@ -74,8 +75,8 @@ async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
     Ok(())
 }
 
-/// Releases deliveries in portions, so that no commit grows long, and a locked row delays few others. They are
-/// kept until the store has released them, so that none stays claimed by a node that has forgotten it.
+/// Releases deliveries in portions, so that commits stay short and a locked row delays few others. They are kept
+/// until the store has released them, so that none stays claimed by a node that has forgotten it.
 async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
     let mut returned = std::mem::take(&mut *lock(&in_hand.returned));
     let (mut kept, mut failures) = (Vec::new(), Vec::new());
@@ -150,7 +151,8 @@ async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Re
     Ok(())
 }
 
-/// Releases nothing that was just claimed: an earlier release has succeeded, though nobody learnt of it.
+/// Drops deliveries that were just claimed from those to be released. An earlier release of them succeeded and its
+/// answer was lost; releasing them once more would give away what this node is sending.
 fn forget_released(in_hand: &InHand, claimed: &[Owed]) {
     let mut returned = lock(&in_hand.returned);
     if !returned.is_empty() {

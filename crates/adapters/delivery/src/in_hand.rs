@@ -23,8 +23,8 @@ use crate::{
     merchant::Places,
 };
 
-/// How long a delivery keeps its place if nothing could be sent, so that the database, which may be the reason,
-/// is not asked without a pause.
+/// How long a delivery keeps its place if nothing could be sent. The database may be the reason, and without a
+/// pause it would be asked again at once.
 const NOTHING_SENT: Duration = Duration::from_secs(1);
 
 /// The parts that the dispatcher works with.
@@ -45,7 +45,7 @@ pub struct Parts {
 /// The state that the tasks share.
 pub(crate) struct InHand {
     pub(crate) parts: Parts,
-    /// Runs the attempts, whichever thread hands deliveries over: a committing thread must not run them
+    /// The runtime on which attempts run. A thread that commits hands deliveries over, and must not run them
     /// itself.
     runtime: Handle,
     board: Mutex<Board>,

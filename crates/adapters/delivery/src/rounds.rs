@@ -22,7 +22,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
         let making = tokio::spawn(async move { make(&part).await });
         let made = tokio::select! {
             made = making => made,
-            // It finishes by itself what it has begun, such as telling that an endpoint was disabled.
+            // The task goes on and finishes what it has begun, such as telling that an endpoint was disabled.
             () = in_hand.stopped() => return,
         };
         let made = match made.map_err(JoinError::try_into_panic) {
@@ -45,7 +45,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
 /// Makes one round. Returns whether there is more to do than fits into it.
 async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
     let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
-    tend(in_hand);
+    tidy_up(in_hand);
     let freed = queue.free_abandoned().await?;
     if freed > 0 {
         tracing::info!(
@@ -63,7 +63,7 @@ async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
 }
 
 /// Tidies the board up, and tells how full it is.
-fn tend(in_hand: &InHand) {
+fn tidy_up(in_hand: &InHand) {
     let mut board = in_hand.board();
     board.forget_old(in_hand.parts.clock.now());
     let (under_way, waiting) = board.load();

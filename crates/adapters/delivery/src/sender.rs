@@ -129,10 +129,10 @@ impl Sender {
         let preliminaries = Arc::new(Preliminaries::default());
         let counting = Arc::clone(&preliminaries);
         hyper::ext::on_informational(&mut request, move |_| counting.count());
-        let (mut begun, mut kept, at) = (None::<Begun>, Vec::new(), parcel.at);
+        let mut received = Received::default();
         let exchange = async {
             tokio::select! {
-                answered = self.exchange(request, at, (&mut begun, &mut kept)) => answered,
+                answered = self.exchange(request, parcel.at, &mut received) => answered,
                 () = preliminaries.exceeded.notified() => Err(SendProblem::TooMuch),
             }
         };
@@ -140,32 +140,44 @@ impl Sender {
         let ended = ended.unwrap_or(Err(SendProblem::TimedOut));
         // They may have arrived in one piece with the answer.
         let ended = if preliminaries.are_too_many() { Err(SendProblem::TooMuch) } else { ended };
-        ended.map_err(|problem| {
-            let excerpt = (!kept.is_empty()).then(|| Answer::excerpt_of(&kept));
-            (problem, begun.map(|begun| Begun { excerpt, ..begun }))
-        })
+        ended.map_err(|problem| (problem, received.into_begun()))
     }
 
     async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
         at: Timestamp,
-        (begun, kept): (&mut Option<Begun>, &mut Vec<u8>),
+        received: &mut Received,
     ) -> Result<Answer, SendProblem> {
         let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
-        *begun = Some(Begun { status, retry_after, excerpt: None });
+        received.head = Some(Begun { status, retry_after, excerpt: None });
         // No encoding was requested, and this client decodes none.
         if is_packed(response.headers()) {
             return Err(SendProblem::TooMuch);
         }
         let size_told = response.body().size_hint().lower();
         if usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
-            let _beginning = read(response.into_body(), kept, Answer::KEPT).await;
+            let _beginning = read(response.into_body(), &mut received.kept, Answer::KEPT).await;
             return Err(SendProblem::TooMuch);
         }
-        read(response.into_body(), kept, MOST_READ).await?;
-        Ok(Answer::new(status, retry_after, kept))
+        read(response.into_body(), &mut received.kept, MOST_READ).await?;
+        Ok(Answer::new(status, retry_after, &received.kept))
+    }
+}
+
+/// The part of an answer that has arrived.
+#[derive(Default)]
+struct Received {
+    head: Option<Begun>,
+    /// The beginning of the body, at most [`Answer::KEPT`] bytes.
+    kept: Vec<u8>,
+}
+
+impl Received {
+    fn into_begun(self) -> Option<Begun> {
+        let excerpt = (!self.kept.is_empty()).then(|| Answer::excerpt_of(&self.kept));
+        self.head.map(|head| Begun { excerpt, ..head })
     }
 }
 
