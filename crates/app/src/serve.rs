@@ -28,7 +28,7 @@ use crate::{
     standard_output,
     traces::Traces,
     wire::{self, Delivering, Foundation, UseCases},
-    workers::{Alert, Beat, Forget, Prune, Seal, Settle, Tend, Watched, Workers},
+    workers::{Alert, Beat, ExpiredKeys, OldDeliveries, Seal, Settle, Tend, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end at the same time, and then
@@ -251,11 +251,11 @@ fn start_workers(
         payments: foundation.payments(),
     };
     workers.start(|stop| watched.run(stop));
-    let prune = Prune { queue, clock: clock() };
-    workers.start(|stop| prune.run(stop));
+    let expired_keys = ExpiredKeys { queue, clock: clock() };
+    workers.start(|stop| expired_keys.run(stop));
     let keep_for = settings.webhooks.keep_for;
-    let forget = Forget { queue: foundation.deliveries(), clock: clock(), keep_for };
-    workers.start(|stop| forget.run(stop));
+    let old_deliveries = OldDeliveries { queue: foundation.deliveries(), clock: clock(), keep_for };
+    workers.start(|stop| old_deliveries.run(stop));
     let seal = Seal { chains: foundation.chains(), clock: clock(), after: settings.seal_after };
     workers.start(|stop| seal.run(stop));
     if let Some(metrics) = metrics {

@@ -3,8 +3,8 @@
 
 mod alert;
 mod beat;
-mod forget;
-mod prune;
+mod expired_keys;
+mod old_deliveries;
 mod seal;
 mod settle;
 mod tend;
@@ -20,8 +20,8 @@ use tokio::{
 };
 
 pub(crate) use self::{
-    alert::Alert, beat::Beat, forget::Forget, prune::Prune, seal::Seal, settle::Settle, tend::Tend,
-    watched::Watched,
+    alert::Alert, beat::Beat, expired_keys::ExpiredKeys, old_deliveries::OldDeliveries, seal::Seal,
+    settle::Settle, tend::Tend, watched::Watched,
 };
 use crate::stop_signal::StopSignal;
 

@@ -14,13 +14,13 @@ const PAUSE: Duration = Duration::from_mins(1);
 const AT_ONCE: u32 = 1_000;
 
 /// The worker that deletes old deliveries.
-pub(crate) struct Forget {
+pub(crate) struct OldDeliveries {
     pub(crate) queue: Arc<dyn DeliveryQueue>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) keep_for: Duration,
 }
 
-impl Forget {
+impl OldDeliveries {
     /// Works until it is told to stop.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let pause = PAUSE.min(self.keep_for / 10).max(Duration::from_millis(100));

@@ -1,4 +1,4 @@
-//! Deletes expired nonces, and kept answers after a day.
+//! Deletes expired keys: the nonces of signatures, and idempotency keys with their kept answers after a day.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,13 +15,13 @@ const CLOCKS_APART: Duration = Duration::from_mins(5);
 /// The most rows of each kind deleted in one commit, few enough that the wait behind it goes unnoticed.
 const AT_ONCE: u32 = 2_000;
 
-/// The worker that deletes expired rows.
-pub(crate) struct Prune {
+/// The worker that deletes expired keys.
+pub(crate) struct ExpiredKeys {
     pub(crate) queue: Arc<dyn WorkQueue>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-impl Prune {
+impl ExpiredKeys {
     /// Works until it is told to stop.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         while !stop.is_given() {
@@ -120,9 +120,9 @@ mod tests {
     #[tokio::test]
     async fn what_a_lagging_node_may_still_need_is_kept() {
         let (asked, answer) = tokio::sync::oneshot::channel();
-        let prune = Prune { queue: Arc::new(Asked(Mutex::new(Some(asked)))), clock: Arc::new(Noon) };
+        let worker = ExpiredKeys { queue: Arc::new(Asked(Mutex::new(Some(asked)))), clock: Arc::new(Noon) };
         let mut workers = Workers::new();
-        workers.start(|stop| prune.run(stop));
+        workers.start(|stop| worker.run(stop));
         let expired = answer.await.expect("a round");
         workers.stop().await;
         assert_eq!(NOON.since(expired), Duration::from_mins(5));
