@@ -28,7 +28,7 @@ use crate::{
     standard_output,
     traces::Traces,
     wire::{self, Delivering, Foundation, UseCases},
-    workers::{Alert, Beat, ExpiredKeys, OldDeliveries, Seal, Settle, Tend, Watched, Workers},
+    workers::{Alert, Beat, ExpiredKeys, OldDeliveries, PATIENCE, Seal, Settle, Tend, Watched, Workers},
 };
 
 /// How long a process that was told to end may take: calls and workers, which end at the same time, and then
@@ -36,8 +36,7 @@ use crate::{
 const DRAIN: Duration = Duration::from_secs(29);
 /// How much longer than `deadlines.call` a call may take that was begun in time, with a reserve.
 const LATEST_COMMIT: Duration = Duration::from_secs(5);
-const _: () = assert!(Settle::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
-const _: () = assert!(Tend::PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
+const _: () = assert!(PATIENCE.as_secs() < DRAIN.as_secs(), "a worker must have time to finish");
 
 /// Serves until a signal, and answers the exit status.
 pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {

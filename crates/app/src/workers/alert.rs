@@ -8,19 +8,11 @@ use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::RaiseAlert;
 
-use super::{back_off, rest};
+use super::rounds::{Found, LEASE, PATIENCE, Rounds};
 use crate::{metrics::ALERTS, stop_signal::StopSignal};
 
-/// How long a claimed check belongs to this node.
-const LEASE: Duration = Duration::from_mins(1);
-/// How long a check may take: less than it belongs to this node.
-const PATIENCE: Duration = Duration::from_secs(25);
 /// The most checks that are claimed at once.
 const AT_ONCE: u32 = 64;
-/// How long to sleep if nothing wakes the worker.
-const LONGEST_SLEEP: Duration = Duration::from_secs(5);
-/// How long to wait if work is due that another node has claimed.
-const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
 /// The worker that raises alerts.
 pub(crate) struct Alert {
@@ -30,40 +22,24 @@ pub(crate) struct Alert {
 }
 
 impl Alert {
-    /// Works until it is told to stop.
+    /// Works until it is told to stop, then finishes what it has claimed.
     pub(crate) async fn run(self, mut stop: StopSignal) {
-        let mut failures = 0;
+        let mut rounds = Rounds::of(&self.queue, Queue::REDIRECTPAY_ALERT, &self.clock);
         while !stop.is_given() {
-            let pause = match self.round().await {
-                Ok(pause) => {
-                    failures = 0;
-                    pause
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "due alerts could not be looked at");
-                    failures += 1;
-                    back_off(failures)
-                }
-            };
-            rest(&*self.queue, Queue::REDIRECTPAY_ALERT, &*self.clock, pause, &mut stop).await;
+            let made = self.round(&rounds).await;
+            rounds.rest(made, &mut stop).await;
         }
     }
 
-    async fn round(&self) -> Result<Duration, StoreUnavailable> {
-        let now = self.clock.now();
-        let Some(next) = self.queue.next_due(Queue::REDIRECTPAY_ALERT).await? else {
-            return Ok(LONGEST_SLEEP);
-        };
-        if next > now {
-            return Ok(next.since(now).min(LONGEST_SLEEP));
+    /// Makes the due checks, and answers how long there is nothing to do.
+    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreUnavailable> {
+        match rounds.claim(LEASE, AT_ONCE).await? {
+            Found::Nothing(pause) => Ok(pause),
+            Found::Work(claimed) => {
+                join_all(claimed.iter().map(|work| self.attend(work))).await;
+                Ok(Duration::ZERO)
+            }
         }
-        let until = now.plus(LEASE);
-        let claimed = self.queue.claim(Queue::REDIRECTPAY_ALERT, now, until, AT_ONCE).await?;
-        if claimed.is_empty() {
-            return Ok(CLAIMED_ELSEWHERE);
-        }
-        join_all(claimed.iter().map(|work| self.attend(work))).await;
-        Ok(Duration::ZERO)
     }
 
     /// Checks one payment. If that fails, it is due again when its lease ends, and delays no other.

@@ -5,6 +5,7 @@ mod alert;
 mod beat;
 mod expired_keys;
 mod old_deliveries;
+mod rounds;
 mod seal;
 mod settle;
 mod tend;
@@ -12,28 +13,16 @@ mod watched;
 
 use std::time::Duration;
 
-use quipu_commit::{Queue, WorkQueue};
-use quipu_kernel::Clock;
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
 };
 
 pub(crate) use self::{
-    alert::Alert, beat::Beat, expired_keys::ExpiredKeys, old_deliveries::OldDeliveries, seal::Seal,
-    settle::Settle, tend::Tend, watched::Watched,
+    alert::Alert, beat::Beat, expired_keys::ExpiredKeys, old_deliveries::OldDeliveries, rounds::PATIENCE,
+    seal::Seal, settle::Settle, tend::Tend, watched::Watched,
 };
 use crate::stop_signal::StopSignal;
-
-/// Waits for `pause`, or until there is work that is due earlier, or until the process is to end.
-async fn rest(queue: &dyn WorkQueue, kind: Queue, clock: &dyn Clock, pause: Duration, stop: &mut StopSignal) {
-    let before = clock.now().plus(pause);
-    tokio::select! {
-        () = stop.given() => {}
-        () = queue.woken(kind, before) => {}
-        () = tokio::time::sleep(pause) => {}
-    }
-}
 
 /// The running workers.
 pub(crate) struct Workers {

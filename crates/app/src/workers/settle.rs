@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use self::hands::{AT_ONCE, Hands, Key, LEASE, Waiting, key_of};
-use super::{back_off, rest};
+use super::rounds::{Found, LONGEST_SLEEP, PATIENCE, Rounds};
 use crate::stop_signal::StopSignal;
 
-const _: () = assert!(Settle::PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
+const _: () = assert!(PATIENCE.as_secs() < LEASE.as_secs(), "a lease must outlast what it covers");
 const _: () = assert!(
-    Settle::PATIENCE.as_secs() < SettlePayment::RESUBMIT_AFTER.as_secs(),
+    PATIENCE.as_secs() < SettlePayment::RESUBMIT_AFTER.as_secs(),
     "a submission must not be made again while the first may still run"
 );
 
@@ -26,10 +26,6 @@ const BATCH: usize = 512;
 /// The most payments shown at once to a node that is alone. They are many, because those in hand are shown
 /// again.
 const SHOWN: usize = 4_096;
-/// How long to sleep if nothing wakes the worker: a commit of another node may not wake it.
-const LONGEST_SLEEP: Duration = Duration::from_secs(5);
-/// How long to wait if work is due that another node has claimed.
-const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
 /// The worker that settles payments.
 ///
@@ -45,26 +41,13 @@ pub(crate) struct Settle {
 }
 
 impl Settle {
-    /// How long processing a payment may take, counted from before it was claimed. A call that takes longer
-    /// is given up while the lease still holds, so that no other node processes the payment meanwhile.
-    pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
-
     /// Works until it is told to stop, then finishes the work in hand.
     pub(crate) async fn run(self, mut stop: StopSignal) {
         let mut hands = Hands::default();
-        let mut failures = 0;
+        let mut rounds = Rounds::of(&self.queue, Queue::SETTLEMENT, &self.clock);
         while !stop.is_given() {
-            match self.round(&mut hands).await {
-                Ok(pause) => {
-                    failures = 0;
-                    rest(&*self.queue, Queue::SETTLEMENT, &*self.clock, pause, &mut stop).await;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "due payments could not be taken on");
-                    let _ = tokio::time::timeout(back_off(failures), stop.given()).await;
-                    failures += 1;
-                }
-            }
+            let made = self.round(&rounds, &mut hands).await;
+            rounds.rest(made, &mut stop).await;
         }
         // What is claimed nobody else would do for a while.
         while let Some(next) = hands.waiting.pop_front() {
@@ -76,7 +59,7 @@ impl Settle {
     }
 
     /// Takes due work as far as there is room, and answers how long it will be until more is due.
-    async fn round(&self, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
+    async fn round(&self, rounds: &Rounds, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
         hands.put_down();
         while hands.have_room()
             && let Some(next) = hands.waiting.pop_front()
@@ -91,7 +74,7 @@ impl Settle {
         let most = u32::try_from(SHOWN + hands.held()).unwrap_or(u32::MAX);
         match self.queue.due_here(Queue::SETTLEMENT, now, most).await? {
             Some(due) => self.take_shown(hands, due, now).await,
-            None => self.take_claimed(hands, now).await,
+            None => take_claimed(rounds, hands).await,
         }
     }
 
@@ -107,7 +90,7 @@ impl Settle {
         // The rest is shown again.
         submissions.truncate(BATCH);
         if !submissions.is_empty() {
-            let until = Instant::now() + Self::PATIENCE;
+            let until = Instant::now() + PATIENCE;
             let claimed = self.queue.claim_shown(submissions, now.plus(LEASE)).await?;
             hands.waiting.extend(claimed.into_iter().map(|work| Waiting { work, until: Some(until) }));
         }
@@ -118,30 +101,27 @@ impl Settle {
         Ok(next.min(hands.longest_rest()).min(LONGEST_SLEEP).max(hands.shortest_rest()))
     }
 
-    /// Claims due work, since other nodes may do so too.
-    async fn take_claimed(&self, hands: &mut Hands, now: Timestamp) -> Result<Duration, StoreUnavailable> {
-        let Some(next) = self.queue.next_due(Queue::SETTLEMENT).await? else { return Ok(LONGEST_SLEEP) };
-        if next > now {
-            return Ok(next.since(now).min(LONGEST_SLEEP));
-        }
-        // The lease runs from `now`, however long the claim waits for its turn.
-        let until = Instant::now() + Self::PATIENCE;
-        let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);
-        let claimed = self.queue.claim(Queue::SETTLEMENT, now, now.plus(LEASE), limit).await?;
-        if claimed.is_empty() {
-            return Ok(CLAIMED_ELSEWHERE);
-        }
-        hands.waiting.extend(claimed.into_iter().map(|work| Waiting { work, until: Some(until) }));
-        Ok(Duration::ZERO)
-    }
-
     fn begin(&self, hands: &mut Hands, Waiting { work, until }: Waiting) {
-        let until = until.unwrap_or_else(|| Instant::now() + Self::PATIENCE);
+        let until = until.unwrap_or_else(|| Instant::now() + PATIENCE);
         let waited = self.clock.now().since(work.due);
         metrics::histogram!("quipu_due_delay_seconds").record(waited.as_secs_f64());
         let span = tracing::info_span!("settle", payment_id = work.subject);
         let key = key_of(&work);
         hands.begin(&key, attend(Arc::clone(&self.use_case), work, until).instrument(span));
+    }
+}
+
+/// Claims due work, since other nodes may do so too.
+async fn take_claimed(rounds: &Rounds, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
+    // The lease begins before the claim, however long that waits for its turn.
+    let until = Instant::now() + PATIENCE;
+    let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);
+    match rounds.claim(LEASE, limit).await? {
+        Found::Nothing(pause) => Ok(pause),
+        Found::Work(claimed) => {
+            hands.waiting.extend(claimed.into_iter().map(|work| Waiting { work, until: Some(until) }));
+            Ok(Duration::ZERO)
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use tokio::{
 
 use crate::workers::log_panic;
 
-/// How long a claimed payment belongs to this node. If the node dies, another one takes the payment
-/// afterwards.
+/// How long a claimed payment belongs to this node. If nothing was committed for it by then, another node may
+/// take it.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// The most payments that are processed at once. They are many, because commits at the same time share one
 /// flush to disk.
