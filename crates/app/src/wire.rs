@@ -272,7 +272,8 @@ impl UseCases {
         let pages = pages(foundation, Arc::clone(&rails), Arc::clone(&hear), links);
         let cancel = CancelPayment::new(Arc::clone(&commit), Arc::clone(&payments), clock(), entropy());
         let settle = SettlePayment::new(
-            (commit, foundation.queue()),
+            commit,
+            foundation.queue(),
             payments,
             Arc::clone(&rails),
             Arc::clone(&hear),

@@ -63,7 +63,8 @@ impl SettlePayment {
 
     /// The use case over these ports.
     pub fn new(
-        (commit, queue): (Arc<dyn Commit>, Arc<dyn WorkQueue>),
+        commit: Arc<dyn Commit>,
+        queue: Arc<dyn WorkQueue>,
         reads: Arc<dyn PaymentReads>,
         rails: Arc<Rails>,
         hear: Arc<HearRail>,

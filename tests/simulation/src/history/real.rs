@@ -94,7 +94,8 @@ impl Real {
                 e(),
             ),
             settle: SettlePayment::new(
-                (commit.clone(), queue),
+                commit.clone(),
+                queue,
                 payments.clone(),
                 rails,
                 hear.clone(),

@@ -92,14 +92,7 @@ impl Node {
             around: around.clone(),
             create: CreatePayment::new(any.clone(), any.clone(), directory.clone(), rails.clone(), c(), e())
                 .with_reports_to(hear.clone()),
-            settle: SettlePayment::new(
-                (any.clone(), any.clone()),
-                any.clone(),
-                rails,
-                hear.clone(),
-                c(),
-                e(),
-            ),
+            settle: SettlePayment::new(any.clone(), any.clone(), any.clone(), rails, hear.clone(), c(), e()),
             alert: RaiseAlert::new(any.clone(), any.clone(), c()),
             decide: DecidePayment::new(any.clone(), any.clone(), c(), e()),
             refund: RefundPayment::new(refunds.clone(), refunds, c(), e()),

@@ -57,7 +57,8 @@ pub(super) fn settle(world: &World) -> SettlePayment {
     let store = world.store.clone();
     let (rails, clock, entropy) = (world.rails.clone(), world.clock.clone(), world.entropy.clone());
     let hear = HearRail::new(store.clone(), store.clone(), clock.clone(), entropy.clone());
-    SettlePayment::new((store.clone(), Arc::new(store.queue())), store, rails, Arc::new(hear), clock, entropy)
+    let queue = Arc::new(store.queue());
+    SettlePayment::new(store.clone(), queue, store, rails, Arc::new(hear), clock, entropy)
 }
 
 /// Attends to the payment as a worker that has just claimed it.
