@@ -52,7 +52,7 @@ pub use code::ErrorCode;
 pub use door::Credentials;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
-pub use openapi::openapi;
+pub use openapi::{Readers, openapi};
 pub use pages::{PageServices, ViewerLimits, Viewers};
 pub use proxies::{Network, NoNetwork};
 pub use query::judge_query;

@@ -20,7 +20,7 @@ use crate::{
     dispatch::{dispatch, options, refuse},
     error::ApiError,
     measure,
-    openapi::openapi_under,
+    openapi::{Readers, openapi_under},
     relay::Relay,
     routes::route_table,
     row::RouteRow,
@@ -37,7 +37,10 @@ const BEYOND: usize = 8;
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 fn describe(root: &str) -> Documents {
-    Documents { of_merchants: openapi_under(root, false), of_operators: openapi_under(root, true) }
+    Documents {
+        of_merchants: openapi_under(root, Readers::Merchants),
+        of_operators: openapi_under(root, Readers::Operators),
+    }
 }
 
 /// Serves the interface on `listener` until the server is stopped through its handle, which finishes the

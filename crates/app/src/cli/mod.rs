@@ -29,6 +29,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use quipu_http::Readers;
 
 pub(crate) use self::answer::Unanswered;
 use crate::{config::Settings, serve};
@@ -140,7 +141,8 @@ impl Cli {
             Command::Restore(restore) => restore.run(&settings),
             Command::Listen(listen) => listen.run(),
             Command::Routes => routes::print(),
-            Command::Openapi { operator } => routes::openapi(operator),
+            Command::Openapi { operator: true } => routes::openapi(Readers::Operators),
+            Command::Openapi { operator: false } => routes::openapi(Readers::Merchants),
             Command::Operator(command) => command.run(&settings),
             Command::Merchant(command) => command.run(&settings),
             Command::Key(command) => command.run(&settings),

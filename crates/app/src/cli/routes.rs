@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use quipu_http::{Credentials, RouteRow, route_table};
+use quipu_http::{Credentials, Readers, RouteRow, route_table};
 use quipu_merchants::Scope;
 use serde_json::{Value, json};
 
@@ -18,9 +18,9 @@ pub(super) fn print() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints one of the OpenAPI documents.
-pub(super) fn openapi(for_operators: bool) -> Result<ExitCode> {
-    standard_output::write(&quipu_http::openapi(for_operators))?;
+/// Prints the OpenAPI document for these readers.
+pub(super) fn openapi(readers: Readers) -> Result<ExitCode> {
+    standard_output::write(&quipu_http::openapi(readers))?;
     Ok(ExitCode::SUCCESS)
 }
 

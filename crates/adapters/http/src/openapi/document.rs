@@ -9,14 +9,16 @@ use super::{
 };
 use crate::{body::Intake, door::Credentials, files::FILE_TYPES, routes::route_table, row::RouteRow};
 
-/// The readers of a document.
+/// The readers of a document, which has the routes that are for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub enum Readers {
+    /// Merchants: every route that is not below `/operator/`.
     Merchants,
+    /// The operator's staff: the routes below `/operator/`.
     Operators,
 }
 
-impl Audience {
+impl Readers {
     fn has(self, row: &RouteRow) -> bool {
         row.path().starts_with("/operator/") == (self == Self::Operators)
     }
@@ -57,26 +59,26 @@ const TAGS: [&str; 13] = [
 ];
 
 /// The whole document, for a public address whose path is `root`.
-pub(crate) fn document(audience: Audience, root: &str) -> Value {
+pub(crate) fn document(readers: Readers, root: &str) -> Value {
     let mut paths = Map::new();
-    for row in route_table().filter(|row| audience.has(row)) {
+    for row in route_table().filter(|row| readers.has(row)) {
         let item = paths.entry(row.path()).or_insert_with(|| json!({}));
         item[row.method().to_lowercase()] = described(row);
     }
     let paths = Value::Object(paths);
-    let in_use = |tag: &str| route_table().any(|row| audience.has(row) && area(row.path()) == tag);
+    let in_use = |tag: &str| route_table().any(|row| readers.has(row) && area(row.path()) == tag);
     let tags: Vec<_> = TAGS.into_iter().filter(|tag| in_use(tag)).map(|tag| json!({ "name": tag })).collect();
     json!({
         "openapi": "3.0.3",
         "info": {
-            "title": audience.title(),
+            "title": readers.title(),
             "version": env!("CARGO_PKG_VERSION"),
-            "description": audience.text(),
+            "description": readers.text(),
             "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
         },
         "servers": [{ "url": if root.is_empty() { "/" } else { root } }],
         "tags": tags,
-        "components": components::used_by(&paths, audience == Audience::Operators),
+        "components": components::used_by(&paths, readers == Readers::Operators),
         "paths": paths,
     })
 }

@@ -9,19 +9,19 @@ mod document;
 pub(crate) mod operation;
 mod responses;
 
+pub use document::Readers;
 #[cfg(test)]
 pub(crate) use document::described;
-pub(crate) use document::{Audience, document};
+pub(crate) use document::document;
 
-/// The document of the merchants' interface, or of the operator's, as text.
-pub fn openapi(for_operators: bool) -> String {
-    openapi_under("", for_operators)
+/// The document for these readers, as text.
+pub fn openapi(readers: Readers) -> String {
+    openapi_under("", readers)
 }
 
 /// The same for a public address whose path is `root`.
-pub(crate) fn openapi_under(root: &str, for_operators: bool) -> String {
-    let audience = if for_operators { Audience::Operators } else { Audience::Merchants };
-    let mut text = format!("{:#}", document(audience, root));
+pub(crate) fn openapi_under(root: &str, readers: Readers) -> String {
+    let mut text = format!("{:#}", document(readers, root));
     text.push('\n');
     text
 }
@@ -36,7 +36,7 @@ mod tests {
     use crate::routes::route_table;
 
     fn both() -> [Value; 2] {
-        [Audience::Merchants, Audience::Operators].map(|audience| document(audience, ""))
+        [Readers::Merchants, Readers::Operators].map(|readers| document(readers, ""))
     }
 
     fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
@@ -110,8 +110,12 @@ mod tests {
     #[test]
     fn the_copies_in_docs_are_the_documents() {
         let copies = [
-            (include_str!("../../../../../docs/openapi.json"), openapi(false), ""),
-            (include_str!("../../../../../docs/openapi-operator.json"), openapi(true), "-operator"),
+            (include_str!("../../../../../docs/openapi.json"), openapi(Readers::Merchants), ""),
+            (
+                include_str!("../../../../../docs/openapi-operator.json"),
+                openapi(Readers::Operators),
+                "-operator",
+            ),
         ];
         for (copy, document, suffix) in copies {
             let flag = if suffix.is_empty() { "" } else { " --operator" };
