@@ -170,7 +170,8 @@ impl Metrics {
     pub(crate) fn bind(
         address: SocketAddr,
         collected: Collected,
-        (queue, deliveries): (Arc<dyn WorkQueue>, Arc<dyn DeliveryQueue>),
+        queue: Arc<dyn WorkQueue>,
+        deliveries: Arc<dyn DeliveryQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let listener =

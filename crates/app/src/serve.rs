@@ -106,8 +106,9 @@ fn bind_metrics(
     collected: Collected,
     dev: bool,
 ) -> Result<Option<Metrics>> {
-    let (queue, clock) = (foundation.queue(), Arc::clone(&foundation.clock));
-    match Metrics::bind(settings.metrics_listen, collected, (queue, foundation.deliveries()), clock) {
+    let (queue, deliveries) = (foundation.queue(), foundation.deliveries());
+    let clock = Arc::clone(&foundation.clock);
+    match Metrics::bind(settings.metrics_listen, collected, queue, deliveries, clock) {
         Ok(metrics) => Ok(Some(metrics)),
         Err(error) if dev => {
             tracing::warn!("{error:#}; metrics are not served");
@@ -159,8 +160,8 @@ async fn serve(
     let key_uses = Arc::new(KeyUses::new(foundation.credentials()));
     let shared_limiter = settings.redis_url.is_some().then(|| Arc::clone(&limiter));
     let readiness = Parts::new(foundation.store.clone(), Arc::clone(&tickets), shared_limiter);
-    let stop = Stop::on(workers.told_to_stop());
-    let services = services(&foundation, use_cases, (webhooks, tickets), limiter, readiness, &key_uses, stop);
+    let parts = CallParts { webhooks, tickets, limiter, readiness, key_uses: Arc::clone(&key_uses) };
+    let services = services(&foundation, use_cases, parts, Stop::on(workers.told_to_stop()));
     let edge = edge(settings, &public_url, demo_page.as_deref());
     let patience = edge.shutdown_timeout;
     let serving = quipu_http::serve(listener, services, edge)?;
@@ -263,15 +264,17 @@ fn start_workers(
     workers
 }
 
-fn services(
-    foundation: &Foundation,
-    use_cases: UseCases,
-    (webhooks, tickets): (Webhooks, Arc<TicketOffice>),
+/// The parts that calls need beside the use cases that move payments.
+struct CallParts {
+    webhooks: Webhooks,
+    tickets: Arc<TicketOffice>,
     limiter: Arc<dyn RateLimiter>,
     readiness: Parts,
-    key_uses: &Arc<KeyUses>,
-    stop: Stop,
-) -> Services {
+    key_uses: Arc<KeyUses>,
+}
+
+fn services(foundation: &Foundation, use_cases: UseCases, parts: CallParts, stop: Stop) -> Services {
+    let CallParts { webhooks, tickets, limiter, readiness, key_uses } = parts;
     Services {
         create: use_cases.create,
         cancel: use_cases.cancel,
@@ -299,7 +302,7 @@ fn services(
         entropy: Arc::clone(&foundation.entropy),
         clock: Arc::clone(&foundation.clock),
         readiness: Arc::new(readiness),
-        key_uses: Arc::clone(key_uses),
+        key_uses,
         stop,
     }
 }

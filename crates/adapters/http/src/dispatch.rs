@@ -55,9 +55,9 @@ pub(crate) async fn dispatch(
     let has_place = turn.as_mut().is_none_or(|turn| {
         turn.take_place(|| client(&request, &state.settings.trusted_proxies).map(subscriber))
     });
-    let now = state.services.clock.now();
-    let begun = Instant::now();
-    let mut entrance = Entrance::new(row, Arc::clone(&state), request.clone(), payload.into_inner(), now);
+    let arrival = Arrival { at: state.services.clock.now(), begun: Instant::now() };
+    let payload = payload.into_inner();
+    let mut entrance = Entrance::new(row, Arc::clone(&state), request.clone(), payload, arrival.at);
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
     let span = span(row, &request_id);
     let outcome = if has_place {
@@ -81,7 +81,7 @@ pub(crate) async fn dispatch(
     }
     let (route, family, credentials) = (Some(row.path()), row.family(), row.credentials());
     let place = Place { route, family, credentials, payment };
-    let (mut response, took) = finish(&request_id, &request, &place, (now, begun), outcome);
+    let (mut response, took) = finish(&request_id, &request, &place, arrival, outcome);
     span.record("http.response.status_code", response.status().as_u16());
     if let Some(verdict) = verdict {
         write_verdict(response.headers_mut(), verdict);
@@ -159,11 +159,20 @@ async fn answer_unrouted(
     let mut rest = payload.into_inner();
     let is_over = !body::is_announced(&request)
         || !request.headers().contains_key(header::EXPECT) && body::is_soon_over(&mut rest).await;
-    let now = state.services.clock.now();
+    let arrival = Arrival { at: state.services.clock.now(), begun };
     let place = Place { route: None, family, credentials: Credentials::None, payment: None };
     let request_id = request_id::of_request(request.headers(), state.services.entropy.as_ref());
-    let (response, _) = finish(&request_id, &request, &place, (now, begun), outcome);
+    let (response, _) = finish(&request_id, &request, &place, arrival, outcome);
     sending(response, turn, (!is_over).then_some(rest))
+}
+
+/// When a request arrived.
+#[derive(Clone, Copy)]
+struct Arrival {
+    /// The time of day, which is the `timestamp` of an error's answer.
+    at: Timestamp,
+    /// The same on a clock that only runs forward, from which the duration is measured.
+    begun: Instant,
 }
 
 /// The route that a request arrived at.
@@ -181,7 +190,7 @@ fn finish(
     request_id: &HeaderValue,
     request: &HttpRequest,
     place: &Place,
-    (now, begun): (Timestamp, Instant),
+    arrival: Arrival,
     outcome: Outcome,
 ) -> (HttpResponse, Duration) {
     let (shown_id, route) = (request_id.to_str().unwrap_or_default(), place.route);
@@ -202,10 +211,10 @@ fn finish(
                 }
                 _ => {}
             }
-            error.into_response(place.family, now)
+            error.into_response(place.family, arrival.at)
         }
     };
-    let took = begun.elapsed();
+    let took = arrival.begun.elapsed();
     tracing::info!(
         request_id = shown_id,
         method = request.method().as_str(),

@@ -42,17 +42,18 @@ impl Form {
     /// A form with these members of `payout`.
     pub(crate) fn new(
         members: &[String],
-        (method, currency): (Method, Currency),
+        method: Method,
+        currency: Currency,
         filled: &Filled,
         words: Words,
     ) -> Self {
-        let field = |member: &String| Field::new(member, (method, currency), filled, words);
+        let field = |member: &String| Field::new(member, method, currency, filled, words);
         Self { fields: members.iter().map(field).collect(), has_problems: !filled.problems.is_empty() }
     }
 }
 
 impl Field {
-    fn new(member: &str, (method, currency): (Method, Currency), filled: &Filled, words: Words) -> Self {
+    fn new(member: &str, method: Method, currency: Currency, filled: &Filled, words: Words) -> Self {
         let (label, hint) = label_and_hint(member, method, currency);
         let problem = filled.problems.iter().find_map(|problem| {
             let rule = problem.strip_prefix("payout.").unwrap_or(problem).strip_prefix(member)?;
@@ -127,8 +128,8 @@ mod tests {
             ],
         };
         let members = ["bsb".to_owned(), "bank_account".to_owned(), "recipient_name".to_owned()];
-        let way = (Method::BankTransfer, Currency::AUD);
-        let form = Form::new(&members, way, &filled, Words::of(Language::Spanish));
+        let spanish = Words::of(Language::Spanish);
+        let form = Form::new(&members, Method::BankTransfer, Currency::AUD, &filled, spanish);
         let problems: Vec<_> = form.fields.iter().map(|field| field.problem.as_deref()).collect();
         assert_eq!(problems, [Some("Un BSB tiene 6 dígitos."), Some("Complete este campo."), None]);
         assert_eq!(form.fields[0].value, "12");

@@ -85,8 +85,9 @@ impl PaymentPage {
         let is_test = terms.tenant.environment() == Environment::Test;
         let frame = Frame::new(brand, words, root, &story.headline, |language| place.page_in(language));
         let form = payment.waits_for_recipient().then(|| {
-            let way = (terms.method, terms.currency);
-            Form::new(view.members, way, view.filled.unwrap_or(&Filled::default()), words)
+            let blank = Filled::default();
+            let filled = view.filled.unwrap_or(&blank);
+            Form::new(view.members, terms.method, terms.currency, filled, words)
         });
         let todo = (is_deposit && live).then(|| HowToPay::of(payment, words)).flatten();
         let facts = match &state.payout {
