@@ -66,9 +66,9 @@ impl Logging {
 /// lives.
 pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Traces>) -> Result<Logging> {
     let level: LevelFilter = settings.log_level.as_str().parse()?;
-    // What libraries say below `info` quotes what they carry: the database's every parameter, and with it the
-    // customers' data. And the web server tells at length what `serve` says in a line, and calls what clients
-    // do wrong an error.
+    // Below `info` libraries log the data that they carry, such as every parameter of a statement, and with it
+    // customers' data. The web server repeats at length what `serve` logs in one line, and logs the mistakes of
+    // clients as errors.
     let filter = Targets::new()
         .with_default(level.min(LevelFilter::INFO))
         .with_target("actix_server", LevelFilter::WARN)
@@ -90,7 +90,7 @@ pub(crate) fn start(settings: &Settings, usual: LogFormat, traces: Option<&Trace
         LogFormat::Text => started.with(lines.with_filter(filter)).try_init(),
     };
     started.map_err(|error| anyhow!("logging cannot be started: {error}"))?;
-    // A panic is a line like any other, so that whoever reads JSON reads this too.
+    // A panic becomes a line like any other, so that a program that reads JSON can read it.
     std::panic::set_hook(Box::new(|panic| {
         let backtrace = Backtrace::capture();
         let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());

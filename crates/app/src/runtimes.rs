@@ -33,8 +33,8 @@ impl Runtimes {
         self.store.handle().clone()
     }
 
-    /// Runs the process to its end. What must be finished has to be awaited by it. A call that goes on blocking a
-    /// thread is left behind: a look-up of a name may take the system a minute, and nobody needs its answer.
+    /// Runs `process` to its end. It must await everything that has to be finished. A call that still blocks a
+    /// thread then is left behind: a look-up of a name may take the system a minute, and nobody needs its answer.
     pub(crate) fn run<T>(self, process: impl Future<Output = T>) -> T {
         let outcome = self.parts.block_on(process);
         self.parts.shutdown_timeout(END);

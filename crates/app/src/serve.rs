@@ -75,7 +75,8 @@ pub(crate) fn run(settings: &Settings, dev: bool) -> Result<ExitCode> {
     })
 }
 
-/// What works and is hardly meant. It is not refused, because each key may be set without the other.
+/// Warnings of settings that work and are hardly meant. They are not refused, because each key may be set without
+/// the other.
 fn warnings(settings: &Settings) -> impl Iterator<Item = &'static str> {
     let is_sealed_early = settings.seal_after < settings.call_deadline + LATEST_COMMIT;
     let is_never_alerted = settings.redirectpay_alert_after >= settings.redirectpay_cancel_after;
@@ -137,7 +138,7 @@ async fn serve(
     metrics: Option<Metrics>,
     dev: bool,
 ) -> Result<ExitCode> {
-    // Listened for before anything tells that there is a process to stop.
+    // Listened for before anything shows that the process runs, so that no signal is missed.
     let mut signals = Signals::listen()?;
     let listener =
         listen(settings.listen).with_context(|| format!("{} cannot be listened on", settings.listen))?;
@@ -201,7 +202,7 @@ async fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the message of a demo. Nobody may be reading, and then the same is in the file.
+/// Prints the message of a demo. It is no failure if nobody reads it: the file says the same.
 fn print_message(message: &str) {
     if let Err(error) = standard_output::write(message) {
         tracing::warn!("{error:#}");

@@ -19,7 +19,7 @@ impl StopSignal {
 
     /// Completes when the signal is given.
     pub(crate) async fn given(&mut self) {
-        // A sender that is gone gives no other signal any more.
+        // If the sender is gone, the process is ending as well.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }

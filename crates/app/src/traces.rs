@@ -22,7 +22,7 @@ impl Traces {
     /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`; an address without a
     /// path gets `/v1/traces`.
     pub(crate) fn to(url: &str) -> Result<Self> {
-        // Which TLS there is can be said once in a process; whoever came first said the same.
+        // A process can install its TLS library once; an earlier call has installed the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
         let endpoint = if has_path { url.to_owned() } else { format!("{url}/v1/traces") };

@@ -174,9 +174,9 @@ pub(crate) fn store_settings(settings: &Settings) -> StoreSettings {
     }
 }
 
-/// Refuses a master key with which the secrets of this database were not made: with it no merchant would be
-/// recognised, and new secrets would be lost with the right key. The first and the last merchant are tested
-/// for all.
+/// Refuses a master key that did not seal the secrets of this database: with it no merchant would be recognised,
+/// and what it seals could not be opened with the right key. The first and the last merchant are tested for
+/// all.
 ///
 /// The key of hosted pages is tested in a database without merchants: the first command seals it.
 pub(crate) async fn verify_master_key(foundation: &Foundation) -> Result<()> {

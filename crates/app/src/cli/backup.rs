@@ -50,8 +50,8 @@ impl Backup {
 }
 
 impl Restore {
-    /// Makes the database out of a copy, brings it up to date, and verifies the books. They are in place whatever the
-    /// report says; the exit status is 1 if anything is wrong with them.
+    /// Makes the database out of a copy, brings it up to date, and verifies the books. If the books are wrong the
+    /// database stays in place, and the exit status is 1.
     pub(super) fn run(&self, settings: &Settings) -> Result<ExitCode> {
         let _logging = logging::start(settings, LogFormat::Text, None)?;
         DataFolder::open(&settings.data_dir)?;

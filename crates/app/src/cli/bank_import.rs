@@ -1,8 +1,8 @@
 //! Applying a bank's statement.
 //!
 //! The file is read twice: once to know that it is whole and well-formed, and once to apply it, entry by entry. Every entry
-//! is applied like the callback of a provider, and only once ever, so that the same file, or another one with the same entries,
-//! changes nothing. Two entries are two movements of money: what would only repeat an earlier one is parked.
+//! is applied like the callback of a provider, and only once, so that the same file, or another one with the same entries,
+//! changes nothing. Two entries are two movements of money: one that would only repeat what an earlier one did is parked.
 //!
 //! Each entry is a commit of its own. The audit log has a line before the first and one after the last, so that it also shows
 //! an import that did not finish.
@@ -89,7 +89,7 @@ async fn apply_all(foundation: &Foundation, file: &Path, reached: &mut Reached) 
     let reader = opened(file)?;
     let reading = tokio::task::spawn_blocking(move || {
         read_statement(reader, |entry| {
-            // A receiver that is gone has failed, and tells why.
+            // The receiver is gone because it failed; its own error says why.
             let _ = sender.blocking_send(entry);
         })
     });

@@ -72,7 +72,7 @@ async fn serve(connection: TcpStream, secret: Arc<Option<WebhookSecret>>) {
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_mins(1))
         .serve_connection(TokioIo::new(connection), service);
-    // A sender that breaks off has nothing more to say.
+    // A sender that breaks off is no error of this receiver.
     let _ = serving.await;
 }
 

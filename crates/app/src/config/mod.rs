@@ -1,5 +1,5 @@
-//! What an operator can set: one `quipu.toml` and the environment, which wins. Every key has a default, and whatever
-//! is not a key or not a value stops the start with its name.
+//! What an operator can set: one `quipu.toml` and the environment, which wins. An unknown key or an invalid value
+//! stops the start, and the error names the key.
 
 mod attachments;
 mod file;

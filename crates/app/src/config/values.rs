@@ -121,7 +121,7 @@ pub(crate) fn deadline(text: &str) -> Result<Duration, Expected> {
 /// What is due later than this counts as lost in `quipu check`.
 const FURTHEST: Duration = Duration::from_hours(366 * 24);
 
-/// A duration that is longer than nothing.
+/// A duration above zero.
 pub(crate) fn period(text: &str) -> Result<Duration, Expected> {
     let expected = "a duration above 0, such as 300ms, 2s, 5m, 6h or 7d";
     duration(text).ok().filter(|period| !period.is_zero()).ok_or(expected)
@@ -132,7 +132,7 @@ pub(crate) fn wait(text: &str) -> Result<Duration, Expected> {
     period(text).ok().filter(|wait| *wait <= FURTHEST).ok_or("a duration above 0 and up to 366d, such as 24h")
 }
 
-/// The gaps between questions, separated by commas. The last one repeats, so none may be nothing.
+/// The gaps between questions, separated by commas. The last one repeats, so none may be zero.
 pub(crate) fn questions(text: &str) -> Result<Vec<Duration>, Expected> {
     let gaps: Result<Vec<_>, _> = text.split(',').map(|part| wait(part.trim())).collect();
     gaps.map_err(|_| "a list of durations above 0 and up to 366d, such as 1m,5m,1h")

@@ -22,7 +22,7 @@ pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// How long to wait if work is due that another node has claimed.
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(250);
 
-/// The look of one worker at its queue.
+/// The rounds of one worker over its queue.
 pub(super) struct Rounds {
     queue: Arc<dyn WorkQueue>,
     kind: Queue,
@@ -44,8 +44,8 @@ impl Rounds {
         Self { queue: Arc::clone(queue), kind, clock: Arc::clone(clock), failures: 0 }
     }
 
-    /// Claims at most `limit` pieces of due work for the time of a `lease`, which begins before the claim,
-    /// however long that waits for its turn.
+    /// Claims at most `limit` pieces of due work for the time of `lease`. It counts from the beginning of this call,
+    /// however long the claim waits for its turn.
     pub(super) async fn claim(&self, lease: Duration, limit: u32) -> Result<Found, StoreUnavailable> {
         let now = self.clock.now();
         let Some(next) = self.queue.next_due(self.kind).await? else {
@@ -58,9 +58,9 @@ impl Rounds {
         Ok(if claimed.is_empty() { Found::Nothing(CLAIMED_ELSEWHERE) } else { Found::Work(claimed) })
     }
 
-    /// Rests after a round, until the process is to end at most. A round that succeeded tells how long there is
-    /// nothing to do; new work that is due earlier ends that rest. Failures in a row make the rest longer each
-    /// time, and new work does not end it, since it would most likely fail as well.
+    /// Rests after a round. A round that succeeded says how long there is nothing to do; new work that is due
+    /// earlier ends this rest. After a failure the rest is longer each time, and new work does not end it, since
+    /// the next claim would most likely fail as well. The signal to stop ends every rest.
     pub(super) async fn rest(&mut self, round: Result<Duration, StoreUnavailable>, stop: &mut StopSignal) {
         match round {
             Ok(pause) => {

@@ -49,7 +49,7 @@ impl Settle {
             let made = self.round(&rounds, &mut hands).await;
             rounds.rest(made, &mut stop).await;
         }
-        // What is claimed nobody else would do for a while.
+        // No other node does claimed work before its lease ends.
         while let Some(next) = hands.waiting.pop_front() {
             if next.until.is_some() {
                 self.begin(&mut hands, next);
