@@ -80,3 +80,78 @@ impl Rounds {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quipu_commit::{Changes, Commit as _, Memory, Work, WorkChange};
+    use quipu_kernel::{Environment, MerchantId, Tenant, Timestamp};
+    use tokio::{sync::watch, time::Instant};
+
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> Timestamp {
+            NOON
+        }
+    }
+
+    fn rounds(store: &Memory) -> Rounds {
+        let (queue, clock): (Arc<dyn WorkQueue>, Arc<dyn Clock>) = (Arc::new(store.clone()), Arc::new(Noon));
+        Rounds::of(&queue, Queue::THUMBNAILS, &clock)
+    }
+
+    async fn add(store: &Memory, subject: &str, due: Timestamp) {
+        let mut changes = Changes::new(Tenant::new(MerchantId(1), Environment::Test), NOON);
+        let work = Work { queue: Queue::THUMBNAILS, subject: subject.to_owned(), due, action: "" };
+        changes.work.push(WorkChange::Put(work));
+        store.commit(changes).await.expect("committed");
+    }
+
+    async fn nothing_for(rounds: &Rounds) -> Duration {
+        match rounds.claim(LEASE, 8).await.expect("answered") {
+            Found::Nothing(pause) => pause,
+            Found::Work(claimed) => panic!("there is work: {claimed:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_claim_brings_due_work_or_the_time_until_there_may_be_some() {
+        let store = Memory::default();
+        let rounds = rounds(&store);
+        assert_eq!(nothing_for(&rounds).await, LONGEST_SLEEP);
+        add(&store, "later", NOON.plus(Duration::from_mins(1))).await;
+        assert_eq!(nothing_for(&rounds).await, LONGEST_SLEEP);
+        add(&store, "soon", NOON.plus(Duration::from_secs(2))).await;
+        assert_eq!(nothing_for(&rounds).await, Duration::from_secs(2));
+        add(&store, "now", NOON).await;
+        let Found::Work(claimed) = rounds.claim(LEASE, 8).await.expect("answered") else {
+            panic!("there is work")
+        };
+        assert_eq!(claimed.iter().map(|work| work.subject.as_str()).collect::<Vec<_>>(), ["now"]);
+        assert_eq!(nothing_for(&rounds).await, Duration::from_secs(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_in_a_row_make_the_rest_longer_and_a_signal_ends_every_rest() {
+        let (told, receiver) = watch::channel(false);
+        let (mut rounds, mut stop) = (rounds(&Memory::default()), StopSignal::heard_by(receiver));
+        let (failed, made) = (|| Err(StoreUnavailable::Overloaded), Ok(Duration::from_secs(3)));
+        let mut rests = Vec::new();
+        for round in [failed(), failed(), failed(), made, failed()] {
+            let begun = Instant::now();
+            rounds.rest(round, &mut stop).await;
+            rests.push(begun.elapsed().as_millis());
+        }
+        assert_eq!(rests, [250, 500, 1_000, 3_000, 250]);
+        told.send_replace(true);
+        for round in [failed(), Ok(LONGEST_SLEEP)] {
+            let begun = Instant::now();
+            rounds.rest(round, &mut stop).await;
+            assert_eq!(begun.elapsed(), Duration::ZERO);
+        }
+    }
+}
