@@ -12,7 +12,8 @@ use crate::{
     status::{Status, Trigger},
 };
 
-/// The circumstances of a move.
+/// The circumstances of a move, or of several that happen together.
+#[derive(Clone)]
 pub struct Happening<'a> {
     /// When it happened (UTC).
     pub at: Timestamp,
@@ -20,7 +21,7 @@ pub struct Happening<'a> {
     pub entropy: &'a dyn Entropy,
     /// The reason of a move that ends badly. `EXPIRED` and `PAYOUT_RETURNED` are set without it.
     pub failure: Option<Failure>,
-    /// The next thing to do with the payment.
+    /// The next thing to do with the payment afterwards.
     pub due: Option<Due>,
     /// The refunded amount, in minor units.
     pub refund: Option<Amount>,

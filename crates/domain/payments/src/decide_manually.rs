@@ -7,9 +7,10 @@ use quipu_kernel::{Clock, Entropy, PaymentId};
 
 use crate::{
     act::{Decided, act},
+    apply::Happening,
     decision::ManualDecision,
     error::DecideError,
-    moves::{Moves, chain},
+    moves::chain,
     payment::{Failure, Payment},
     ports::MoneyReads,
     recorded::Recorded,
@@ -54,8 +55,9 @@ impl DecidePayment {
         };
         let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
         let decide = |before: Payment| {
-            let how = Moves { failure: failure.clone(), ..Moves::new(self.clock.now(), &*self.entropy) };
-            let moved = chain(before.clone(), decision.triggers(&before), &how);
+            let now = self.clock.now();
+            let happening = Happening { failure: failure.clone(), ..Happening::new(now, &*self.entropy) };
+            let moved = chain(before.clone(), decision.triggers(&before), &happening);
             let mut changes = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
             let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| before.clone());
             let (audit, answer) = record(&before, &after);

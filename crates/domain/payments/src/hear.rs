@@ -15,12 +15,13 @@ use quipu_merchants::{SIMULATOR_RAIL, StoreUnavailable};
 
 use crate::{
     act::{Decided, act},
+    apply::Happening,
     changes::{as_it_stands, put_claimed},
     choice,
     consequence::Consequence,
     error::HearError,
     heard::{Heard, HeardEvent, UNKNOWN_TENANT},
-    moves::{Moves, chain},
+    moves::chain,
     payment::{Due, Payment},
     ports::MoneyReads,
     rail_event::RailEvent,
@@ -270,8 +271,8 @@ impl HearRail {
         let (mut changes, heard) = match (consequence, payment) {
             (Consequence::Move(triggers), Some(payment)) => {
                 let failure = Some(event.failure());
-                let how = Moves { failure, due, ..Moves::new(at, &*self.entropy) };
-                let moved = chain(payment, triggers, &how);
+                let happening = Happening { failure, due, ..Happening::new(at, &*self.entropy) };
+                let moved = chain(payment, triggers, &happening);
                 (moved.map_err(|error| failed(&error.to_string()))?, Heard::Applied)
             }
             (Consequence::Park(reason), payment) => {

@@ -7,8 +7,8 @@ use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
 
 use crate::{
     act::{Decided, act},
+    apply::Happening,
     error::DecideError,
-    moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,
     recorded::Recorded,
@@ -73,8 +73,8 @@ impl RefundPayment {
                 created_at: at,
             };
             let before = payment.clone();
-            let how = Moves { refund: Some(order.amount), ..Moves::new(at, &*self.entropy) };
-            let changes = chain(payment, &[trigger], &how);
+            let happening = Happening { refund: Some(order.amount), ..Happening::new(at, &*self.entropy) };
+            let changes = payment.apply(trigger, happening);
             let mut changes = changes.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
             let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| before.clone());
             let (audit, answer) = record(&before, &after, &refund);

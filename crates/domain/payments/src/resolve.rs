@@ -8,9 +8,9 @@ use quipu_merchants::{Route, RouteBook, RouteKey};
 
 use crate::{
     act::{Decided, act},
+    apply::Happening,
     error::DecideError,
     heard::UNKNOWN_TENANT,
-    moves::{Moves, chain},
     payment::Payment,
     ports::MoneyReads,
     receipt::{Receipt, Resolution},
@@ -103,8 +103,8 @@ impl ResolveReceipt {
             Status::Expired | Status::Cancelled => Trigger::ArriveLate,
             _ => Trigger::Confirm,
         };
-        let how = Moves { received: Some((received, fee)), ..Moves::new(at, &*self.entropy) };
-        chain(payable.payment, &[trigger], &how).map_err(|error| not_allowed(&error))
+        let happening = Happening { received: Some((received, fee)), ..Happening::new(at, &*self.entropy) };
+        payable.payment.apply(trigger, happening).map_err(|error| not_allowed(&error))
     }
 }
 

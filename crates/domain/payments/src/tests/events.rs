@@ -6,10 +6,7 @@ use quipu_merchants::{BeneficiaryKind, Direction, Method};
 use serde_json::{Value, json};
 
 use super::world::{START, World, beneficiary, deposit, minor, ready, route, with, withdrawal};
-use crate::{
-    PaymentRecord, Trigger,
-    moves::{Moves, chain},
-};
+use crate::{Happening, PaymentRecord, Trigger, moves::chain};
 
 /// The payloads of everything that happened so far.
 fn told(world: &World) -> Vec<Value> {
@@ -70,7 +67,7 @@ fn the_events_of_steps_at_the_same_time_sort_in_the_order_of_the_steps() {
     for reference in 0..20 {
         let body = with(withdrawal(), &json!({"merchant_reference": reference.to_string()}));
         let triggers = [Trigger::Submit, Trigger::Confirm, Trigger::Return];
-        let moved = chain(world.created(&body), &triggers, &Moves::new(START, &*world.entropy));
+        let moved = chain(world.created(&body), &triggers, &Happening::new(START, &*world.entropy));
         ready(world.store.commit(moved.expect("moves"))).expect("committed");
     }
     let rows = world.store.rows();
