@@ -6,7 +6,7 @@ use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 
 use crate::{
-    changes::{self, Standing},
+    changes::{self, Changed, Standing},
     payload,
     payment::{Due, Failure, Payment, State, Terms},
     status::{Status, Trigger},
@@ -59,8 +59,8 @@ pub enum NotMoved {
 }
 
 impl Payment {
-    /// The changes that `trigger` makes: the payment with its next version, its postings and its events.
-    pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changes, NotMoved> {
+    /// The move that `trigger` makes: the payment with its next version, its postings and its events.
+    pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changed, NotMoved> {
         let from = self.status();
         let before = Standing::of(&self);
         let next = from.after(self.situation(), trigger);
@@ -94,8 +94,8 @@ impl Payment {
             changes.add(event);
         }
         changes.work.push(changes::next_work(payment.id(), due));
-        changes::put_moved(&mut changes, before, payment);
-        Ok(changes)
+        changes::put_moved(&mut changes, before, payment.clone());
+        Ok(Changed { payment, changes })
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use quipu_commit::Commit;
 use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
-use quipu_merchants::StoreUnavailable;
 
 use crate::{
     act::{Decided, act},
@@ -52,11 +51,8 @@ impl CancelPayment {
             let mut happening = Happening::new(self.clock.now(), &*self.entropy);
             happening.failure.clone_from(&failure);
             let moved = payment.apply(Trigger::Cancel, happening);
-            let changes = moved.map_err(|_| CancelError::AlreadyProcessed(status))?;
-            let after = changes.saved::<Payment>().cloned();
-            let after =
-                after.ok_or_else(|| StoreUnavailable::Failed("a move saved no payment".to_owned()))?;
-            Ok(Decided::change(changes, after))
+            let moved = moved.map_err(|_| CancelError::AlreadyProcessed(status))?;
+            Ok(Decided::change(moved.changes, moved.payment))
         };
         act(&*self.commit, None, read, decide).await
     }

@@ -68,6 +68,15 @@ impl Standing {
     }
 }
 
+/// A payment after a change, and everything that a commit writes for that change.
+#[derive(Debug)]
+pub struct Changed {
+    /// The payment as it is afterwards.
+    pub payment: Payment,
+    /// The changes that save it, with what belongs to it.
+    pub changes: Changes,
+}
+
 /// Adds a new payment to `changes`.
 pub fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, due: Option<Due>) {
     changes.names.push(NameChange::Take(reference_of(&payment), holder_of(&payment)));

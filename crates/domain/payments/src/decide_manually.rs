@@ -8,6 +8,7 @@ use quipu_kernel::{Clock, Entropy, PaymentId};
 use crate::{
     act::{Decided, act},
     apply::Happening,
+    changes::Changed,
     decision::ManualDecision,
     error::DecideError,
     moves::chain,
@@ -58,8 +59,8 @@ impl DecidePayment {
             let now = self.clock.now();
             let happening = Happening { failure: failure.clone(), ..Happening::new(now, &*self.entropy) };
             let moved = chain(before.clone(), decision.triggers(&before), &happening);
-            let mut changes = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
-            let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| before.clone());
+            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
+            let Changed { payment: after, mut changes } = moved;
             let (audit, answer) = record(&before, &after);
             changes.add(audit);
             changes.idempotency = answer;

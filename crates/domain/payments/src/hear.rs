@@ -273,7 +273,7 @@ impl HearRail {
                 let failure = Some(event.failure());
                 let happening = Happening { failure, due, ..Happening::new(at, &*self.entropy) };
                 let moved = chain(payment, triggers, &happening);
-                (moved.map_err(|error| failed(&error.to_string()))?, Heard::Applied)
+                (moved.map_err(|error| failed(&error.to_string()))?.changes, Heard::Applied)
             }
             (Consequence::Park(reason), payment) => {
                 let tenant = payment.as_ref().map(|payment| payment.terms().tenant);

@@ -10,7 +10,7 @@ use quipu_merchants::Direction;
 
 use crate::{
     apply::Happening,
-    changes,
+    changes::{self, Changed},
     create::{Attempt, CreatePayment, broken},
     error::CreateError,
     instructions::Instructions,
@@ -39,7 +39,7 @@ impl Payment {
         instructions: Instructions,
         at: Timestamp,
         due: Option<Due>,
-    ) -> Changes {
+    ) -> Changed {
         let (terms, mut state) = self.into_parts();
         let from = state.revision;
         state.instructions = instructions;
@@ -48,8 +48,9 @@ impl Payment {
         let mut changes = Changes::new(terms.tenant, at);
         changes.work.push(changes::next_work(&terms.id, due));
         changes.payment_id = Some(terms.id.clone());
-        changes::save(&mut changes, Some(from), Self::restore(terms, state));
-        changes
+        let payment = Self::restore(terms, state);
+        changes::save(&mut changes, Some(from), payment.clone());
+        Changed { payment, changes }
     }
 }
 
@@ -101,11 +102,10 @@ impl CreatePayment {
                 Instructed::Rejected(failure) => self.rejected(&payment, failure, now),
                 Instructed::Unknown => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
             };
-            let mut changes = match decided {
-                Ok(changes) => changes,
+            let Changed { payment: after, mut changes } = match decided {
+                Ok(changed) => changed,
                 Err(error) => return Attempt::Refused(error, None),
             };
-            let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| (*payment).clone());
             let kept = view::creation_answer(&after);
             changes.idempotency = record
                 .clone()
@@ -124,11 +124,11 @@ impl CreatePayment {
         Attempt::Refused(CreateError::OutcomeUnknown { id }, None)
     }
 
-    fn rejected(&self, payment: &Payment, failure: &Failure, at: Timestamp) -> Result<Changes, CreateError> {
+    fn rejected(&self, payment: &Payment, failure: &Failure, at: Timestamp) -> Result<Changed, CreateError> {
         let mut happening = Happening::new(at, &**self.entropy());
         happening.failure = Some(failure.clone());
-        let changes = payment.clone().apply(Trigger::Fail, happening);
-        changes.map_err(|error| broken(&error.to_string()))
+        let failed = payment.clone().apply(Trigger::Fail, happening);
+        failed.map_err(|error| broken(&error.to_string()))
     }
 
     /// Parks a refusal for a person if the payment was reported as paid meanwhile. The creation is answered

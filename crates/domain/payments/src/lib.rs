@@ -73,7 +73,7 @@ pub use bank_export::{ExportPayouts, Exported};
 pub use bank_file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
 pub use callback::{CallbackHeaders, NotVerified};
 pub use cancel::CancelPayment;
-pub use changes::{CustomerClaim, NewCustomer, Standing, put_moved, put_new};
+pub use changes::{Changed, CustomerClaim, NewCustomer, Standing, put_moved, put_new};
 pub use consequence::Consequence;
 pub use counters::{COUNTER, counter_of_day, day_of_counter};
 pub use create::CreatePayment;

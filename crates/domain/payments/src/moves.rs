@@ -4,26 +4,25 @@ use quipu_commit::Changes;
 
 use crate::{
     apply::{Happening, NotMoved},
+    changes::Changed,
     payment::Payment,
     status::Trigger,
 };
 
-/// The changes that `triggers` make, one after the other: a version, postings and events for each, and one
-/// saved payment.
+/// The moves that `triggers` make, one after the other: a version, postings and events for each, and the
+/// payment saved once.
 pub(crate) fn chain(
     payment: Payment,
     triggers: &[Trigger],
     happening: &Happening<'_>,
-) -> Result<Changes, NotMoved> {
-    let mut all = Changes::new(payment.terms().tenant, happening.at);
-    let mut payment = payment;
+) -> Result<Changed, NotMoved> {
+    let changes = Changes::new(payment.terms().tenant, happening.at);
+    let mut moved = Changed { payment, changes };
     for trigger in triggers {
-        let step = payment.apply(*trigger, happening.clone())?;
-        let moved = step.saved::<Payment>().cloned();
-        payment = moved.unwrap_or_else(|| unreachable!("a move saves its payment"));
-        all = then(all, step);
+        let step = moved.payment.apply(*trigger, happening.clone())?;
+        moved = Changed { payment: step.payment, changes: then(moved.changes, step.changes) };
     }
-    Ok(all)
+    Ok(moved)
 }
 
 /// Two steps of the same payment as one change.

@@ -8,6 +8,7 @@ use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
 use crate::{
     act::{Decided, act},
     apply::Happening,
+    changes::Changed,
     error::DecideError,
     payment::Payment,
     ports::MoneyReads,
@@ -74,9 +75,9 @@ impl RefundPayment {
             };
             let before = payment.clone();
             let happening = Happening { refund: Some(order.amount), ..Happening::new(at, &*self.entropy) };
-            let changes = payment.apply(trigger, happening);
-            let mut changes = changes.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
-            let after = changes.saved::<Payment>().cloned().unwrap_or_else(|| before.clone());
+            let moved = payment.apply(trigger, happening);
+            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
+            let Changed { payment: after, mut changes } = moved;
             let (audit, answer) = record(&before, &after, &refund);
             changes.add(refund.clone());
             changes.add(audit);

@@ -104,7 +104,8 @@ impl ResolveReceipt {
             _ => Trigger::Confirm,
         };
         let happening = Happening { received: Some((received, fee)), ..Happening::new(at, &*self.entropy) };
-        payable.payment.apply(trigger, happening).map_err(|error| not_allowed(&error))
+        let moved = payable.payment.apply(trigger, happening);
+        Ok(moved.map_err(|error| not_allowed(&error))?.changes)
     }
 }
 

@@ -20,7 +20,7 @@ use self::{
 use crate::{
     act::{Decided, act},
     apply::Happening,
-    changes,
+    changes::{self, Changed},
     error::{HearError, SettleError},
     hear::HearRail,
     heard::Heard,
@@ -139,14 +139,11 @@ impl SettlePayment {
         let mut happening = Happening::new(now, &*self.entropy);
         happening.due = Some(Due { at: now.plus(Self::RESUBMIT_AFTER), action: DueAction::Submit });
         let (expiry, original) = (expiry(&payment), payment.clone());
-        let Ok(changes) = payment.apply(Trigger::Submit, happening) else {
+        let Ok(Changed { payment, changes }) = payment.apply(Trigger::Submit, happening) else {
             return self.commit_unless_stale(changes::postponed(&original, now, expiry)).await;
         };
-        match self.commit.commit(changes::taken(changes)).await {
-            Ok(committed) => match committed.into_saved::<Payment>() {
-                Some(payment) => self.hand_over(rail, reserved, claimed, *payment, false).await,
-                None => Err(failed("a submitted payment is missing".to_owned())),
-            },
+        match self.commit.commit(changes::taken(changes)).await.map(drop) {
+            Ok(()) => self.hand_over(rail, reserved, claimed, payment, false).await,
             Err(error) => stale_is_success(error),
         }
     }
@@ -259,7 +256,7 @@ impl SettlePayment {
                 let (expiry, now) = (expiry(&payment), self.clock.now());
                 let asked = self.next_question(rail, claimed.attempts);
                 let due = Due::earlier(asked, expiry);
-                self.commit_unless_stale(payment.with_instructions(*instructions, now, due)).await
+                self.commit_unless_stale(payment.with_instructions(*instructions, now, due).changes).await
             }
             Instructed::Rejected(failure) => {
                 self.answered(rail, claimed, &payment, RailEvent::refusal(&payment, failure)).await
@@ -327,7 +324,7 @@ impl SettlePayment {
             last = payment.clone();
             let now = self.clock.now();
             Ok(match payment.apply(at_expiry(&last), Happening::new(now, &*self.entropy)) {
-                Ok(changes) => Decided::change(changes, ()),
+                Ok(moved) => Decided::change(moved.changes, ()),
                 // No such move is allowed. The due expiry is then done, unless something else is due already.
                 Err(_) if is_claimed => Decided::change(changes::postponed(&last, now, None), ()),
                 Err(_) => Decided::Stay(()),

@@ -57,7 +57,7 @@ fn a_worker_that_submits_first_wins() {
     let payment = world.created(&withdrawal());
     let id = payment.id().clone();
     let how = Happening::new(START, &*world.entropy);
-    world.store.intrude(payment.apply(Trigger::Submit, how).expect("a move"));
+    world.store.intrude(payment.apply(Trigger::Submit, how).expect("a move").changes);
     let refusal = cancel(&world, TENANT, &id, None).expect_err("submitted");
     assert!(matches!(refusal, CancelError::AlreadyProcessed(Status::Processing)));
     world.store.fails.store(true, Ordering::Relaxed);

@@ -27,7 +27,7 @@ fn moved(payment: Payment, trigger: Trigger) -> Option<Payment> {
     let entropy = Counting::default();
     let mut happening = Happening::new(START, &entropy);
     happening.refund = Some(amount(1_000));
-    payment.apply(trigger, happening).ok()?.saved::<Payment>().cloned()
+    payment.apply(trigger, happening).ok().map(|moved| moved.payment)
 }
 
 /// Every payment that could stand in a store.
@@ -105,9 +105,8 @@ fn what_was_booked_with_another_amount_is_told_again_by_that_amount_only() {
     let entropy = Counting::default();
     let mut happening = Happening::new(START, &entropy);
     happening.received = Some((amount(400), Minor::ZERO));
-    let changes = waiting.apply(Trigger::Confirm, happening).expect("a move of the table");
-    let booked = changes.saved::<Payment>().expect("a payment");
-    let told = |units| Consequence::of(booked, &event(RailEventKind::Completed, units, Currency::MXN));
+    let booked = waiting.apply(Trigger::Confirm, happening).expect("a move of the table").payment;
+    let told = |units| Consequence::of(&booked, &event(RailEventKind::Completed, units, Currency::MXN));
     assert_eq!(told(400), Consequence::Known);
     assert_eq!(told(1_000), Consequence::Park(ParkReason::AmountMismatch));
 }
@@ -202,8 +201,7 @@ proptest! {
             let entropy = Counting::default();
             let mut happening = Happening::new(START, &entropy);
             happening.refund = Some(part);
-            let changes = payment.clone().apply(trigger, happening).expect("a move");
-            let after = changes.saved::<Payment>().expect("moved").clone();
+            let after = payment.clone().apply(trigger, happening).expect("a move").payment;
             sum += part.get();
             prop_assert_eq!(after.state().version, payment.state().version + 1);
             prop_assert_eq!(after.state().refunded_amount.get(), sum);

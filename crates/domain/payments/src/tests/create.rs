@@ -263,7 +263,7 @@ fn a_reference_is_free_again_after_a_bad_end() {
     }
     let how = crate::Happening::new(START, &*world.entropy);
     let cancelled = first.apply(Trigger::Cancel, how).expect("a move");
-    ready(quipu_commit::Commit::commit(&*world.store, cancelled)).expect("cancelled");
+    ready(quipu_commit::Commit::commit(&*world.store, cancelled.changes)).expect("cancelled");
     world.created(&withdrawal());
 }
 

@@ -68,7 +68,7 @@ fn the_events_of_steps_at_the_same_time_sort_in_the_order_of_the_steps() {
         let body = with(withdrawal(), &json!({"merchant_reference": reference.to_string()}));
         let triggers = [Trigger::Submit, Trigger::Confirm, Trigger::Return];
         let moved = chain(world.created(&body), &triggers, &Happening::new(START, &*world.entropy));
-        ready(world.store.commit(moved.expect("moves"))).expect("committed");
+        ready(world.store.commit(moved.expect("moves").changes)).expect("committed");
     }
     let rows = world.store.rows();
     for ids in rows.events.chunks(7).map(|told| told.iter().map(|event| &event.id).collect::<Vec<_>>()) {

@@ -34,7 +34,8 @@ fn of_two_decisions_at_once_the_second_changes_nothing() {
         let (store, scheme) = (world.store.clone(), scheme(&world));
         let payment = world.created(&deposit());
         let id = payment.id().clone();
-        store.intrude(payment.apply(first, Happening::new(START, &*world.entropy)).expect("a move"));
+        let moved = payment.apply(first, Happening::new(START, &*world.entropy)).expect("a move");
+        store.intrude(moved.changes);
         ready(scheme.run(TENANT, &id, decision)).expect("no error");
         assert_eq!(store.payment(&id).status(), status);
         assert_eq!(parked(&world), 0, "{decision:?}");

@@ -29,9 +29,9 @@ fn walked(kind: PaymentType, from: Status, path: &[Trigger]) -> (Payment, Vec<To
         how.refund = (*trigger == Trigger::RefundPart).then(|| amount(1));
         how.received =
             (*trigger == Trigger::Confirm && kind == PaymentType::Deposit).then(|| (amount(7), minor(2)));
-        let changes = payment.apply(*trigger, how).expect("a move");
-        told.extend(changes.rows_of().map(kept));
-        payment = changes.saved::<Payment>().expect("a payment").clone();
+        let moved = payment.apply(*trigger, how).expect("a move");
+        told.extend(moved.changes.rows_of().map(kept));
+        payment = moved.payment;
     }
     (payment, told)
 }

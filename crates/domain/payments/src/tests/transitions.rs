@@ -10,7 +10,7 @@ use quipu_webhooks::{Event, EventName};
 use super::world::{Counting, START, amount, minor, standing};
 use crate::{
     Due, DueAction, Failure, Happening, NotMoved, Payment, PaymentType, Situation, Status, Trigger,
-    changes::postponed,
+    changes::{Changed, postponed},
 };
 
 /// The complete table, a line a row: whose move, from, trigger, to.
@@ -98,9 +98,11 @@ fn refund_for(payment: &Payment, trigger: Trigger) -> Option<i64> {
     }
 }
 
-fn moved(changes: &Changes) -> &Payment {
-    assert!(changes.saves.iter().all(|save| save.from.is_some()), "no move");
-    changes.saved().expect("a payment that is saved")
+/// The payment after a move, which is the one that is saved.
+fn moved(change: &Changed) -> &Payment {
+    assert!(change.changes.saves.iter().all(|save| save.from.is_some()), "no move");
+    assert_eq!(change.changes.saved(), Some(&change.payment));
+    &change.payment
 }
 
 fn events_of(changes: &Changes) -> impl Iterator<Item = &Event> {
@@ -136,13 +138,13 @@ fn every_move_takes_the_version_one_on_and_tells_of_it() {
                 assert_eq!(outcome.expect_err("no such move"), told);
                 continue;
             };
-            let changes = outcome.expect("a move of the table");
-            let after = moved(&changes);
+            let change = outcome.expect("a move of the table");
+            let (after, changes) = (moved(&change), &change.changes);
             assert_eq!((after.status(), after.state().version), (to, 2));
-            assert_eq!(put_by(&changes), None);
-            let told = events_of(&changes).map(|event| event.name.as_str()).collect::<Vec<_>>();
+            assert_eq!(put_by(changes), None);
+            let told = events_of(changes).map(|event| event.name.as_str()).collect::<Vec<_>>();
             assert_eq!(told, expected_events(kind.direction(), to), "{kind:?} to {to:?}");
-            for event in events_of(&changes) {
+            for event in events_of(changes) {
                 let step = event.status.expect("a step");
                 assert_eq!(
                     (step.previous, step.status, step.version),
@@ -200,11 +202,11 @@ fn money_that_arrives_late_completes_and_is_marked() {
     let deposit = standing(PaymentType::Deposit, Method::Spei, Status::Processing, false);
     let expired = moved(&deposit.apply(Trigger::Expire, happening(&entropy)).expect("a move")).clone();
     assert!(!expired.holds_reference() && !expired.state().late);
-    let changes = expired.apply(Trigger::ArriveLate, happening(&entropy)).expect("a move");
-    let late = moved(&changes);
+    let change = expired.apply(Trigger::ArriveLate, happening(&entropy)).expect("a move");
+    let late = moved(&change);
     assert!(late.state().late && late.state().failure.is_none() && !late.holds_reference());
     assert_eq!(late.state().completed_at, Some(START));
-    assert_eq!(events_of(&changes).next().map(|event| event.name), Some(EventName::PaymentCompleted));
+    assert_eq!(events_of(&change.changes).next().map(|event| event.name), Some(EventName::PaymentCompleted));
     let in_time = state_after(
         standing(PaymentType::Deposit, Method::Spei, Status::Processing, false),
         Trigger::Confirm,
@@ -239,9 +241,9 @@ fn what_is_due_afterwards_is_what_the_move_says() {
     let mut how = happening(&entropy);
     how.due = Some(due);
     let withdrawal = standing(PaymentType::Withdrawal, Method::Spei, Status::Pending, true);
-    let changes = withdrawal.apply(Trigger::Submit, how).expect("a move");
-    assert_eq!(put_by(&changes), Some(due));
-    let later = postponed(moved(&changes), START, None);
+    let change = withdrawal.apply(Trigger::Submit, how).expect("a move");
+    assert_eq!(put_by(&change.changes), Some(due));
+    let later = postponed(moved(&change), START, None);
     assert!(later.saves.is_empty() && later.rows.is_empty() && later.transactions.is_empty());
     assert_eq!(put_by(&later), None);
 }
@@ -278,13 +280,13 @@ proptest! {
         for (trigger, refund) in triggers {
             let mut how = happening(&entropy);
             how.refund = Some(amount(refund));
-            let Ok(changes) = payment.clone().apply(trigger, how) else { continue };
-            for transaction in &changes.transactions {
+            let Ok(change) = payment.clone().apply(trigger, how) else { continue };
+            for transaction in &change.changes.transactions {
                 balance = balance.after(transaction).expect("the table never overdraws");
             }
-            let after = moved(&changes).clone();
+            let after = moved(&change).clone();
             prop_assert_eq!(after.state().version, payment.state().version + 1);
-            prop_assert!(events_of(&changes).next().is_some());
+            prop_assert!(events_of(&change.changes).next().is_some());
             prop_assert!(after.state().refunded_amount <= after.terms().amount.minor());
             payment = after;
             prop_assert!(balance.is_balanced());

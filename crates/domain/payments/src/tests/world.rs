@@ -149,8 +149,8 @@ impl World {
     /// Moves a payment by its own rules, whoever does it.
     pub(super) fn moved(&self, id: &PaymentId, trigger: Trigger) -> Payment {
         let how = Happening::new(START, &*self.entropy);
-        let changes = self.store.payment(id).apply(trigger, how).expect("a move");
-        ready(self.store.commit(changes)).expect("a commit");
+        let moved = self.store.payment(id).apply(trigger, how).expect("a move");
+        ready(self.store.commit(moved.changes)).expect("a commit");
         self.store.payment(id)
     }
 
