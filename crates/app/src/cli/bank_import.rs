@@ -137,5 +137,5 @@ async fn apply(foundation: &Foundation, naming: &mut MovementNames, entry: Entry
         None => None,
     };
     let event = entry.event(name, named.as_ref().map(|payment| (payment.id(), payment.terms().kind)));
-    Ok(foundation.hear().run_movement(RAIL, &event).await?)
+    Ok(foundation.hear().run_statement_entry(RAIL, &event).await?)
 }

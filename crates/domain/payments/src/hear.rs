@@ -1,7 +1,8 @@
 //! Processing the events of rails: each is stored once and applied once, in any order.
 //!
-//! The sources are the provider that calls back, the worker that asked, and the person who imports a bank's
-//! statement. All of them use this use case, so that an event is applied once, whichever source reports it.
+//! The sources are the provider that calls back, the worker that asked, the person who imports a bank's
+//! statement, and the payer on the page that plays a scheme. All of them use this use case, so that an event
+//! is applied once, whichever source reports it.
 //!
 //! An event that a rail sends by itself is stored under its name, because the rail may repeat it. An answer
 //! to a question has no name that could be repeated: it is judged by the state of the payment, and is stored
@@ -29,60 +30,76 @@ use crate::{
     status::Status,
 };
 
-/// The kind of message that an event is.
+/// How an event came to the gateway.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
-    /// A report about money that the rail may repeat.
-    Word,
-    /// A movement of money: each is a separate amount of money.
-    Movement,
-    /// The answer to a question.
+enum Source {
+    /// The rail sent it by itself, and may send it again.
+    Callback,
+    /// An entry of a bank's statement: each is a separate amount of money.
+    Statement,
+    /// A worker asked the rail for the events that it would otherwise send.
+    Poll,
+    /// The rail's answer to a call or a question about the payment.
     Answer,
-    /// A payer's choice, which counts only while the payment waits for it.
+    /// A payer's choice on the page that plays a scheme. It counts only while the payment waits for it.
     Choice,
+}
+
+impl Source {
+    /// Whether it came from outside, and not because the gateway asked for it.
+    const fn is_from_outside(self) -> bool {
+        matches!(self, Self::Callback | Self::Statement)
+    }
+
+    /// Whether the gateway can ask for the event again. If the ledger cannot post it, it is refused then; any
+    /// other event is parked for a person, since it may never come again.
+    const fn can_be_asked_again(self) -> bool {
+        !self.is_from_outside()
+    }
 }
 
 /// An event while it is processed.
 #[derive(Clone, Copy)]
-struct Telling<'a> {
+struct Incoming<'a> {
     rail: &'a str,
     event: &'a RailEvent,
+    source: Source,
     /// The next thing to do with the payment.
     due: Option<Due>,
-    sort: Sort,
-    /// Whether an event that the ledger cannot post is parked for a person.
-    parks_unbookable: bool,
+    /// Whether the ledger has refused to post it.
+    is_unbookable: bool,
 }
 
-impl<'a> Telling<'a> {
-    /// An event that a rail sends by itself.
-    fn unasked(rail: &'a str, event: &'a RailEvent) -> Self {
-        Self { rail, event, due: None, sort: Sort::Word, parks_unbookable: true }
+impl<'a> Incoming<'a> {
+    /// An event that leaves nothing to do.
+    fn new(rail: &'a str, event: &'a RailEvent, source: Source) -> Self {
+        Self { rail, event, source, due: None, is_unbookable: false }
     }
 }
 
 /// The payment that an event names, and related facts.
 struct Found {
     payment: Option<Payment>,
-    /// Whether the rail has reported this kind of event for the payment before, in a way that counts.
-    was_told: bool,
+    /// Whether the rail has reported this kind of event for the payment before, in a way that counts. Read for
+    /// entries of a statement only.
+    was_reported: bool,
     /// Whether the payer chose on the page that plays a scheme, which no answer of the simulator contradicts.
     is_chosen: bool,
 }
 
 /// Why an event was not processed.
-enum Unheard {
+enum NotProcessed {
     Refused(CommitError),
     Undecided(HearError),
 }
 
-impl From<CommitError> for Unheard {
+impl From<CommitError> for NotProcessed {
     fn from(error: CommitError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<HearError> for Unheard {
+impl From<HearError> for NotProcessed {
     fn from(error: HearError) -> Self {
         Self::Undecided(error)
     }
@@ -126,32 +143,34 @@ impl HearRail {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
         }
-        self.hear(Telling::unasked(rail, event), None).await
+        self.hear(Incoming::new(rail, event, Source::Callback), None).await
     }
 
-    /// The same for a movement of money on an account. Two movements are two amounts of money, so one that
-    /// would only repeat an earlier one is parked.
-    pub async fn run_movement(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
+    /// The same for an entry of a bank's statement. Two entries are two amounts of money, so one that would
+    /// only repeat an earlier one is parked.
+    pub async fn run_statement_entry(&self, rail: &str, event: &RailEvent) -> Result<Heard, HearError> {
         if self.reads.has_heard(rail, &event.id).await? {
             return Ok(Heard::Known);
         }
-        self.hear(Telling { sort: Sort::Movement, ..Telling::unasked(rail, event) }, None).await
+        self.hear(Incoming::new(rail, event, Source::Statement), None).await
     }
 
-    /// The same as [`Self::run`] for a caller that can ask again: an event that the ledger cannot post is
-    /// refused and not parked. `due` is the next thing to do with the payment.
-    pub(crate) async fn run_then(
+    /// Stores and applies an event that a worker asked the rail for, to `payment` as the worker found it.
+    /// Whether the event is stored already is left to the commit. An event that the ledger cannot post is
+    /// refused and not parked, since the rail can be asked again. `due` is the next thing to do with the
+    /// payment if the event moves it.
+    pub(crate) async fn run_polled(
         &self,
         rail: &str,
         event: &RailEvent,
         payment: &Payment,
         due: Option<Due>,
     ) -> Result<Heard, HearError> {
-        let telling = Telling { due, parks_unbookable: false, ..Telling::unasked(rail, event) };
-        self.hear(telling, Some(payment.clone())).await
+        let incoming = Incoming { due, ..Incoming::new(rail, event, Source::Poll) };
+        self.hear(incoming, Some(payment.clone())).await
     }
 
-    /// The same as [`Self::run_then`] for a payer's choice: it is ignored if the payment no longer waits for
+    /// The same as [`Self::run_polled`] for a payer's choice: it is ignored if the payment no longer waits for
     /// it.
     pub(crate) async fn run_choice(
         &self,
@@ -159,9 +178,7 @@ impl HearRail {
         choice: &RailEvent,
         payment: &Payment,
     ) -> Result<Heard, HearError> {
-        let telling =
-            Telling { parks_unbookable: false, sort: Sort::Choice, ..Telling::unasked(rail, choice) };
-        self.hear(telling, Some(payment.clone())).await
+        self.hear(Incoming::new(rail, choice, Source::Choice), Some(payment.clone())).await
     }
 
     /// Applies the answer to a question about `payment`, which may be asked again; an answer that the ledger
@@ -172,19 +189,19 @@ impl HearRail {
         answer: &RailEvent,
         payment: &Payment,
     ) -> Result<Heard, HearError> {
-        let telling =
-            Telling { parks_unbookable: false, sort: Sort::Answer, ..Telling::unasked(rail, answer) };
-        self.hear(telling, Some(payment.clone())).await
+        self.hear(Incoming::new(rail, answer, Source::Answer), Some(payment.clone())).await
     }
 
-    async fn hear(&self, telling: Telling<'_>, found: Option<Payment>) -> Result<Heard, HearError> {
+    async fn hear(&self, incoming: Incoming<'_>, found: Option<Payment>) -> Result<Heard, HearError> {
         let found = match found {
-            Some(payment) => Some(self.look(telling, Some(payment)).await?),
+            Some(payment) => Some(self.read_facts(incoming, Some(payment)).await?),
             None => None,
         };
-        let heard = match self.apply(telling, found, false).await {
-            Err(Unheard::Refused(CommitError::Refused(Refusal::Posting(_)))) if telling.parks_unbookable => {
-                self.apply(telling, None, true).await
+        let heard = match self.apply(incoming, found).await {
+            Err(NotProcessed::Refused(CommitError::Refused(Refusal::Posting(_))))
+                if !incoming.source.can_be_asked_again() =>
+            {
+                self.apply(Incoming { is_unbookable: true, ..incoming }, None).await
             }
             heard => heard,
         };
@@ -195,41 +212,40 @@ impl HearRail {
                 }
                 Ok(heard)
             }
-            Err(Unheard::Refused(CommitError::Refused(Refusal::NameTaken { .. }))) => Ok(Heard::Known),
-            Err(Unheard::Refused(error)) => Err(error.into()),
-            Err(Unheard::Undecided(error)) => Err(error),
+            Err(NotProcessed::Refused(CommitError::Refused(Refusal::NameTaken { .. }))) => Ok(Heard::Known),
+            Err(NotProcessed::Refused(error)) => Err(error.into()),
+            Err(NotProcessed::Undecided(error)) => Err(error),
         }
     }
 
     /// Applies the event; answers its outcome, and the receipt if one was parked.
     async fn apply(
         &self,
-        telling: Telling<'_>,
+        incoming: Incoming<'_>,
         found: Option<Found>,
-        unbookable: bool,
-    ) -> Result<(Heard, Option<Receipt>), Unheard> {
+    ) -> Result<(Heard, Option<Receipt>), NotProcessed> {
         let read = || async {
-            let payment = self.find(telling.rail, telling.event).await?;
-            Ok(self.look(telling, payment).await?)
+            let payment = self.find(incoming.rail, incoming.event).await?;
+            Ok(self.read_facts(incoming, payment).await?)
         };
-        let decide = |Found { payment, was_told, is_chosen }: Found| {
+        let decide = |Found { payment, was_reported, is_chosen }: Found| {
             let waits = payment.as_ref().is_some_and(|payment| payment.status() == Status::Processing);
-            if telling.sort == Sort::Choice && !waits {
+            if incoming.source == Source::Choice && !waits {
                 return Ok(Decided::Stay((Heard::Known, None)));
             }
             let consequence = match &payment {
                 None => Consequence::Park(ParkReason::UnknownPayment),
-                Some(_) if unbookable => Consequence::Park(ParkReason::Unbookable),
-                Some(payment) => match Consequence::of(payment, telling.event) {
-                    Consequence::Known if was_told => Consequence::Park(ParkReason::Contradiction),
+                Some(_) if incoming.is_unbookable => Consequence::Park(ParkReason::Unbookable),
+                Some(payment) => match Consequence::of(payment, incoming.event) {
+                    Consequence::Known if was_reported => Consequence::Park(ParkReason::Contradiction),
                     Consequence::Park(_) if is_chosen => Consequence::Known,
                     consequence => consequence,
                 },
             };
-            if telling.sort == Sort::Answer && consequence == Consequence::Known {
+            if incoming.source == Source::Answer && consequence == Consequence::Known {
                 return Ok(Decided::Stay((Heard::Known, None)));
             }
-            let (changes, heard) = self.follow(telling, payment, consequence)?;
+            let (changes, heard) = self.follow(incoming, payment, consequence)?;
             let parked = changes.saved::<Receipt>().cloned();
             Ok(Decided::change(changes, (heard, parked)))
         };
@@ -237,18 +253,18 @@ impl HearRail {
     }
 
     /// Reads the facts about a payment that its own row does not have.
-    async fn look(&self, telling: Telling<'_>, payment: Option<Payment>) -> Result<Found, HearError> {
-        let (mut was_told, mut is_chosen) = (false, false);
+    async fn read_facts(&self, incoming: Incoming<'_>, payment: Option<Payment>) -> Result<Found, HearError> {
+        let (mut was_reported, mut is_chosen) = (false, false);
         if let Some(payment) = &payment {
-            if telling.sort == Sort::Movement {
-                was_told = self.reads.timeline(payment).await?.tells_of(telling.event.kind);
+            if incoming.source == Source::Statement {
+                was_reported = self.reads.timeline(payment).await?.tells_of(incoming.event.kind);
             }
-            let is_made_up = telling.rail == SIMULATOR_RAIL && !telling.parks_unbookable;
+            let is_made_up = incoming.rail == SIMULATOR_RAIL && !incoming.source.is_from_outside();
             if is_made_up && payment.status() != Status::Processing {
                 is_chosen = choice::is_chosen(&*self.reads, payment).await?;
             }
         }
-        Ok(Found { payment, was_told, is_chosen })
+        Ok(Found { payment, was_reported, is_chosen })
     }
 
     /// The payment that the event names, if it is a payment of this rail.
@@ -261,11 +277,11 @@ impl HearRail {
     /// The changes that follow from an event.
     fn follow(
         &self,
-        telling: Telling<'_>,
+        incoming: Incoming<'_>,
         payment: Option<Payment>,
         consequence: Consequence,
     ) -> Result<(Changes, Heard), HearError> {
-        let Telling { rail, event, due, .. } = telling;
+        let Incoming { rail, event, source, due, .. } = incoming;
         let at = self.clock.now();
         let payment_id = payment.as_ref().map(|payment| payment.id().clone());
         let (mut changes, heard) = match (consequence, payment) {
@@ -294,15 +310,15 @@ impl HearRail {
                 let tenant = payment.as_ref().map_or(UNKNOWN_TENANT, |payment| payment.terms().tenant);
                 let mut changes = Changes::new(tenant, at);
                 match payment {
-                    // The money of this payment. The next movement is further money, even if it comes at the same time.
-                    Some(payment) if telling.sort == Sort::Movement => put_claimed(&mut changes, payment),
+                    // The money of this payment. The next entry is further money, even if it comes at the same time.
+                    Some(payment) if source == Source::Statement => put_claimed(&mut changes, payment),
                     // That it is known is true only as the payment stands.
                     payment => changes.expects.extend(payment.as_ref().map(as_it_stands)),
                 }
                 (changes, Heard::Known)
             }
         };
-        if telling.sort == Sort::Answer && heard == Heard::Applied {
+        if source == Source::Answer && heard == Heard::Applied {
             return Ok((changes, heard));
         }
         let name = Name::new(Index::RAIL_EVENT, HeardEvent::name_of(rail, &event.id));

@@ -293,7 +293,7 @@ impl SettlePayment {
     ) -> Result<bool, SettleError> {
         let mut applied = false;
         for event in events {
-            match self.hear.run_then(rail.name(), &event, payment, again).await {
+            match self.hear.run_polled(rail.name(), &event, payment, again).await {
                 Ok(heard) => applied |= heard == Heard::Applied,
                 Err(error) => return Err(self.unheard(claimed, error).await?),
             }

@@ -46,7 +46,7 @@ fn event(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> Rail
 
 fn moves(world: &World, id: &PaymentId, kind: RailEventKind, name: &str) -> Heard {
     let rail = world.store.payment(id).terms().rail.clone();
-    ready(hear(world).run_movement(&rail, &event(world, id, kind, name))).expect("heard")
+    ready(hear(world).run_statement_entry(&rail, &event(world, id, kind, name))).expect("heard")
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_person_is_told_by_which_receipt_to_find_what_names_no_payment() {
         rail_reference: "credit: rent".to_owned(),
         ..event(&world, &id, RailEventKind::Completed, "rent")
     };
-    ready(hear(&world).telling(called.clone()).run_movement("manual", &rent)).expect("heard");
+    ready(hear(&world).telling(called.clone()).run_statement_entry("manual", &rent)).expect("heard");
     let (parked, _) = ready(world.store.receipts(&ReceiptFilter::default(), Page::default())).expect("read");
     assert_eq!(parked.len(), 1);
     let told = called.0.lock().expect("nobody panicked");
@@ -115,8 +115,8 @@ fn of_two_movements_at_once_one_is_what_a_person_confirmed_and_the_other_is_park
     let hear = hear(&world);
     let [one, other] = ["one", "other"].map(|name| event(&world, &id, RailEventKind::Completed, name));
     world.store.holds.store(true, Ordering::Relaxed);
-    let mut first = pin!(hear.run_movement(&rail, &one));
-    let mut second = pin!(hear.run_movement(&rail, &other));
+    let mut first = pin!(hear.run_statement_entry(&rail, &one));
+    let mut second = pin!(hear.run_statement_entry(&rail, &other));
     let mut context = Context::from_waker(Waker::noop());
     assert!(first.as_mut().poll(&mut context).is_pending());
     assert!(second.as_mut().poll(&mut context).is_pending());
