@@ -141,7 +141,7 @@ impl Rail for Simulator {
     async fn submit(&self, payment: &Payment) -> Submission {
         if !is_simulated(payment) {
             return Submission::Rejected(Failure {
-                code: "RAIL_REJECTED".to_owned(),
+                code: Failure::RAIL_REJECTED.to_owned(),
                 message: "the simulator moves no live money".to_owned(),
             });
         }

@@ -19,7 +19,8 @@ pub struct Happening<'a> {
     pub at: Timestamp,
     /// The source of its events' identifiers.
     pub entropy: &'a dyn Entropy,
-    /// The reason of a move that ends badly. `EXPIRED` and `PAYOUT_RETURNED` are set without it.
+    /// The reason of a move that ends badly. `EXPIRED` is set without it, and so is `PAYOUT_RETURNED`, but the
+    /// message of that is taken from here.
     pub failure: Option<Failure>,
     /// The next thing to do with the payment afterwards.
     pub due: Option<Due>,
@@ -153,15 +154,15 @@ fn failure_after(direction: Direction, trigger: Trigger, given: Option<Failure>)
     let named = |code: &str, message: &str| Failure { code: code.to_owned(), message: message.to_owned() };
     match trigger {
         Trigger::Expire if direction == Direction::Withdrawal => {
-            Some(named("EXPIRED", "nobody said in time where the payout goes"))
+            Some(named(Failure::EXPIRED, "nobody said in time where the payout goes"))
         }
-        Trigger::Expire => Some(named("EXPIRED", "the payment was not paid in time")),
+        Trigger::Expire => Some(named(Failure::EXPIRED, "the payment was not paid in time")),
         Trigger::Return => {
             let message = given.map(|failure| failure.message);
             let message = message.as_deref().unwrap_or("the bank sent the payout back");
-            Some(named("PAYOUT_RETURNED", message))
+            Some(named(Failure::PAYOUT_RETURNED, message))
         }
-        Trigger::Fail => Some(given.unwrap_or_else(|| named("FAILED", "the payment failed"))),
+        Trigger::Fail => Some(given.unwrap_or_else(|| named(Failure::FAILED, "the payment failed"))),
         Trigger::Cancel | Trigger::GiveUp => given,
         Trigger::Submit
         | Trigger::Confirm

@@ -44,7 +44,7 @@ impl CancelPayment {
         id: &PaymentId,
         reason: Option<String>,
     ) -> Result<Payment, CancelError> {
-        let failure = reason.map(|message| Failure { code: "CANCELLED".to_owned(), message });
+        let failure = reason.map(|message| Failure { code: Failure::CANCELLED.to_owned(), message });
         let read = || async { self.reads.payment(tenant, id).await?.ok_or(CancelError::NotFound) };
         let decide = |payment: Payment| {
             let status = payment.status();

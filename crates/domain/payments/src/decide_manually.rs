@@ -49,7 +49,7 @@ impl DecidePayment {
     ) -> Result<Payment, DecideError> {
         let failure = match decision {
             ManualDecision::Fail | ManualDecision::Return => Some(Failure {
-                code: "OPERATOR".to_owned(),
+                code: Failure::OPERATOR.to_owned(),
                 message: reason.unwrap_or("decided by the operator").to_owned(),
             }),
             ManualDecision::Submit | ManualDecision::Complete => None,

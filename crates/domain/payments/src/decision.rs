@@ -24,9 +24,9 @@ wire_names! {
 }
 
 impl ManualDecision {
-    /// The triggers that carry the decision out on this payment, one after the other in one commit. If the
-    /// transition table does not allow the last one, the list is empty; a person who repeats a decision
-    /// learns this.
+    /// The triggers that carry the decision out on this payment, one after the other in one commit. Whether the
+    /// transition table allows them is found out when they are applied, so a person who repeats a decision is
+    /// refused.
     pub fn triggers(self, payment: &Payment) -> &'static [Trigger] {
         let pending = payment.status() == Status::Pending;
         let deposit = payment.terms().kind.direction() == Direction::Deposit;

@@ -1,5 +1,9 @@
-//! A payment: the terms it was made on, which never change, and the state it is in, which changes only through
-//! [`Payment::apply`].
+//! A payment: the terms it was made on, and the state it is in.
+//!
+//! The status changes only through [`Payment::apply`]. Some things change without a move: a rail's
+//! instructions and the recipient of a hosted withdrawal become part of the state when they are known, and the
+//! recipient ends the expiry. The commit that makes a payment fills in the number of its customer. No other
+//! term ever changes.
 
 use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp, wire_names};
 use quipu_merchants::{Method, ReturnUrls};
@@ -26,10 +30,29 @@ pub struct InRequestWebhook {
 /// Why a payment failed, or was undone after it had succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// A stable code: `EXPIRED`, `PAYOUT_RETURNED`, or the rail's.
+    /// A stable code: one of those below, or the rail's own.
     pub code: String,
     /// The reason in words, for a person.
     pub message: String,
+}
+
+impl Failure {
+    /// The payer did not pay in time, or nobody named the recipient of a hosted withdrawal in time.
+    pub const EXPIRED: &str = "EXPIRED";
+    /// The merchant cancelled a withdrawal and gave a reason.
+    pub const CANCELLED: &str = "CANCELLED";
+    /// The payer declined on the page that plays a scheme in the test environment.
+    pub const DECLINED: &str = "DECLINED";
+    /// A person of the operator's staff decided that it failed.
+    pub const OPERATOR: &str = "OPERATOR";
+    /// The bank sent a completed withdrawal back.
+    pub const PAYOUT_RETURNED: &str = "PAYOUT_RETURNED";
+    /// The rail did not accept the payment.
+    pub const RAIL_REJECTED: &str = "RAIL_REJECTED";
+    /// The rail reported that the payment failed, under no code of its own.
+    pub const RAIL_FAILED: &str = "RAIL_FAILED";
+    /// It failed for a reason that nobody gave.
+    pub const FAILED: &str = "FAILED";
 }
 
 wire_names! {
@@ -64,7 +87,8 @@ impl Due {
     }
 }
 
-/// The terms that were agreed when the payment was made.
+/// The terms that were agreed when the payment was made. Only the customer's number and the expiry change
+/// later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// Its identifier, shown as `transaction_id`.
@@ -105,7 +129,8 @@ pub struct Terms {
     pub redirect_scheme: Option<RedirectScheme>,
 }
 
-/// The state of a payment, which changes through [`Payment::apply`].
+/// The state of a payment. Its status changes only through [`Payment::apply`]; instructions and a recipient
+/// that become known later are added without a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// Its status.

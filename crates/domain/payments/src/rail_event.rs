@@ -108,7 +108,7 @@ impl RailEvent {
             RailEventKind::Failed | RailEventKind::Completed => "the rail reported a failure",
         };
         Failure {
-            code: self.code.clone().unwrap_or_else(|| "RAIL_FAILED".to_owned()),
+            code: self.code.clone().unwrap_or_else(|| Failure::RAIL_FAILED.to_owned()),
             message: self.message.clone().unwrap_or_else(|| usual.to_owned()),
         }
     }

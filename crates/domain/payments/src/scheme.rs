@@ -12,7 +12,7 @@ use crate::{
     choice::choice_id,
     error::HearError,
     hear::HearRail,
-    payment::{Due, DueAction, Payment},
+    payment::{Due, DueAction, Failure, Payment},
     ports::PaymentReads,
     rail_event::{RailEvent, RailEventKind},
     status::Status,
@@ -77,7 +77,7 @@ impl PlayScheme {
             amount: Some(payment.terms().amount),
             currency: Some(payment.terms().currency),
             occurred_at: Some(self.clock.now()),
-            code: declined.then(|| "DECLINED".to_owned()),
+            code: declined.then(|| Failure::DECLINED.to_owned()),
             message: declined.then(|| "the payer declined on the scheme's page".to_owned()),
         };
         match self.hear.run_choice(&payment.terms().rail, &event, &payment).await {

@@ -19,7 +19,7 @@ wire_names! {
         Failed = "failed",
         /// The payment was given up.
         Cancelled = "cancelled",
-        /// The payer did not pay in time.
+        /// The payer did not pay in time, or nobody named the recipient of a hosted withdrawal in time.
         Expired = "expired",
         /// All of the money was refunded or returned.
         Refunded = "refunded",
@@ -96,7 +96,7 @@ pub enum Trigger {
     Cancel,
     /// A worker or an operator is about to hand a withdrawal to its rail.
     Submit,
-    /// The rail or an operator confirms the full amount.
+    /// The rail or an operator confirms the full amount, or an operator accepts another amount that arrived.
     Confirm,
     /// The rail or an operator reports that it failed.
     Fail,

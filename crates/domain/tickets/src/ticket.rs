@@ -60,7 +60,7 @@ pub struct State {
     pub attachments: Vec<Attachment>,
 }
 
-/// A ticket: its terms and its state. It changes only through `Ticket::after`.
+/// A ticket: its terms and its state. Its status changes only through `Ticket::after`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     terms: Terms,

@@ -147,7 +147,7 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
             provider_reference: short(answer.provider_reference),
         })),
         "failed" => Some(RailStatus::Failed(Failure {
-            code: clipped(answer.code, MOST_IN_CODE).unwrap_or_else(|| "RAIL_FAILED".to_owned()),
+            code: clipped(answer.code, MOST_IN_CODE).unwrap_or_else(|| Failure::RAIL_FAILED.to_owned()),
             message: clipped(answer.message, MOST_IN_MESSAGE)
                 .unwrap_or_else(|| "the rail reported a failure".to_owned()),
         })),
@@ -171,7 +171,7 @@ fn rejection(code: Option<String>, message: Option<String>) -> Failure {
         Some(code) => format!("{code}: {message}"),
         None => message,
     };
-    Failure { code: "RAIL_REJECTED".to_owned(), message }
+    Failure { code: Failure::RAIL_REJECTED.to_owned(), message }
 }
 
 fn short(text: Option<String>) -> Option<String> {
