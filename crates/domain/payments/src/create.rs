@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{
-    Aggregate, Answer, Changes, Commit, CommitError, Expect, Holder, IdempotencyRecord, KeptAnswer, Nonce,
-    Refusal,
+    Aggregate, Answer, Changes, Commit, CommitError, Expect, Holder, KeptAnswer, Nonce, Refusal,
 };
 use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Tenant};
 use quipu_ledger::PostingError;
@@ -12,6 +11,7 @@ use quipu_merchants::{RouteBook, StoreUnavailable};
 
 use crate::{
     creation::Creation,
+    creation_key::CreationKey,
     decide::{Bounds, DecidedCreation, Decider},
     error::CreateError,
     hear::HearRail,
@@ -162,7 +162,7 @@ impl CreatePayment {
     pub(crate) async fn attempt(
         &self,
         creation: Creation,
-        idempotency: Option<IdempotencyRecord>,
+        key: Option<CreationKey>,
         subject: &mut Subject,
     ) -> Attempt {
         let Creation { tenant, draft, default_return_urls, nonce } = creation;
@@ -182,22 +182,16 @@ impl CreatePayment {
             Err(error) => return Attempt::Refused(error, nonce),
         };
         changes.nonce = nonce;
-        changes.idempotency = idempotency;
         // Another repeat may create it at the same moment.
         changes.expects.extend(earlier.as_ref().map(absent));
         let id = changes.payment_id.clone();
-        if let Some(record) = &mut changes.idempotency {
-            record.payment_id.clone_from(&id);
-            if remote.is_some() {
-                record.answer = KeptAnswer::Later;
-            }
-        }
-        let record = changes.idempotency.clone().filter(|_| remote.is_some());
+        let kept = if remote.is_some() { KeptAnswer::Later } else { KeptAnswer::OfSaved };
+        changes.idempotency = key.clone().map(|key| key.record(id.clone(), kept));
         match self.commit.commit(changes).await {
             Ok(mut committed) => {
                 let answer = committed.answer.take();
                 match (committed.into_saved::<Payment>(), remote) {
-                    (Some(payment), Some(reserved)) => self.instruct(payment, reserved, record).await,
+                    (Some(payment), Some(reserved)) => self.instruct(payment, reserved, key).await,
                     (Some(payment), None) => Attempt::Created(payment, answer),
                     (None, _) => {
                         Attempt::Refused(broken("a creation was committed without its payment"), None)

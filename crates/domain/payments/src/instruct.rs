@@ -4,14 +4,15 @@
 //! exist. A second commit adds the rail's answer. If there was no answer that could be understood, the caller
 //! is told that the outcome is unknown, and a worker asks again.
 
-use quipu_commit::{Changes, CommitError, IdempotencyRecord, KeptAnswer, Refusal};
-use quipu_kernel::{Tenant, Timestamp};
+use quipu_commit::{Changes, CommitError, KeptAnswer, Refusal};
+use quipu_kernel::Timestamp;
 use quipu_merchants::Direction;
 
 use crate::{
     apply::Happening,
     changes::{self, Changed},
     create::{Attempt, CreatePayment, broken},
+    creation_key::CreationKey,
     error::CreateError,
     instructions::Instructions,
     payment::{Due, DueAction, Failure, Payment},
@@ -63,72 +64,93 @@ fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> 
 
 impl CreatePayment {
     /// Asks the rail for the instructions of a payment that has just been committed, and commits them with
-    /// the answer that is kept under `record`.
+    /// the answer that is kept under `key`.
     pub(crate) async fn instruct(
         &self,
         payment: Box<Payment>,
         reserved: Reservation,
-        record: Option<IdempotencyRecord>,
+        key: Option<CreationKey>,
     ) -> Attempt {
-        let Some(rail) = self.rails().get(&payment.terms().rail).cloned() else {
+        let Some(rail) = self.rails().get(&payment.terms().rail) else {
             return Attempt::Refused(broken("a rail is gone"), None);
         };
-        let (tenant, id) = (payment.terms().tenant, payment.id().clone());
-        let answer = match reserved {
+        let instructed = match reserved {
             Reservation::Kept(reserved) => reserved.instruct(&payment).await,
             Reservation::Unneeded => rail.instruct(&payment).await,
         };
-        if answer == Instructed::Unknown {
-            let now = self.clock.now();
-            let due = due_after(&payment, &*rail, now);
-            // If this fails, the question is due all the same, a little later.
-            let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
-            return Attempt::Refused(CreateError::OutcomeUnknown { id }, None);
-        }
-        let mut payment = payment;
+        let answer = match instructed {
+            Instructed::Given(instructions) => Ok(*instructions),
+            Instructed::Rejected(failure) => Err(failure),
+            Instructed::Unknown => {
+                let now = self.clock.now();
+                let due = due_after(&payment, &**rail, now);
+                // If this fails, the question is due all the same, a little later.
+                let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
+                return outcome_unknown(&payment);
+            }
+        };
+        self.commit_answer(payment, &**rail, &answer, key).await
+    }
+
+    /// Commits what the rail answered: the instructions, or why it refuses the payment. If the payment has
+    /// changed meanwhile, that is decided anew.
+    async fn commit_answer(
+        &self,
+        mut payment: Box<Payment>,
+        rail: &dyn Rail,
+        answer: &Result<Instructions, Failure>,
+        key: Option<CreationKey>,
+    ) -> Attempt {
         for _ in 0..TRIES {
-            let now = self.clock.now();
-            let decided = match &answer {
-                _ if !payment.awaits_instructions() => {
-                    if let Instructed::Rejected(failure) = &answer {
-                        self.report(&*rail, &payment, failure).await;
-                    }
-                    return self.known(payment, record, tenant).await;
+            if !payment.awaits_instructions() {
+                if let Err(failure) = answer {
+                    self.report(rail, &payment, failure).await;
                 }
-                Instructed::Given(instructions) => {
-                    let due = due_after(&payment, &*rail, now);
-                    Ok((*payment).clone().with_instructions((**instructions).clone(), now, due))
-                }
-                Instructed::Rejected(failure) => self.rejected(&payment, failure, now),
-                Instructed::Unknown => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
-            };
-            let Changed { payment: after, mut changes } = match decided {
+                return self.answer_as_it_stands(payment, key).await;
+            }
+            let Changed { payment: after, mut changes } = match self.answered(&payment, rail, answer) {
                 Ok(changed) => changed,
                 Err(error) => return Attempt::Refused(error, None),
             };
             let kept = view::creation_answer(&after);
-            changes.idempotency = record
-                .clone()
-                .map(|record| IdempotencyRecord { answer: KeptAnswer::Brought(kept.clone()), ..record });
+            let bring =
+                |key: CreationKey| key.record(Some(after.id().clone()), KeptAnswer::Brought(kept.clone()));
+            changes.idempotency = key.clone().map(bring);
             match self.commit.commit(changes).await {
                 Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
                 Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
-                Err(CommitError::Refused(Refusal::Stale)) => match self.reads.payment(tenant, &id).await {
-                    Ok(Some(found)) => payment = Box::new(found),
-                    _ => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
-                },
+                Err(CommitError::Refused(Refusal::Stale)) => {
+                    match self.reads.payment(payment.terms().tenant, payment.id()).await {
+                        Ok(Some(found)) => *payment = found,
+                        _ => return outcome_unknown(&payment),
+                    }
+                }
                 // What the rail did is done; whoever asks again finds out.
-                Err(_) => return Attempt::Refused(CreateError::OutcomeUnknown { id }, None),
+                Err(_) => return outcome_unknown(&payment),
             }
         }
-        Attempt::Refused(CreateError::OutcomeUnknown { id }, None)
+        outcome_unknown(&payment)
     }
 
-    fn rejected(&self, payment: &Payment, failure: &Failure, at: Timestamp) -> Result<Changed, CreateError> {
-        let mut happening = Happening::new(at, &**self.entropy());
-        happening.failure = Some(failure.clone());
-        let failed = payment.clone().apply(Trigger::Fail, happening);
-        failed.map_err(|error| broken(&error.to_string()))
+    /// The payment with the rail's instructions, or failed because the rail refuses it.
+    fn answered(
+        &self,
+        payment: &Payment,
+        rail: &dyn Rail,
+        answer: &Result<Instructions, Failure>,
+    ) -> Result<Changed, CreateError> {
+        let (payment, now) = (payment.clone(), self.clock.now());
+        match answer {
+            Ok(instructions) => {
+                let due = due_after(&payment, rail, now);
+                Ok(payment.with_instructions(instructions.clone(), now, due))
+            }
+            Err(failure) => {
+                let mut happening = Happening::new(now, &**self.entropy());
+                happening.failure = Some(failure.clone());
+                payment.apply(Trigger::Fail, happening).map_err(|error| broken(&error.to_string()))
+            }
+        }
     }
 
     /// Parks a refusal for a person if the payment was reported as paid meanwhile. The creation is answered
@@ -141,28 +163,31 @@ impl CreatePayment {
         let _ = Box::pin(hear.run_answer(rail.name(), &refusal, payment)).await;
     }
 
-    /// The payment, whose outcome has become known meanwhile, with the answer that follows from it.
-    pub(crate) async fn known(
+    /// The payment, which no longer waits for instructions, with the answer that follows from it. The answer
+    /// is kept under `key`.
+    pub(crate) async fn answer_as_it_stands(
         &self,
         payment: Box<Payment>,
-        record: Option<IdempotencyRecord>,
-        tenant: Tenant,
+        key: Option<CreationKey>,
     ) -> Attempt {
         let answer = view::creation_answer(&payment);
-        if let Some(record) = record {
-            let mut changes = Changes::new(tenant, self.clock.now());
-            changes.idempotency =
-                Some(IdempotencyRecord { answer: KeptAnswer::Brought(answer.clone()), ..record });
+        if let Some(key) = key {
+            let mut changes = Changes::new(payment.terms().tenant, self.clock.now());
+            let kept = KeptAnswer::Brought(answer.clone());
+            changes.idempotency = Some(key.record(Some(payment.id().clone()), kept));
             match self.commit.commit(changes).await {
                 // Another repeat was first; what it brought is everybody's answer.
                 Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
                 // The payment stands whatever became of its answer, so nobody is told that nothing happened.
-                Err(CommitError::Store(_)) => {
-                    return Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None);
-                }
+                Err(CommitError::Store(_)) => return outcome_unknown(&payment),
                 Ok(_) | Err(CommitError::Refused(_)) => {}
             }
         }
         Attempt::Created(payment, Some(answer))
     }
+}
+
+/// The refusal of a creation whose payment exists, while nobody knows what its rail made of it.
+fn outcome_unknown(payment: &Payment) -> Attempt {
+    Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None)
 }

@@ -6,14 +6,13 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{
-    Answer, Audience, Changes, CommitError, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, Refusal,
-};
+use quipu_commit::{Answer, Audience, Changes, CommitError, IdempotencyKey, KeptAnswer, Nonce, Refusal};
 use quipu_kernel::{PaymentId, Tenant};
 
 use crate::{
     create::{Attempt, CreatePayment, broken},
     creation::Creation,
+    creation_key::CreationKey,
     error::CreateError,
     unknown::Subject,
     view,
@@ -64,9 +63,9 @@ impl CreatePayment {
         let (tenant, is_signed) = (creation.tenant, creation.nonce.is_some());
         let running = self.running.enter(tenant, &asked.key, creation.nonce.as_ref());
         let settled = match &running {
-            Ok(_) => self.repeat(tenant, &asked).await.transpose(),
+            Ok(_) => self.kept_answer(tenant, &asked).await.transpose(),
             Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
-            Err(CreateError::IdempotencyKeyInUse) => Some(self.repeat_ended(tenant, &asked).await),
+            Err(CreateError::IdempotencyKeyInUse) => Some(self.answer_if_finished(tenant, &asked).await),
             Err(error) => Some(Err(error.clone())),
         };
         match settled {
@@ -77,13 +76,12 @@ impl CreatePayment {
             Some(Err(error)) => return self.burn_after(tenant, creation.nonce, error).await,
             None => {}
         }
-        let record = self.record(&asked, KeptAnswer::OfSaved);
-        match self.attempt(creation, Some(record), subject).await {
+        match self.attempt(creation, Some(self.key_of(&asked)), subject).await {
             Attempt::Created(payment, kept) => {
                 let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
                 Ok(Answered { answer, replayed: false })
             }
-            Attempt::KeyUsed => self.repeat_used(tenant, &asked).await,
+            Attempt::KeyUsed => self.answer_of_the_winner(tenant, &asked).await,
             Attempt::Refused(error, nonce) if error.is_kept() => {
                 let is_burnt = is_signed && nonce.is_none();
                 let kept = self.keep(tenant, &asked, &error, nonce).await;
@@ -94,7 +92,11 @@ impl CreatePayment {
     }
 
     /// The earlier answer under this key, if there is one.
-    async fn repeat(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Option<Answered>, CreateError> {
+    async fn kept_answer(
+        &self,
+        tenant: Tenant,
+        asked: &KeyedRequest,
+    ) -> Result<Option<Answered>, CreateError> {
         let now = self.clock.now();
         let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
         let Some(kept) = kept else { return Ok(None) };
@@ -103,14 +105,18 @@ impl CreatePayment {
         }
         match (kept.answer, kept.payment_id) {
             (Some(answer), _) => Ok(Some(Answered { answer, replayed: true })),
-            (None, Some(id)) => self.repeat_open(tenant, asked, id).await.map(Some),
+            (None, Some(id)) => self.answer_of_unfinished(tenant, asked, id).await.map(Some),
             (None, None) => Err(broken("a kept answer has neither a body nor a payment")),
         }
     }
 
     /// The earlier answer under a key that another request holds. That one may be a repeat itself, of a first
     /// request that has ended.
-    async fn repeat_ended(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Answered, CreateError> {
+    async fn answer_if_finished(
+        &self,
+        tenant: Tenant,
+        asked: &KeyedRequest,
+    ) -> Result<Answered, CreateError> {
         let now = self.clock.now();
         let kept = self.reads.kept_answer(tenant, Audience::Merchant, &asked.key, now).await?;
         let kept = kept.ok_or(CreateError::IdempotencyKeyInUse)?;
@@ -123,7 +129,7 @@ impl CreatePayment {
 
     /// The answer to a creation whose outcome was unknown: the payment if the outcome is known by now,
     /// otherwise that it is still unknown.
-    async fn repeat_open(
+    async fn answer_of_unfinished(
         &self,
         tenant: Tenant,
         asked: &KeyedRequest,
@@ -135,10 +141,11 @@ impl CreatePayment {
             let answer = asked.form.refused(&CreateError::OutcomeUnknown { id });
             return Ok(Answered { answer, replayed: true });
         }
-        let mut record = self.record(asked, KeptAnswer::Later);
-        record.payment_id = Some(id);
-        match self.known(Box::new(payment), Some(record), tenant).await {
-            Attempt::Created(_, Some(answer)) => Ok(Answered { answer, replayed: true }),
+        match self.answer_as_it_stands(Box::new(payment), Some(self.key_of(asked))).await {
+            Attempt::Created(payment, kept) => {
+                let answer = kept.unwrap_or_else(|| view::creation_answer(&payment));
+                Ok(Answered { answer, replayed: true })
+            }
             Attempt::Refused(error, _) => Err(error),
             Attempt::KeyUsed => {
                 let now = self.clock.now();
@@ -147,13 +154,17 @@ impl CreatePayment {
                 let answer = answer.ok_or_else(|| broken("a used key has no kept answer"))?;
                 Ok(Answered { answer, replayed: true })
             }
-            Attempt::Created(_, None) => Err(broken("a known payment has an answer")),
         }
     }
 
-    /// The answer under a key that a commit found used. That commit has used up the nonce.
-    async fn repeat_used(&self, tenant: Tenant, asked: &KeyedRequest) -> Result<Answered, CreateError> {
-        let kept = self.repeat(tenant, asked).await.map_err(unrepeatable)?;
+    /// The answer under a key that a commit found used, because another request was first. That commit has used
+    /// up the nonce.
+    async fn answer_of_the_winner(
+        &self,
+        tenant: Tenant,
+        asked: &KeyedRequest,
+    ) -> Result<Answered, CreateError> {
+        let kept = self.kept_answer(tenant, asked).await.map_err(unrepeatable)?;
         kept.ok_or_else(|| broken("a used key has no kept answer"))
     }
 
@@ -167,26 +178,21 @@ impl CreatePayment {
     ) -> Result<Answered, CreateError> {
         let answer = asked.form.refused(error);
         let mut changes = Changes::new(tenant, self.clock.now());
-        changes.idempotency = Some(self.record(asked, KeptAnswer::Given(answer.clone())));
+        changes.idempotency = Some(self.key_of(asked).record(None, KeptAnswer::Given(answer.clone())));
         changes.nonce = nonce;
         match self.commit.commit(changes).await {
             Ok(_) => Ok(Answered { answer, replayed: false }),
-            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => self.repeat_used(tenant, asked).await,
+            Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => {
+                self.answer_of_the_winner(tenant, asked).await
+            }
             Err(CommitError::Refused(Refusal::NonceUsed)) => Err(CreateError::NonceUsed),
             Err(CommitError::Refused(_)) => Err(broken("a kept answer was refused for something else")),
             Err(CommitError::Store(error)) => Err(error.into()),
         }
     }
 
-    fn record(&self, asked: &KeyedRequest, answer: KeptAnswer) -> IdempotencyRecord {
-        IdempotencyRecord {
-            audience: Audience::Merchant,
-            key: asked.key.clone(),
-            body_hash: asked.body_hash.clone(),
-            payment_id: None,
-            answer,
-            expires_at: self.clock.now().plus(IdempotencyRecord::KEPT_FOR),
-        }
+    fn key_of(&self, asked: &KeyedRequest) -> CreationKey {
+        CreationKey::new(asked.key.clone(), asked.body_hash.clone(), self.clock.now())
     }
 }
 

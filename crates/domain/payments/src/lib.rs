@@ -17,6 +17,7 @@ mod consequence;
 mod counters;
 mod create;
 mod creation;
+mod creation_key;
 mod customer;
 mod decide;
 mod decide_manually;
