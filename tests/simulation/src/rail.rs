@@ -32,6 +32,6 @@ impl Rail for SilentRail {
     }
 
     async fn ask(&self, _: &Payment) -> RailStatus {
-        RailStatus::AwaitWord
+        RailStatus::WillReport
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use quipu_kernel::{
     Amount, Currency, CustomerId, Environment, MerchantId, PaymentId, SystemClock, Tenant, Timestamp,
 };
-use quipu_merchants::{Method, ReturnUrls};
+use quipu_merchants::{Direction, Method, ReturnUrls};
 use quipu_payments::{
-    Customer, Destination, Instructed, Payment, PaymentType, Payout, Rail, RailStatus, State, Submission,
-    Terms, WalletScheme,
+    Capacity, Customer, Destination, Instructed, Payment, PaymentType, Payout, Rail, RailStatus, State,
+    Submission, Terms, WalletScheme,
 };
 use quipu_rails::HttpRail;
 use quipu_tests::provider::{Behaviour, Endpoint, Provider};
@@ -114,12 +114,12 @@ async fn a_provider_that_hangs_is_given_up_and_later_left_alone() {
     let provider = Provider::start().await;
     provider.always(Endpoint::Payouts, Behaviour::TakeAndHang);
     let (rail, withdrawal) = (rail(&provider), payment(PaymentType::Withdrawal));
-    assert!(rail.reserve().await.is_some());
+    assert!(matches!(rail.reserve(Direction::Deposit).await, Capacity::Reserved(_)));
     let calls = (0..5).map(|_| rail.submit(&withdrawal));
     for outcome in futures_util::future::join_all(calls).await {
         assert_eq!(outcome, Submission::Unknown);
     }
-    assert!(rail.reserve().await.is_none(), "its circuit is open");
+    assert!(matches!(rail.reserve(Direction::Deposit).await, Capacity::CircuitOpen));
     let calls = provider.calls(Endpoint::Payouts);
     assert_eq!(rail.submit(&withdrawal).await, Submission::NotSent);
     assert_eq!(provider.calls(Endpoint::Payouts), calls, "nothing is sent through an open circuit");

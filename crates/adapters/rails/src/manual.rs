@@ -31,7 +31,7 @@ impl Rail for Manual {
     }
 
     async fn ask(&self, _payment: &Payment) -> RailStatus {
-        RailStatus::AwaitWord
+        RailStatus::WillReport
     }
 }
 

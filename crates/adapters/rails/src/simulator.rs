@@ -43,14 +43,16 @@ impl Simulator {
         let due = |action| Some(Due { at: soon, action });
         match steering {
             // The outcome is unknown until a question is sent.
-            Steering::Timeout => {
-                IssuedInstructions { due: due(DueAction::Ask), remote: true, ..IssuedInstructions::default() }
-            }
+            Steering::Timeout => IssuedInstructions {
+                due: due(DueAction::Ask),
+                must_be_requested: true,
+                ..IssuedInstructions::default()
+            },
             Steering::Expire => IssuedInstructions {
                 instructions: simulated_instructions(payment, Some(soon), &self.public_url),
                 due: due(DueAction::Expire),
                 expires_at: Some(soon),
-                remote: false,
+                must_be_requested: false,
             },
             _ => IssuedInstructions {
                 instructions: simulated_instructions(payment, payment.terms().expires_at, &self.public_url),
@@ -90,19 +92,19 @@ impl Simulator {
         let completed = |number| event(RailEventKind::Completed, number, amount);
         let is_withdrawal = payment.terms().kind.direction() == Direction::Withdrawal;
         match steering {
-            Steering::Duplicate => RailStatus::Told(vec![completed(1), completed(1)], None),
-            Steering::Reorder => RailStatus::Told(vec![completed(2), completed(1)], None),
+            Steering::Duplicate => RailStatus::Events(vec![completed(1), completed(1)], None),
+            Steering::Reorder => RailStatus::Events(vec![completed(2), completed(1)], None),
             Steering::Short => {
                 let wrong = Amount::new((amount.get() / 2).max(1)).ok().filter(|half| *half != amount);
                 let wrong = wrong.or(Amount::new(amount.get() + 1).ok()).unwrap_or(amount);
-                RailStatus::Told(vec![event(RailEventKind::Completed, 1, wrong)], None)
+                RailStatus::Events(vec![event(RailEventKind::Completed, 1, wrong)], None)
             }
             Steering::Return if is_withdrawal && payment.status() == Status::Completed => {
-                RailStatus::Told(vec![event(RailEventKind::Returned, 2, amount)], None)
+                RailStatus::Events(vec![event(RailEventKind::Returned, 2, amount)], None)
             }
             Steering::Return if is_withdrawal => {
                 let again = self.one_delay_after(self.clock.now());
-                RailStatus::Told(vec![completed(1)], Some(again))
+                RailStatus::Events(vec![completed(1)], Some(again))
             }
             _ => RailStatus::Completed(Arrival {
                 amount,
@@ -153,11 +155,11 @@ impl Rail for Simulator {
 
     async fn ask(&self, payment: &Payment) -> RailStatus {
         if !is_simulated(payment) {
-            return RailStatus::AwaitWord;
+            return RailStatus::WillReport;
         }
         match Steering::of(&payment.terms().customer) {
             Steering::Fail => RailStatus::Failed(Self::failure()),
-            Steering::Stay => RailStatus::AwaitWord,
+            Steering::Stay => RailStatus::WillReport,
             steering => self.told(payment, steering),
         }
     }
@@ -292,7 +294,7 @@ mod tests {
 
     fn in_words(status: &RailStatus) -> String {
         let (events, again) = match status {
-            RailStatus::Told(events, again) => (events, again),
+            RailStatus::Events(events, again) => (events, again),
             RailStatus::Completed(_) => return "completed".to_owned(),
             RailStatus::Failed(_) => return "failed".to_owned(),
             _ => return "nothing".to_owned(),
@@ -310,7 +312,7 @@ mod tests {
         let payment =
             Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).steered("short").payment();
         let told = simulator().ask(&payment).now_or_never().expect("it never waits");
-        let RailStatus::Told(events, None) = told else { panic!("{told:?}") };
+        let RailStatus::Events(events, None) = told else { panic!("{told:?}") };
         assert_eq!(events[0].amount.map(Amount::get), Some(50_000));
     }
 
@@ -318,7 +320,7 @@ mod tests {
     fn a_creation_without_an_answer_shows_nothing_and_is_asked_about() {
         let sample = Sample::new(PaymentType::Deposit, Method::Spei, Currency::MXN).steered("timeout");
         let issued = issued(&sample);
-        assert!(issued.remote && issued.instructions == quipu_payments::Instructions::default());
+        assert!(issued.must_be_requested && issued.instructions == quipu_payments::Instructions::default());
         assert_eq!(issued.due.map(|due| due.action), Some(DueAction::Ask));
     }
 
@@ -330,7 +332,7 @@ mod tests {
             assert_eq!(issued(&sample), IssuedInstructions::default());
             let payment = sample.payment();
             assert!(matches!(simulator().submit(&payment).now_or_never(), Some(Submission::Rejected(_))));
-            assert_eq!(simulator().ask(&payment).now_or_never(), Some(RailStatus::AwaitWord));
+            assert_eq!(simulator().ask(&payment).now_or_never(), Some(RailStatus::WillReport));
         }
     }
 }

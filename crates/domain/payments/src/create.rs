@@ -177,7 +177,7 @@ impl CreatePayment {
                 Err(error) => Err(error.into()),
             },
         };
-        let DecidedCreation { mut changes, bounds, remote } = match decided {
+        let DecidedCreation { mut changes, bounds, reserved } = match decided {
             Ok(decision) => decision,
             Err(error) => return Attempt::Refused(error, nonce),
         };
@@ -185,12 +185,12 @@ impl CreatePayment {
         // Another repeat may create it at the same moment.
         changes.expects.extend(earlier.as_ref().map(absent));
         let id = changes.payment_id.clone();
-        let kept = if remote.is_some() { KeptAnswer::Later } else { KeptAnswer::OfSaved };
+        let kept = if reserved.is_some() { KeptAnswer::Later } else { KeptAnswer::OfSaved };
         changes.idempotency = key.clone().map(|key| key.record(id.clone(), kept));
         match self.commit.commit(changes).await {
             Ok(mut committed) => {
                 let answer = committed.answer.take();
-                match (committed.into_saved::<Payment>(), remote) {
+                match (committed.into_saved::<Payment>(), reserved) {
                     (Some(payment), Some(reserved)) => self.instruct(payment, reserved, key).await,
                     (Some(payment), None) => Attempt::Created(payment, answer),
                     (None, _) => {

@@ -23,7 +23,7 @@ use crate::{
     payment::{Due, DueAction, Payment, State, Terms},
     ports::PaymentReads,
     rail::{IssuedInstructions, Rail},
-    rail_answer::Reservation,
+    rail_answer::{Capacity, Reservation},
     rails::Rails,
 };
 
@@ -53,8 +53,8 @@ pub(crate) struct DecidedCreation {
     pub(crate) changes: Changes,
     /// The bounds in the message of a refusal that only the commit can give.
     pub(crate) bounds: Bounds,
-    /// Set if the rail's instructions still have to be requested.
-    pub(crate) remote: Option<Reservation>,
+    /// Room for the request for the rail's instructions, if they still have to be requested.
+    pub(crate) reserved: Option<Reservation>,
 }
 
 /// Decides about new payments.
@@ -113,8 +113,8 @@ impl Decider {
         let id = earlier.unwrap_or_else(|| self.payment_ids.next(now, &*self.entropy));
         let making = Making { id, tenant, now, customer_id, fee, default_return_urls };
         let direction = draft.kind.direction();
-        let (payment, due, remote) = self.make(draft, making, route, rail);
-        let remote = if remote { Some(reserve(&**rail).await?) } else { None };
+        let (payment, due, must_be_requested) = self.make(draft, making, route, rail);
+        let reserved = if must_be_requested { Some(reserve(&**rail).await?) } else { None };
         let mut changes = Changes::new(tenant, now);
         for event in payload::events(&payment, None, &*self.entropy) {
             changes.add(event);
@@ -129,7 +129,7 @@ impl Decider {
             changes.work.push(alert::alert_at(payment.id(), at));
         }
         changes::put_new(&mut changes, payment, claim, due);
-        Ok(DecidedCreation { changes, bounds, remote })
+        Ok(DecidedCreation { changes, bounds, reserved })
     }
 }
 
@@ -207,9 +207,9 @@ impl Decider {
         let state = State { fee, payout: draft.payout, ..State::first(draft.kind, now) };
         let payment = Payment::restore(terms, state);
         let issued = rail.issue(&payment, route);
-        let remote = issued.remote;
+        let must_be_requested = issued.must_be_requested;
         let (payment, due) = payment.with(issued);
-        (payment, due, remote)
+        (payment, due, must_be_requested)
     }
 
     /// How long the payment waits: a deposit for its money, a withdrawal without a recipient for its page.
@@ -245,9 +245,12 @@ impl Payment {
     }
 }
 
-/// Reserves the rail call that follows the commit.
+/// Reserves the rail call that follows the commit of a deposit.
 async fn reserve(rail: &dyn Rail) -> Result<Reservation, CreateError> {
-    rail.reserve().await.ok_or(CreateError::Store(StoreUnavailable::Overloaded))
+    match rail.reserve(Direction::Deposit).await {
+        Capacity::Reserved(reserved) => Ok(reserved),
+        Capacity::Busy | Capacity::CircuitOpen => Err(CreateError::Store(StoreUnavailable::Overloaded)),
+    }
 }
 
 fn route_key(draft: &Draft, environment: Environment) -> RouteKey {

@@ -74,11 +74,7 @@ impl CreatePayment {
         let Some(rail) = self.rails().get(&payment.terms().rail) else {
             return Attempt::Refused(broken("a rail is gone"), None);
         };
-        let instructed = match reserved {
-            Reservation::Kept(reserved) => reserved.instruct(&payment).await,
-            Reservation::Unneeded => rail.instruct(&payment).await,
-        };
-        let answer = match instructed {
+        let answer = match reserved.instruct(&**rail, &payment).await {
             Instructed::Given(instructions) => Ok(*instructions),
             Instructed::Rejected(failure) => Err(failure),
             Instructed::Unknown => {

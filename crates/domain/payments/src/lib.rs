@@ -98,7 +98,7 @@ pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Ter
 pub use payout::{PayIdType, Payout};
 pub use ports::{BankReads, KeptRow, MoneyReads, PaymentFilter, PaymentReads, ReceiptFilter, SearchFilter};
 pub use rail::{IssuedInstructions, Rail};
-pub use rail_answer::{Arrival, Instructed, Promise, RailStatus, Reservation, Reserved, Submission};
+pub use rail_answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Reserved, Submission};
 pub use rail_event::{RailEvent, RailEventKind};
 pub use rails::Rails;
 pub use receipt::{NotResolved, ParkReason, Receipt, Resolution};

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use quipu_kernel::Timestamp;
-use quipu_merchants::Route;
+use quipu_merchants::{Direction, Route};
 
 use crate::{
     callback::{CallbackHeaders, NotVerified},
     instructions::Instructions,
     payment::{Due, Payment},
-    rail_answer::{Instructed, Promise, RailStatus, Reservation, Submission},
+    rail_answer::{Capacity, Instructed, RailStatus, Reservation, Submission},
 };
 
 /// The instructions that a rail makes for a new payment without asking a provider.
@@ -23,7 +23,7 @@ pub struct IssuedInstructions {
     /// An expiry that replaces the route's.
     pub expires_at: Option<Timestamp>,
     /// Whether the instructions have to be requested by [`Rail::instruct`] once the payment is committed.
-    pub remote: bool,
+    pub must_be_requested: bool,
 }
 
 /// A rail, which moves the money. It is found by the name that a route gives.
@@ -36,18 +36,13 @@ pub trait Rail: Send + Sync {
     /// I/O: they are part of that commit. Its time is the payment's `updated_at`; `created_at` may be long ago.
     fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
 
-    /// Reserves room for the call for a deposit's [remote](IssuedInstructions::remote) instructions, so that
-    /// it is certain to be made once the deposit is committed. `None` if the rail takes no calls now; then
-    /// the deposit is not made. It may wait for its turn, but never for long.
-    async fn reserve(&self) -> Option<Reservation> {
-        Some(Reservation::Unneeded)
-    }
-
-    /// Promises, before a withdrawal is submitted, that it will be sent, or says that it will not. A
-    /// withdrawal that could not be sent must not be reported as on its way. It may wait for its turn, but
-    /// never for long.
-    async fn promise(&self) -> Promise {
-        Promise::Given(Reservation::Unneeded)
+    /// Reserves room for the call that follows the commit of a payment of this direction, so that it is certain
+    /// to be made: the call for a deposit's instructions that
+    /// [must be requested](IssuedInstructions::must_be_requested), or the submission of a withdrawal. Without
+    /// room the deposit is not made, and the withdrawal is not reported as on its way. It may wait for its
+    /// turn, but never for long.
+    async fn reserve(&self, _direction: Direction) -> Capacity {
+        Capacity::Reserved(Reservation::Unneeded)
     }
 
     /// The gaps between questions about a payment whose outcome is open; the last one repeats. Empty if the
@@ -62,7 +57,7 @@ pub trait Rail: Send + Sync {
         Instructed::Unknown
     }
 
-    /// Hands a withdrawal to the rail, if no room was [reserved](Self::promise). It is called only after the
+    /// Hands a withdrawal to the rail, if no room was [reserved](Self::reserve). It is called only after the
     /// commit that made the payment `processing`, always under the payment's own identifier, and may be
     /// called again after a crash.
     async fn submit(&self, payment: &Payment) -> Submission;
@@ -78,5 +73,23 @@ pub trait Rail: Send + Sync {
     /// Whether the raw body of a callback was signed by this rail recently.
     fn verify_callback(&self, _headers: CallbackHeaders<'_>, _body: &[u8]) -> Result<(), NotVerified> {
         Err(NotVerified::NoCallbacks)
+    }
+}
+
+impl Reservation {
+    /// Asks for a deposit's instructions, by the reserved call if there is one.
+    pub(crate) async fn instruct(self, rail: &dyn Rail, payment: &Payment) -> Instructed {
+        match self {
+            Self::Kept(reserved) => reserved.instruct(payment).await,
+            Self::Unneeded => rail.instruct(payment).await,
+        }
+    }
+
+    /// Hands a withdrawal to the rail, by the reserved call if there is one.
+    pub(crate) async fn submit(self, rail: &dyn Rail, payment: &Payment) -> Submission {
+        match self {
+            Self::Kept(reserved) => reserved.submit(payment).await,
+            Self::Unneeded => rail.submit(payment).await,
+        }
     }
 }

@@ -23,6 +23,16 @@ pub enum Instructed {
     Unknown,
 }
 
+/// Whether a rail has room for one more call.
+pub enum Capacity {
+    /// The call is certain to be sent.
+    Reserved(Reservation),
+    /// Other calls come first; there will be room in a moment.
+    Busy,
+    /// The rail takes no calls now and is not called for a while.
+    CircuitOpen,
+}
+
 /// Room for a call, granted to a payment that is about to be committed and used once it is.
 pub enum Reservation {
     /// No room is needed, since the rail takes every call.
@@ -39,16 +49,6 @@ pub trait Reserved: Send {
 
     /// Hands a withdrawal to the rail; the call is certain to be sent.
     async fn submit(self: Box<Self>, payment: &Payment) -> Submission;
-}
-
-/// Whether a withdrawal that is submitted now will be sent.
-pub enum Promise {
-    /// It will be sent.
-    Given(Reservation),
-    /// Other calls come first; there will be room in a moment.
-    NoRoom,
-    /// The rail takes no calls now and is not called for a while.
-    LeftAlone,
 }
 
 /// The answer to handing a withdrawal to its rail.
@@ -73,22 +73,22 @@ pub enum RailStatus {
     /// Nothing is decided yet; it must be asked again.
     Pending,
     /// Nothing is decided yet, and the rail will report by itself.
-    AwaitWord,
+    WillReport,
     /// The events that the rail would report by callbacks, in the order in which they arrive, and when it will
     /// have more.
-    Told(Vec<RailEvent>, Option<Timestamp>),
+    Events(Vec<RailEvent>, Option<Timestamp>),
     /// The money arrived.
     Completed(Arrival),
     /// The money will not arrive.
     Failed(Failure),
     /// The rail answers that it does not know the payment.
-    NeverHeardOf,
+    NotFound,
     /// The rail did not answer, or its answer could not be understood.
     Silent,
     /// The rail was not asked: other calls come first, and there will be room in a moment.
-    NoRoom,
+    Busy,
     /// The rail was not asked: it takes no calls now and is not called for a while.
-    LeftAlone,
+    CircuitOpen,
 }
 
 /// Money that arrived.

@@ -14,7 +14,7 @@ use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
 use self::{
-    again::{BUSY_FOR, IN_A_WHILE, expiry, not_begun, until_room},
+    again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, expiry, not_begun, until_room},
     unknown_rails::UnknownRails,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
     payment::{Due, DueAction, Payment},
     ports::PaymentReads,
     rail::Rail,
-    rail_answer::{Arrival, Instructed, Promise, RailStatus, Reservation, Submission},
+    rail_answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Submission},
     rail_event::{RailEvent, RailEventKind},
     rails::Rails,
     status::{Status, Trigger},
@@ -110,11 +110,11 @@ impl SettlePayment {
     async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
         let is_begun = payment.status() == Status::Processing;
-        let reserved = match rail.promise().await {
-            Promise::Given(reserved) => Ok(reserved),
-            Promise::NoRoom if is_begun => Err(IN_A_WHILE),
-            Promise::NoRoom => Err(until_room(claimed)),
-            Promise::LeftAlone => Err(BUSY_FOR),
+        let reserved = match rail.reserve(Direction::Withdrawal).await {
+            Capacity::Reserved(reserved) => Ok(reserved),
+            Capacity::Busy if is_begun => Err(IN_A_WHILE),
+            Capacity::Busy => Err(until_room(claimed)),
+            Capacity::CircuitOpen => Err(CIRCUIT_OPEN_FOR),
         };
         let now = self.clock.now();
         let reserved = match reserved {
@@ -178,14 +178,10 @@ impl SettlePayment {
         payment: &Payment,
         asked: i32,
     ) -> Result<Option<Due>, RailEvent> {
-        let submitted = match reserved {
-            Reservation::Kept(reserved) => reserved.submit(payment).await,
-            Reservation::Unneeded => rail.submit(payment).await,
-        };
-        match submitted {
+        match reserved.submit(&**rail, payment).await {
             Submission::Accepted { .. } | Submission::Unknown => Ok(self.next_question(rail, asked)),
             Submission::NotSent => {
-                Ok(Some(Due { at: self.clock.now().plus(BUSY_FOR), action: DueAction::Submit }))
+                Ok(Some(Due { at: self.clock.now().plus(CIRCUIT_OPEN_FOR), action: DueAction::Submit }))
             }
             Submission::Rejected(failure) => Err(RailEvent::refusal(payment, failure)),
         }
@@ -205,7 +201,7 @@ impl SettlePayment {
             RailStatus::Failed(failure) => {
                 self.answered(rail, claimed, &payment, RailEvent::refusal(&payment, failure)).await
             }
-            RailStatus::Told(events, again) => {
+            RailStatus::Events(events, again) => {
                 let again = again.map(|at| Due { at, action: DueAction::Ask });
                 if self.heard(rail, claimed, &payment, events, again).await? {
                     return Ok(());
@@ -213,14 +209,14 @@ impl SettlePayment {
                 let due = Due::earlier(again, expiry(&payment));
                 self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), due)).await
             }
-            RailStatus::AwaitWord => {
+            RailStatus::WillReport => {
                 let expiry = expiry(&payment);
                 self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), expiry)).await
             }
             RailStatus::Pending if payment.awaits_instructions() => {
                 self.instruct(rail, claimed, payment).await
             }
-            RailStatus::NeverHeardOf if payment.status() == Status::Processing => {
+            RailStatus::NotFound if payment.status() == Status::Processing => {
                 match payment.terms().kind.direction() {
                     Direction::Deposit if payment.awaits_instructions() => {
                         self.instruct(rail, claimed, payment).await
@@ -229,11 +225,11 @@ impl SettlePayment {
                     Direction::Withdrawal => self.submit_anew(claimed, &payment).await,
                 }
             }
-            RailStatus::Pending | RailStatus::Silent | RailStatus::NeverHeardOf => {
+            RailStatus::Pending | RailStatus::Silent | RailStatus::NotFound => {
                 self.ask_again(rail, claimed, &payment).await
             }
-            RailStatus::NoRoom => self.ask_after_all(claimed, &payment, IN_A_WHILE).await,
-            RailStatus::LeftAlone => self.ask_after_all(claimed, &payment, BUSY_FOR).await,
+            RailStatus::Busy => self.ask_after_all(claimed, &payment, IN_A_WHILE).await,
+            RailStatus::CircuitOpen => self.ask_after_all(claimed, &payment, CIRCUIT_OPEN_FOR).await,
         }
     }
 

@@ -207,7 +207,7 @@ impl Bank {
             _ => {}
         }
         let books = self.books();
-        let Some(account) = books.accounts.get(reference) else { return RailStatus::NeverHeardOf };
+        let Some(account) = books.accounts.get(reference) else { return RailStatus::NotFound };
         let arrival = |units| {
             let amount = Amount::new(units);
             let arrival = |amount| Arrival { amount, currency: account.currency, provider_reference: None };

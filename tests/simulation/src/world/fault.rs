@@ -80,7 +80,7 @@ pub enum Fault {
     /// A payout about which nothing is decided is paid.
     PendingIsPaid,
     /// A payout of which the bank never heard has failed.
-    NeverHeardIsFailure,
+    NotFoundIsFailure,
     /// A payout is submitted under a reference of each attempt.
     FreshReference,
     /// Only the first endpoint is told.
@@ -135,7 +135,7 @@ impl Fault {
         Self::AmountUnchecked,
         Self::SilenceIsFailure,
         Self::PendingIsPaid,
-        Self::NeverHeardIsFailure,
+        Self::NotFoundIsFailure,
         Self::FreshReference,
         Self::EndpointForgotten,
         Self::UnsubscribedTold,

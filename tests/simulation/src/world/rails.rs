@@ -57,7 +57,11 @@ impl Rail for BankRail {
         match payment.terms().kind.direction() {
             Direction::Deposit => {
                 let due = Due { at: at.plus(QUESTIONS[0] + CALL), action: DueAction::Ask };
-                IssuedInstructions { due: Some(due), remote: true, ..IssuedInstructions::default() }
+                IssuedInstructions {
+                    due: Some(due),
+                    must_be_requested: true,
+                    ..IssuedInstructions::default()
+                }
             }
             Direction::Withdrawal => IssuedInstructions {
                 due: Some(Due { at, action: DueAction::Submit }),
@@ -97,7 +101,7 @@ impl Rail for BankRail {
                     Arrival { amount: terms.amount, currency: terms.currency, provider_reference: None };
                 RailStatus::Completed(arrival)
             }
-            (RailStatus::NeverHeardOf, Some(Fault::NeverHeardIsFailure)) if is_payout => {
+            (RailStatus::NotFound, Some(Fault::NotFoundIsFailure)) if is_payout => {
                 RailStatus::Failed(concluded())
             }
             (status, _) => status,
@@ -125,7 +129,7 @@ impl Rail for DeskRail {
     }
 
     async fn ask(&self, _: &Payment) -> RailStatus {
-        RailStatus::AwaitWord
+        RailStatus::WillReport
     }
 }
 

@@ -143,7 +143,7 @@ impl Rail for PatientRail {
     }
 
     async fn ask(&self, _: &Payment) -> RailStatus {
-        RailStatus::AwaitWord
+        RailStatus::WillReport
     }
 
     fn callback_name(&self) -> Option<&str> {

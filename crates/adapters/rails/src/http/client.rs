@@ -11,6 +11,7 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use quipu_kernel::{Clock, Timestamp};
+use quipu_merchants::Direction;
 use quipu_signing::WebhookSecret;
 
 use super::{
@@ -63,10 +64,10 @@ pub(super) struct Reply {
 pub(super) enum NoReply {
     /// All places are taken; nothing was sent.
     #[error("too many calls to the rail are under way")]
-    NoRoom,
+    Busy,
     /// The circuit is open; nothing was sent.
     #[error("the rail takes no calls now")]
-    LeftAlone,
+    CircuitOpen,
     /// The request was sent, or may have been, and no usable answer came.
     #[error("the rail did not answer")]
     Silence,
@@ -107,27 +108,18 @@ impl ProviderClient {
     }
 
     /// Reserves a place, and passage through the circuit, for the call of a deposit that is about to be
-    /// committed.
-    pub(super) async fn reserve(self: &Arc<Self>) -> Option<ReservedCall> {
+    /// committed, or of a withdrawal that a worker is about to submit. If it fails nothing was sent.
+    pub(super) async fn reserve(self: &Arc<Self>, direction: Direction) -> Result<ReservedCall, NoReply> {
         if self.breaker.is_open(self.clock.now()) {
-            return None;
+            return Err(NoReply::CircuitOpen);
         }
-        let place = self.places.for_payer(FOR_A_PAYER).await?;
-        self.kept(place)
-    }
-
-    /// Reserves the same for a payout that a worker is about to submit. If it fails nothing was sent.
-    pub(super) async fn reserve_in_turn(self: &Arc<Self>) -> Result<ReservedCall, NoReply> {
-        if self.breaker.is_open(self.clock.now()) {
-            return Err(NoReply::LeftAlone);
-        }
-        let place = self.places.queued(Line::Payouts, FOR_A_TURN).await.ok_or(NoReply::NoRoom)?;
-        self.kept(place).ok_or(NoReply::LeftAlone)
-    }
-
-    fn kept(self: &Arc<Self>, place: Place) -> Option<ReservedCall> {
-        let passage = self.breaker.promise(self.clock.now())?;
-        Some(ReservedCall { client: Arc::clone(self), _place: place, passage: Some(passage) })
+        let place = match direction {
+            Direction::Deposit => self.places.for_payer(FOR_A_PAYER).await,
+            Direction::Withdrawal => self.places.queued(Line::Payouts, FOR_A_TURN).await,
+        };
+        let place = place.ok_or(NoReply::Busy)?;
+        let passage = self.breaker.promise(self.clock.now()).ok_or(NoReply::CircuitOpen)?;
+        Ok(ReservedCall { client: Arc::clone(self), _place: place, passage: Some(passage) })
     }
 
     /// Sends a question if there is a place and the circuit lets it through.
@@ -141,9 +133,9 @@ impl ProviderClient {
             Caller::Payer => self.places.for_payer(FOR_A_PAYER).await,
             Caller::Inquirer => self.places.queued(Line::Questions, FOR_A_TURN).await,
         };
-        let Some(_place) = place else { return Err(NoReply::NoRoom) };
+        let Some(_place) = place else { return Err(NoReply::Busy) };
         if !self.breaker.admit(self.clock.now()) {
-            return Err(NoReply::LeftAlone);
+            return Err(NoReply::CircuitOpen);
         }
         self.call(question, understood).await
     }

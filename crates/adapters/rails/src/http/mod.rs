@@ -13,7 +13,7 @@ use hyper::Method;
 use quipu_kernel::{Clock, Unrecognised};
 use quipu_merchants::{Direction, Route};
 use quipu_payments::{
-    CallbackHeaders, Due, DueAction, Instructed, IssuedInstructions, NotVerified, Payment, Promise, Rail,
+    CallbackHeaders, Capacity, Due, DueAction, Instructed, IssuedInstructions, NotVerified, Payment, Rail,
     RailStatus, Reservation, Reserved, Submission,
 };
 use quipu_signing::WebhookSecret;
@@ -67,7 +67,7 @@ impl Rail for HttpRail {
                 // Not while the call for its instructions may still be running.
                 let gap = self.questions.first().map(|gap| *gap + FOR_A_PAYER + WHOLE);
                 let due = gap.map(|gap| Due { at: now.plus(gap), action: DueAction::Ask });
-                IssuedInstructions { due, remote: true, ..IssuedInstructions::default() }
+                IssuedInstructions { due, must_be_requested: true, ..IssuedInstructions::default() }
             }
             Direction::Withdrawal => IssuedInstructions {
                 due: Some(Due { at: now, action: DueAction::Submit }),
@@ -76,16 +76,11 @@ impl Rail for HttpRail {
         }
     }
 
-    async fn reserve(&self) -> Option<Reservation> {
-        let call = self.client.reserve().await?;
-        Some(Reservation::Kept(Box::new(call)))
-    }
-
-    async fn promise(&self) -> Promise {
-        match self.client.reserve_in_turn().await {
-            Ok(call) => Promise::Given(Reservation::Kept(Box::new(call))),
-            Err(NoReply::NoRoom) => Promise::NoRoom,
-            Err(NoReply::LeftAlone | NoReply::Silence) => Promise::LeftAlone,
+    async fn reserve(&self, direction: Direction) -> Capacity {
+        match self.client.reserve(direction).await {
+            Ok(call) => Capacity::Reserved(Reservation::Kept(Box::new(call))),
+            Err(NoReply::Busy) => Capacity::Busy,
+            Err(NoReply::CircuitOpen | NoReply::Silence) => Capacity::CircuitOpen,
         }
     }
 
@@ -99,7 +94,7 @@ impl Rail for HttpRail {
     }
 
     async fn submit(&self, payment: &Payment) -> Submission {
-        match self.client.reserve_in_turn().await {
+        match self.client.reserve(Direction::Withdrawal).await {
             Ok(call) => Box::new(call).submit(payment).await,
             Err(_) => Submission::NotSent,
         }
@@ -116,8 +111,8 @@ impl Rail for HttpRail {
         match self.client.ask(&question, Caller::Inquirer, wire::standing).await {
             Ok(status) => status,
             Err(NoReply::Silence) => RailStatus::Silent,
-            Err(NoReply::NoRoom) => RailStatus::NoRoom,
-            Err(NoReply::LeftAlone) => RailStatus::LeftAlone,
+            Err(NoReply::Busy) => RailStatus::Busy,
+            Err(NoReply::CircuitOpen) => RailStatus::CircuitOpen,
         }
     }
 
@@ -204,6 +199,16 @@ mod tests {
         to("http://127.0.0.1:1", clock)
     }
 
+    /// What this many deposits at once reserve.
+    async fn reserved_of(deposits: usize, rail: &HttpRail) -> Vec<Reservation> {
+        let all = join_all((0..deposits).map(|_| rail.reserve(Direction::Deposit))).await;
+        let reserved = all.into_iter().filter_map(|capacity| match capacity {
+            Capacity::Reserved(reserved) => Some(reserved),
+            Capacity::Busy | Capacity::CircuitOpen => None,
+        });
+        reserved.collect()
+    }
+
     async fn until_left_alone(rail: &HttpRail) {
         let payment = deposit();
         for status in join_all((0..5).map(|_| rail.ask(&payment))).await {
@@ -229,52 +234,58 @@ mod tests {
     async fn a_question_to_a_provider_that_is_left_alone_was_not_asked() {
         let rail = to_nowhere(&Arc::default());
         until_left_alone(&rail).await;
-        assert_eq!(rail.ask(&deposit()).await, RailStatus::LeftAlone);
+        assert_eq!(rail.ask(&deposit()).await, RailStatus::CircuitOpen);
     }
 
     #[tokio::test]
     async fn the_probe_is_kept_for_one_deposit_until_that_is_committed_or_not() {
         let clock = Arc::new(HandClock::default());
         let rail = to_nowhere(&clock);
-        assert_eq!(join_all((0..12).map(|_| rail.reserve())).await.iter().flatten().count(), 12);
+        assert_eq!(reserved_of(12, &rail).await.len(), 12);
         until_left_alone(&rail).await;
-        assert!(rail.reserve().await.is_none(), "it is left alone");
+        assert!(matches!(rail.reserve(Direction::Deposit).await, Capacity::CircuitOpen));
         clock.0.fetch_add(15_000, Ordering::Relaxed);
-        let mut reserved: Vec<_> = join_all((0..12).map(|_| rail.reserve())).await;
-        reserved.retain(Option::is_some);
+        let reserved = reserved_of(12, &rail).await;
         assert_eq!(reserved.len(), 1);
-        assert_eq!(rail.ask(&deposit()).await, RailStatus::LeftAlone, "nobody else gets through");
+        assert_eq!(rail.ask(&deposit()).await, RailStatus::CircuitOpen, "nobody else gets through");
         drop(reserved);
-        let reserved = rail.reserve().await;
-        let Some(Reservation::Kept(call)) = reserved else { panic!("the probe was given back") };
+        let reserved = rail.reserve(Direction::Deposit).await;
+        let Capacity::Reserved(Reservation::Kept(call)) = reserved else {
+            panic!("the probe was given back")
+        };
         assert_eq!(call.instruct(&deposit()).await, Instructed::Unknown);
-        assert!(rail.reserve().await.is_none(), "the probe failed");
+        let capacity = rail.reserve(Direction::Deposit).await;
+        assert!(matches!(capacity, Capacity::CircuitOpen), "the probe failed");
     }
 
     #[tokio::test]
     async fn a_deposit_that_has_a_place_keeps_it_while_it_is_committed() {
         let rail = to_nowhere(&Arc::default());
-        let mut reserved = join_all((0..64).map(|_| rail.reserve())).await;
-        assert!(reserved.iter().all(Option::is_some));
-        assert!(rail.reserve().await.is_none(), "all places are taken");
+        let mut reserved = reserved_of(64, &rail).await;
+        assert_eq!(reserved.len(), 64);
+        assert!(matches!(rail.reserve(Direction::Deposit).await, Capacity::Busy), "all places are taken");
         reserved.pop();
-        assert!(rail.reserve().await.is_some());
+        assert!(matches!(rail.reserve(Direction::Deposit).await, Capacity::Reserved(_)));
     }
 
     #[tokio::test]
     async fn a_payout_that_was_promised_its_call_is_sent_though_the_circuit_opens_meanwhile() {
         let clock = Arc::new(HandClock::default());
         let rail = to_nowhere(&clock);
-        let Promise::Given(Reservation::Kept(call)) = rail.promise().await else { panic!("it is closed") };
+        let reserved = rail.reserve(Direction::Withdrawal).await;
+        let Capacity::Reserved(Reservation::Kept(call)) = reserved else { panic!("it is closed") };
         until_left_alone(&rail).await;
-        assert!(matches!(rail.promise().await, Promise::LeftAlone));
+        assert!(matches!(rail.reserve(Direction::Withdrawal).await, Capacity::CircuitOpen));
         assert_eq!(rail.submit(&withdrawal()).await, Submission::NotSent, "promised nothing");
         assert_eq!(call.submit(&withdrawal()).await, Submission::Unknown, "it was sent");
         clock.0.fetch_add(15_000, Ordering::Relaxed);
-        let Promise::Given(probe) = rail.promise().await else { panic!("the probe") };
-        assert!(matches!(rail.promise().await, Promise::LeftAlone), "it is kept for the first");
+        let probe = rail.reserve(Direction::Withdrawal).await;
+        assert!(matches!(probe, Capacity::Reserved(_)), "the probe");
+        let second = rail.reserve(Direction::Withdrawal).await;
+        assert!(matches!(second, Capacity::CircuitOpen), "it is kept for the first");
         drop(probe);
-        assert!(matches!(rail.promise().await, Promise::Given(_)), "it was given back");
+        let third = rail.reserve(Direction::Withdrawal).await;
+        assert!(matches!(third, Capacity::Reserved(_)), "it was given back");
     }
 
     #[tokio::test]
@@ -292,7 +303,10 @@ mod tests {
             assert!(waiting.len() < 400, "a worker has other rails to attend to");
             tokio::task::yield_now().await;
         };
-        assert_eq!(turned_away, RailStatus::NoRoom);
-        assert!(rail.promise().now_or_never().is_none(), "payouts have a line of their own");
+        assert_eq!(turned_away, RailStatus::Busy);
+        assert!(
+            rail.reserve(Direction::Withdrawal).now_or_never().is_none(),
+            "payouts have a line of their own"
+        );
     }
 }

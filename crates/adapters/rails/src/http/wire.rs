@@ -136,7 +136,7 @@ pub(super) fn submitted(reply: &Reply) -> Option<Submission> {
 /// Reads the answer to a status question. A provider may also answer an unknown reference with 404.
 pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
     if reply.status == StatusCode::NOT_FOUND {
-        return Some(RailStatus::NeverHeardOf);
+        return Some(RailStatus::NotFound);
     }
     let answer: StatusAnswer = definite(reply).filter(|_| reply.status.is_success())?;
     match answer.status.as_str() {
@@ -151,7 +151,7 @@ pub(super) fn standing(reply: &Reply) -> Option<RailStatus> {
             message: clipped(answer.message, MOST_IN_MESSAGE)
                 .unwrap_or_else(|| "the rail reported a failure".to_owned()),
         })),
-        "unknown" => Some(RailStatus::NeverHeardOf),
+        "unknown" => Some(RailStatus::NotFound),
         _ => None,
     }
 }
@@ -308,8 +308,8 @@ mod tests {
         assert!(matches!(standing(&reply(200, &completed)), Some(RailStatus::Completed(_))));
         assert_eq!(standing(&reply(200, &json!({"status": "completed", "currency": "MXN"}))), None);
         assert_eq!(standing(&reply(200, &json!({"status": "pending"}))), Some(RailStatus::Pending));
-        assert_eq!(standing(&reply(200, &json!({"status": "unknown"}))), Some(RailStatus::NeverHeardOf));
-        assert_eq!(standing(&reply(404, &json!({}))), Some(RailStatus::NeverHeardOf));
+        assert_eq!(standing(&reply(200, &json!({"status": "unknown"}))), Some(RailStatus::NotFound));
+        assert_eq!(standing(&reply(404, &json!({}))), Some(RailStatus::NotFound));
         assert_eq!(standing(&reply(503, &completed)), None);
         let failed = standing(&reply(200, &json!({"status": "failed", "code": "X", "message": "y\u{0}z"})));
         assert_eq!(

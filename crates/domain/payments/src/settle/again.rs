@@ -12,8 +12,8 @@ use crate::{
     rail::Rail,
 };
 
-/// After how long a rail that takes no calls is tried again.
-pub(super) const BUSY_FOR: Duration = Duration::from_secs(15);
+/// After how long a rail whose circuit is open is tried again.
+pub(super) const CIRCUIT_OPEN_FOR: Duration = Duration::from_secs(15);
 
 /// The first wait of a withdrawal whose rail has no room; each further wait is twice as long.
 const IN_A_MOMENT: Duration = Duration::from_millis(250);

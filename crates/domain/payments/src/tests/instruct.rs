@@ -10,15 +10,15 @@ use quipu_merchants::StoreUnavailable;
 
 use super::world::{MockBank, START, World, bank_asked_after, creation, deposit, ready};
 use crate::{
-    CreateError, Failure, Happening, Instructed, IssuedInstructions, MoneyReads as _, ParkReason, Payment,
-    RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Submission, Trigger,
+    Capacity, CreateError, Failure, Happening, Instructed, IssuedInstructions, MoneyReads as _, ParkReason,
+    Payment, RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Submission, Trigger,
 };
 
 /// A rail that has to be asked after the commit.
 fn remote() -> MockBank {
     let mut rail = bank_asked_after(&[]);
     rail.expect_issue()
-        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
+        .returning(|_, _| IssuedInstructions { must_be_requested: true, ..IssuedInstructions::default() });
     rail
 }
 
@@ -59,7 +59,8 @@ impl Reserved for Kept {
 fn room_for_the_call_is_kept_before_the_commit_and_given_back_if_that_is_refused() {
     let (mut rail, room) = (remote(), Room::default());
     let kept = room.clone();
-    rail.expect_reserve().returning(move || Some(Reservation::Kept(Box::new(Kept(kept.clone())))));
+    rail.expect_reserve()
+        .returning(move |_| Capacity::Reserved(Reservation::Kept(Box::new(Kept(kept.clone())))));
     rail.expect_instruct().never();
     let world = World::with_rail(rail);
     world.created(&deposit());
@@ -72,12 +73,15 @@ fn room_for_the_call_is_kept_before_the_commit_and_given_back_if_that_is_refused
 #[test]
 fn a_deposit_without_room_for_its_call_is_refused_before_any_commit() {
     let mut rail = remote();
-    rail.expect_reserve().times(1).returning(|| None);
+    rail.expect_reserve().times(1).returning(|_| Capacity::Busy);
+    rail.expect_reserve().times(1).returning(|_| Capacity::CircuitOpen);
     rail.expect_instruct().never();
     let world = World::with_rail(rail);
-    let refused = ready(world.create.run(creation(&deposit())));
-    assert!(matches!(refused, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{refused:?}");
-    assert!(world.store.rows().commits.is_empty());
+    for _ in 0..2 {
+        let refused = ready(world.create.run(creation(&deposit())));
+        assert!(matches!(refused, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{refused:?}");
+        assert!(world.store.rows().commits.is_empty());
+    }
 }
 
 /// A creation that its rail refuses after the payment took another way: how it was answered, and what waits
@@ -85,7 +89,7 @@ fn a_deposit_without_room_for_its_call_is_refused_before_any_commit() {
 fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)>) {
     let moves = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
     let mut rail = remote();
-    rail.expect_reserve().returning(|| Some(Reservation::Unneeded));
+    rail.expect_reserve().returning(|_| Capacity::Reserved(Reservation::Unneeded));
     let at_call = Arc::clone(&moves);
     rail.expect_instruct().times(1).returning(move |_| {
         at_call.get().expect("a move")();

@@ -51,7 +51,7 @@ fn never_heard_of(submissions: usize, meanwhile: Option<Trigger>) -> (World, Pay
     let at_question = Arc::clone(&decides);
     rail.expect_ask().times(1).returning(move |_| {
         at_question.get().expect("staff")();
-        RailStatus::NeverHeardOf
+        RailStatus::NotFound
     });
     let (world, id) = withdrawal_on(rail);
     let (store, entropy, subject) = (Arc::clone(&world.store), Arc::clone(&world.entropy), id.clone());

@@ -15,12 +15,12 @@ use quipu_merchants::Method;
 use serde_json::json;
 
 use super::world::{
-    MockBank, START, TENANT, World, amount, bank_asked_after, bank_promising, deposit, minor, ready,
-    standing, with, withdrawal,
+    MockBank, START, TENANT, World, amount, bank_asked_after, bank_with, deposit, minor, ready, standing,
+    with, withdrawal,
 };
 use crate::{
-    Arrival, Due, DueAction, Failure, HearRail, IssuedInstructions, MoneyReads as _, Payment, PaymentType,
-    Promise, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
+    Arrival, Capacity, Due, DueAction, Failure, HearRail, IssuedInstructions, MoneyReads as _, Payment,
+    PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
     changes::postponed,
 };
 
@@ -106,8 +106,8 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
 
 #[test]
 fn a_withdrawal_waits_longer_for_a_rail_that_is_left_alone_than_for_room() {
-    let waits = |promise: fn() -> Promise, times| {
-        let mut rail = bank_promising(promise);
+    let waits = |capacity: fn() -> Capacity, times| {
+        let mut rail = bank_with(capacity);
         let due = Some(Due { at: START, action: DueAction::Submit });
         rail.expect_issue()
             .returning(move |_, _| IssuedInstructions { due, ..IssuedInstructions::default() });
@@ -120,8 +120,8 @@ fn a_withdrawal_waits_longer_for_a_rail_that_is_left_alone_than_for_room() {
         };
         (0..times).map(|_| wait()).collect::<Vec<_>>()
     };
-    assert_eq!(waits(|| Promise::LeftAlone, 2), [15_000; 2]);
-    assert_eq!(waits(|| Promise::NoRoom, 7), [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]);
+    assert_eq!(waits(|| Capacity::CircuitOpen, 2), [15_000; 2]);
+    assert_eq!(waits(|| Capacity::Busy, 7), [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_rail_that_never_hears_of_a_withdrawal_is_sent_it_again_on_its_schedule() {
     rail.expect_submit().times(4).returning(|_| Submission::Unknown);
     rail.expect_submit().times(1).returning(|_| Submission::NotSent);
     rail.expect_submit().returning(|_| Submission::Unknown);
-    rail.expect_ask().returning(|_| RailStatus::NeverHeardOf);
+    rail.expect_ask().returning(|_| RailStatus::NotFound);
     let (world, id) = withdrawal_on(rail);
     let step = || {
         let due = world.store.due(&id).expect("due");
@@ -197,8 +197,8 @@ fn a_rejected_withdrawal_fails_and_its_money_is_free() {
 fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
     let mut rail = issuing(DueAction::Ask);
     rail.expect_ask().times(1).returning(|_| RailStatus::Silent);
-    rail.expect_ask().times(1).returning(|_| RailStatus::AwaitWord);
-    rail.expect_ask().times(1).returning(|_| RailStatus::AwaitWord);
+    rail.expect_ask().times(1).returning(|_| RailStatus::WillReport);
+    rail.expect_ask().times(1).returning(|_| RailStatus::WillReport);
     rail.expect_instruct().times(0);
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
@@ -221,10 +221,10 @@ fn a_pending_answer_is_asked_for_again_but_never_beyond_expiry() {
 #[test]
 fn a_question_that_was_not_sent_comes_again_soon_and_uses_up_no_step_of_the_schedule() {
     let mut rail = issuing(DueAction::Ask);
-    for status in [RailStatus::LeftAlone, RailStatus::NoRoom, RailStatus::LeftAlone, RailStatus::Silent] {
+    for status in [RailStatus::CircuitOpen, RailStatus::Busy, RailStatus::CircuitOpen, RailStatus::Silent] {
         rail.expect_ask().times(1).return_once(|_| status);
     }
-    rail.expect_ask().returning(|_| RailStatus::LeftAlone);
+    rail.expect_ask().returning(|_| RailStatus::CircuitOpen);
     let world = World::with_rail(rail);
     let id = world.created(&deposit()).id().clone();
     for seconds in [15, 4, 15, 10] {
@@ -240,7 +240,7 @@ fn a_question_that_was_not_sent_comes_again_soon_and_uses_up_no_step_of_the_sche
 fn a_withdrawal_in_flight_waits_for_word_without_end() {
     let mut rail = issuing(DueAction::Submit);
     rail.expect_submit().returning(|_| Submission::Accepted { provider_reference: None });
-    rail.expect_ask().returning(|_| RailStatus::AwaitWord);
+    rail.expect_ask().returning(|_| RailStatus::WillReport);
     let (world, id) = withdrawal_on(rail);
     attend(&world, &id);
     let waiting = attend(&world, &id);

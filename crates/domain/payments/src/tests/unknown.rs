@@ -17,7 +17,7 @@ use super::{
     keyed_creation::{ask, intruder},
     world::{START, TENANT, World, bank_asked_after, creation, deposit, ready, with, withdrawal},
 };
-use crate::{CreateError, Creation, Instructed, IssuedInstructions, Payment, Reservation, Trigger};
+use crate::{Capacity, CreateError, Creation, Instructed, IssuedInstructions, Payment, Reservation, Trigger};
 
 /// What becomes of a commit.
 #[derive(Debug, Clone, Copy)]
@@ -173,8 +173,8 @@ fn a_payment_that_stands_is_never_told_not_to_because_its_answer_could_not_be_ke
     const GAPS: &[Duration] = &[Duration::from_secs(2)];
     let mut rail = bank_asked_after(GAPS);
     rail.expect_issue()
-        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
-    rail.expect_reserve().returning(|| Some(Reservation::Unneeded));
+        .returning(|_, _| IssuedInstructions { must_be_requested: true, ..IssuedInstructions::default() });
+    rail.expect_reserve().returning(|_| Capacity::Reserved(Reservation::Unneeded));
     rail.expect_instruct().returning(|_| Instructed::Unknown);
     let world = fated(World::with_rail(rail), &[Fate::Done, Fate::Done, Fate::Away, Fate::LostBefore]);
     let first = unknown(ask(&world, "k", &deposit(), None));
@@ -191,8 +191,8 @@ fn a_payment_that_stands_is_never_told_not_to_because_its_answer_could_not_be_ke
 fn of_two_repeats_that_bring_an_answer_both_give_that_of_the_first() {
     let mut rail = bank_asked_after(&[]);
     rail.expect_issue()
-        .returning(|_, _| IssuedInstructions { remote: true, ..IssuedInstructions::default() });
-    rail.expect_reserve().returning(|| Some(Reservation::Unneeded));
+        .returning(|_, _| IssuedInstructions { must_be_requested: true, ..IssuedInstructions::default() });
+    rail.expect_reserve().returning(|_| Capacity::Reserved(Reservation::Unneeded));
     rail.expect_instruct().returning(|_| Instructed::Unknown);
     let world = World::with_rail(rail);
     let id = unknown(ask(&world, "k", &deposit(), None));

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use mockall::predicate::eq;
 use quipu_commit::Commit as _;
 use quipu_kernel::{
     Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, PaymentId, Tenant,
@@ -23,8 +24,8 @@ use serde_json::{Value, json};
 
 use super::store::FakeStore;
 use crate::{
-    Customer, Draft, Happening, HearRail, Instructed, IssuedInstructions, Payment, PaymentType, Payout,
-    Promise, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms, Trigger,
+    Capacity, Customer, Draft, Happening, HearRail, Instructed, IssuedInstructions, Payment, PaymentType,
+    Payout, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms, Trigger,
     create::CreatePayment, creation::Creation,
 };
 
@@ -81,8 +82,7 @@ mockall::mock! {
     impl Rail for Bank {
         fn name(&self) -> &str;
         fn issue(&self, payment: &Payment, route: &Route) -> IssuedInstructions;
-        async fn reserve(&self) -> Option<Reservation>;
-        async fn promise(&self) -> Promise;
+        async fn reserve(&self, direction: Direction) -> Capacity;
         fn questions(&self) -> &[Duration];
         async fn instruct(&self, payment: &Payment) -> Instructed;
         async fn submit(&self, payment: &Payment) -> Submission;
@@ -92,14 +92,14 @@ mockall::mock! {
 
 /// A rail that is named as routes name it and issues nothing.
 pub(super) fn bank() -> MockBank {
-    bank_promising(|| Promise::Given(Reservation::Unneeded))
+    bank_with(|| Capacity::Reserved(Reservation::Unneeded))
 }
 
-/// The same, promising this to whoever submits a withdrawal.
-pub(super) fn bank_promising(promise: fn() -> Promise) -> MockBank {
+/// The same, with this capacity for whoever submits a withdrawal.
+pub(super) fn bank_with(capacity: fn() -> Capacity) -> MockBank {
     let mut bank = MockBank::new();
     bank.expect_name().return_const("simulator".to_owned());
-    bank.expect_promise().returning(promise);
+    bank.expect_reserve().with(eq(Direction::Withdrawal)).returning(move |_| capacity());
     bank
 }
 
