@@ -284,7 +284,7 @@ fn services(foundation: &Foundation, use_cases: UseCases, parts: CallParts, stop
         refund: use_cases.refund,
         resolve: use_cases.resolve,
         hear: use_cases.hear,
-        money: foundation.money(),
+        all_payments: foundation.all_payments(),
         pages: use_cases.pages,
         webhooks,
         rails: use_cases.rails,

@@ -15,8 +15,8 @@ use quipu_merchants::{
     RouteBook,
 };
 use quipu_payments::{
-    AdjustBalance, BankReads, CancelPayment, CreatePayment, DecidePayment, ExportPayouts, FillRecipient,
-    HearRail, MoneyReads, PageLinks, PaymentReads, PlayScheme, Rail, Rails, RaiseAlert, RefundPayment,
+    AdjustBalance, BankReads, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, ExportPayouts,
+    FillRecipient, HearRail, PageLinks, PaymentReads, PlayScheme, Rail, Rails, RaiseAlert, RefundPayment,
     ResolveReceipt, SettlePayment,
 };
 use quipu_rails::{HttpRail, Manual, Simulator};
@@ -94,7 +94,7 @@ impl Foundation {
         Onboarding::new(self.directory(), Arc::new(minter), clock, entropy)
     }
 
-    pub(crate) fn money(&self) -> Arc<dyn MoneyReads> {
+    pub(crate) fn all_payments(&self) -> Arc<dyn CrossTenantReads> {
         Arc::new(self.store.clone())
     }
 
@@ -104,20 +104,30 @@ impl Foundation {
 
     pub(crate) fn hear(&self) -> HearRail {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
-        HearRail::new(self.commit(), self.money(), clock, entropy).telling(Arc::new(LoudAttention))
+        HearRail::new(self.commit(), self.all_payments(), clock, entropy).telling(Arc::new(LoudAttention))
     }
 
     pub(crate) fn decide(&self) -> DecidePayment {
-        DecidePayment::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+        DecidePayment::new(
+            self.commit(),
+            self.all_payments(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
     }
 
     pub(crate) fn refund(&self) -> RefundPayment {
-        RefundPayment::new(self.commit(), self.money(), Arc::clone(&self.clock), Arc::clone(&self.entropy))
+        RefundPayment::new(
+            self.commit(),
+            self.all_payments(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
     }
 
     pub(crate) fn resolve(&self) -> ResolveReceipt {
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
-        ResolveReceipt::new(self.commit(), self.money(), self.routes(), clock, entropy)
+        ResolveReceipt::new(self.commit(), self.all_payments(), self.routes(), clock, entropy)
     }
 
     pub(crate) fn export(&self) -> ExportPayouts {

@@ -7,8 +7,8 @@ use quipu_kernel::{Clock, Entropy};
 use quipu_ledger::{Chains, LedgerReads};
 use quipu_merchants::{CallerBook, Directory, Onboarding, RateLimiter, RouteBook};
 use quipu_payments::{
-    AdjustBalance, CancelPayment, CreatePayment, DecidePayment, HearRail, MoneyReads, PaymentReads, Rails,
-    RefundPayment, ResolveReceipt,
+    AdjustBalance, CancelPayment, CreatePayment, CrossTenantReads, DecidePayment, HearRail, PaymentReads,
+    Rails, RefundPayment, ResolveReceipt,
 };
 use quipu_signing::Keyring;
 use quipu_tickets::{SupportReads, TicketOffice, TicketReads};
@@ -59,7 +59,7 @@ pub struct Services {
     /// Applies the events of rails.
     pub hear: Arc<HearRail>,
     /// Reads payments of every merchant, for staff.
-    pub money: Arc<dyn MoneyReads>,
+    pub all_payments: Arc<dyn CrossTenantReads>,
     /// Reads payments.
     pub payments: Arc<dyn PaymentReads>,
     /// Works on tickets.

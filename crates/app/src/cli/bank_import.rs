@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use quipu_bankfiles::{Entry, read_statement};
 use quipu_commit::{Changes, Commit as _};
 use quipu_merchants::{Actor, AuditRecord};
-use quipu_payments::{BankEntry, Heard, MoneyReads, MovementNames, UNKNOWN_TENANT};
+use quipu_payments::{BankEntry, CrossTenantReads, Heard, MovementNames, UNKNOWN_TENANT};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use quipu_kernel::{Amount, Currency, CustomerId, Environment, MerchantId, PaymentId};
 use quipu_merchants::Method;
 use quipu_payments::{
-    ManualDecision, MoneyReads, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter, Status,
+    CrossTenantReads, ManualDecision, Payment, PaymentFilter, PaymentType, RefundOrder, SearchFilter, Status,
     operator_record,
 };
 use serde_json::json;

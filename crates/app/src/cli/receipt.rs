@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use quipu_kernel::{MerchantId, PaymentId};
-use quipu_payments::{MoneyReads, ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt};
+use quipu_payments::{CrossTenantReads, ReceiptFilter, Resolution, UNKNOWN_TENANT, operator_receipt};
 
 use super::{
     keyed_decision::{Key, KeyedDecision},

@@ -6,7 +6,7 @@ use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 
 use crate::{
-    changes::{self, Changed, Standing},
+    changes::{self, BeforeChange, Changed},
     payload,
     payment::{Due, Failure, Payment, State, Terms},
     status::{Status, Trigger},
@@ -63,7 +63,7 @@ impl Payment {
     /// The move that `trigger` makes: the payment with its next version, its postings and its events.
     pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changed, NotMoved> {
         let from = self.status();
-        let before = Standing::of(&self);
+        let before = BeforeChange::of(&self);
         let next = from.after(self.situation(), trigger);
         let next = next.ok_or_else(|| match trigger {
             Trigger::Submit if self.waits_for_recipient() => NotMoved::NoRecipient,

@@ -51,13 +51,13 @@ impl Record for NewCustomer {
 
 /// What a commit must know about a payment as it was before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct BeforeChange {
     status: Status,
     held_reference: bool,
     revision: i64,
 }
 
-impl Standing {
+impl BeforeChange {
     /// The facts of this payment.
     pub const fn of(payment: &Payment) -> Self {
         Self {
@@ -91,7 +91,7 @@ pub fn put_new(changes: &mut Changes, payment: Payment, claim: CustomerClaim, du
 
 /// Adds a changed payment to `changes`, with the next revision. `before` describes the payment before the
 /// change.
-pub fn put_moved(changes: &mut Changes, before: Standing, payment: Payment) {
+pub fn put_moved(changes: &mut Changes, before: BeforeChange, payment: Payment) {
     if before.held_reference && !payment.holds_reference() {
         changes.names.push(NameChange::Release(reference_of(&payment), holder_of(&payment)));
     }

@@ -3,11 +3,14 @@
 use quipu_kernel::PaymentId;
 use quipu_merchants::StoreUnavailable;
 
-use crate::{payment::Payment, ports::MoneyReads, rail_event::RailEventKind};
+use crate::{payment::Payment, ports::CrossTenantReads, rail_event::RailEventKind};
 
 /// Whether the payer of this payment made a choice on that page. For such a payment the simulator made up
 /// what it reports.
-pub(crate) async fn is_chosen(reads: &dyn MoneyReads, payment: &Payment) -> Result<bool, StoreUnavailable> {
+pub(crate) async fn is_chosen(
+    reads: &dyn CrossTenantReads,
+    payment: &Payment,
+) -> Result<bool, StoreUnavailable> {
     for kind in [RailEventKind::Completed, RailEventKind::Failed] {
         if reads.has_heard(&payment.terms().rail, &choice_id(payment.id(), kind)).await? {
             return Ok(true);

@@ -13,14 +13,14 @@ use crate::{
     error::DecideError,
     moves::chain,
     payment::{Failure, Payment},
-    ports::MoneyReads,
+    ports::CrossTenantReads,
     recorded::Recorded,
 };
 
 /// The use case for the operator's decisions about payments.
 pub struct DecidePayment {
     commit: Arc<dyn Commit>,
-    reads: Arc<dyn MoneyReads>,
+    reads: Arc<dyn CrossTenantReads>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -29,7 +29,7 @@ impl DecidePayment {
     /// The use case over these ports.
     pub fn new(
         commit: Arc<dyn Commit>,
-        reads: Arc<dyn MoneyReads>,
+        reads: Arc<dyn CrossTenantReads>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {

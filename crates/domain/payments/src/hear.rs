@@ -24,7 +24,7 @@ use crate::{
     heard::{Heard, HeardEvent, UNKNOWN_TENANT},
     moves::chain,
     payment::{Due, Payment},
-    ports::MoneyReads,
+    ports::CrossTenantReads,
     rail_event::RailEvent,
     receipt::{ParkReason, Receipt},
     status::Status,
@@ -114,7 +114,7 @@ pub trait Attention: Send + Sync {
 /// The use case that processes the events of rails.
 pub struct HearRail {
     commit: Arc<dyn Commit>,
-    reads: Arc<dyn MoneyReads>,
+    reads: Arc<dyn CrossTenantReads>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     attention: Option<Arc<dyn Attention>>,
@@ -124,7 +124,7 @@ impl HearRail {
     /// The use case over these ports.
     pub fn new(
         commit: Arc<dyn Commit>,
-        reads: Arc<dyn MoneyReads>,
+        reads: Arc<dyn CrossTenantReads>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {

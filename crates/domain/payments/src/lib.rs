@@ -74,7 +74,7 @@ pub use bank_export::{ExportPayouts, Exported};
 pub use bank_file::{BankExport, ExportRoute, ExportStretch, ExportedPayment};
 pub use callback::{CallbackHeaders, NotVerified};
 pub use cancel::CancelPayment;
-pub use changes::{Changed, CustomerClaim, NewCustomer, Standing, put_moved, put_new};
+pub use changes::{BeforeChange, Changed, CustomerClaim, NewCustomer, put_moved, put_new};
 pub use consequence::Consequence;
 pub use counters::{COUNTER, counter_of_day, day_of_counter};
 pub use create::CreatePayment;
@@ -96,7 +96,9 @@ pub use page_links::{PageAddress, PageLinks};
 pub use payload::events;
 pub use payment::{Due, DueAction, Failure, InRequestWebhook, Payment, State, Terms};
 pub use payout::{PayIdType, Payout};
-pub use ports::{BankReads, KeptRow, MoneyReads, PaymentFilter, PaymentReads, ReceiptFilter, SearchFilter};
+pub use ports::{
+    BankReads, CrossTenantReads, KeptKey, PaymentFilter, PaymentReads, ReceiptFilter, SearchFilter,
+};
 pub use rail::{IssuedInstructions, Rail};
 pub use rail_answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Reserved, Submission};
 pub use rail_event::{RailEvent, RailEventKind};

@@ -39,7 +39,7 @@ pub struct PaymentFilter {
 
 /// A kept idempotency key, as it is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptRow {
+pub struct KeptKey {
     /// Hex of SHA-256 over the request.
     pub body_hash: String,
     /// The payment that the request created, if it created one.
@@ -72,7 +72,7 @@ pub trait PaymentReads: Send + Sync {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptRow>, StoreUnavailable>;
+    ) -> Result<Option<KeptKey>, StoreUnavailable>;
 }
 
 /// A filter of the search over all merchants; every given member must match.
@@ -105,7 +105,7 @@ pub struct ReceiptFilter {
 
 /// Reads for rails and for the operator. They go over all merchants, so no merchant may ever use them.
 #[async_trait]
-pub trait MoneyReads: Send + Sync {
+pub trait CrossTenantReads: Send + Sync {
     /// The payment with this identifier, of any tenant.
     async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable>;
 

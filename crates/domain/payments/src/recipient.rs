@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     act::{Decided, act},
-    changes::{self, Standing},
+    changes::{self, BeforeChange},
     decide::choose_route,
     kind::PaymentType,
     methods::required_payout_fields,
@@ -139,7 +139,7 @@ impl FillRecipient {
         route: &Route,
         now: Timestamp,
     ) -> Result<Changes, FillError> {
-        let before = Standing::of(&payment);
+        let before = BeforeChange::of(&payment);
         let rail = self.rails.get(&payment.terms().rail).ok_or(FillError::MethodNotAvailable)?;
         let (mut terms, mut state) = payment.into_parts();
         // It no longer waits for anybody, as one that was created with its recipient.

@@ -11,7 +11,7 @@ use crate::{
     changes::Changed,
     error::DecideError,
     payment::Payment,
-    ports::MoneyReads,
+    ports::CrossTenantReads,
     recorded::Recorded,
     refund::{NotRefundable, Refund},
 };
@@ -30,7 +30,7 @@ pub struct RefundOrder {
 /// The use case for the operator's refunds.
 pub struct RefundPayment {
     commit: Arc<dyn Commit>,
-    reads: Arc<dyn MoneyReads>,
+    reads: Arc<dyn CrossTenantReads>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -39,7 +39,7 @@ impl RefundPayment {
     /// The use case over these ports.
     pub fn new(
         commit: Arc<dyn Commit>,
-        reads: Arc<dyn MoneyReads>,
+        reads: Arc<dyn CrossTenantReads>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {

@@ -12,7 +12,7 @@ use crate::{
     error::DecideError,
     heard::UNKNOWN_TENANT,
     payment::Payment,
-    ports::MoneyReads,
+    ports::CrossTenantReads,
     receipt::{Receipt, Resolution},
     recorded::Recorded,
     status::{Status, Trigger},
@@ -21,7 +21,7 @@ use crate::{
 /// The use case for the operator's decisions about receipts.
 pub struct ResolveReceipt {
     commit: Arc<dyn Commit>,
-    reads: Arc<dyn MoneyReads>,
+    reads: Arc<dyn CrossTenantReads>,
     route_book: Arc<dyn RouteBook>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -31,7 +31,7 @@ impl ResolveReceipt {
     /// The use case over these ports.
     pub fn new(
         commit: Arc<dyn Commit>,
-        reads: Arc<dyn MoneyReads>,
+        reads: Arc<dyn CrossTenantReads>,
         route_book: Arc<dyn RouteBook>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,

@@ -7,7 +7,7 @@ use quipu_kernel::{Amount, Clock as _, Minor, Page, PaymentId, Tenant};
 use quipu_ledger::{Account, Balance, LedgerReads, Transaction};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
-    CancelPayment, CreatePayment, Creation, DecidePayment, Draft, HearRail, MoneyReads, Payment,
+    CancelPayment, CreatePayment, Creation, CrossTenantReads, DecidePayment, Draft, HearRail, Payment,
     PaymentReads, RailEvent, RailEventKind, Rails, Receipt, ReceiptFilter, RefundOrder, RefundPayment,
     ResolveReceipt, SettlePayment, Status,
 };
@@ -30,14 +30,14 @@ pub struct Ports {
     /// What merchants read.
     pub payments: Arc<dyn PaymentReads>,
     /// What rails and the operator read.
-    pub money: Arc<dyn MoneyReads>,
+    pub all_payments: Arc<dyn CrossTenantReads>,
     /// Balances.
     pub ledger: Arc<dyn LedgerReads>,
 }
 
 impl Ports {
     /// The ports of a store.
-    pub fn of<S: Commit + WorkQueue + PaymentReads + MoneyReads + LedgerReads + Clone + 'static>(
+    pub fn of<S: Commit + WorkQueue + PaymentReads + CrossTenantReads + LedgerReads + Clone + 'static>(
         store: &S,
     ) -> Self {
         let store = Arc::new(store.clone());
@@ -45,7 +45,7 @@ impl Ports {
             commit: store.clone(),
             queue: store.clone(),
             payments: store.clone(),
-            money: store.clone(),
+            all_payments: store.clone(),
             ledger: store,
         }
     }
@@ -81,9 +81,9 @@ impl Real {
         let entropy = Arc::new(Random::new(seed));
         let directory = Arc::new(FixedRoutes::with_fee(minor(FEE)));
         let rails = Arc::new(Rails::new(vec![Arc::new(SilentRail)]));
-        let Ports { commit, queue, payments, money, .. } = ports.clone();
+        let Ports { commit, queue, payments, all_payments, .. } = ports.clone();
         let (c, e) = (|| clock.clone(), || entropy.clone());
-        let hear = Arc::new(HearRail::new(commit.clone(), money.clone(), c(), e()));
+        let hear = Arc::new(HearRail::new(commit.clone(), all_payments.clone(), c(), e()));
         Self {
             create: CreatePayment::new(
                 commit.clone(),
@@ -102,9 +102,9 @@ impl Real {
                 c(),
                 e(),
             ),
-            decide: DecidePayment::new(commit.clone(), money.clone(), c(), e()),
-            refund: RefundPayment::new(commit.clone(), money.clone(), c(), e()),
-            resolve: ResolveReceipt::new(commit.clone(), money, directory, c(), e()),
+            decide: DecidePayment::new(commit.clone(), all_payments.clone(), c(), e()),
+            refund: RefundPayment::new(commit.clone(), all_payments.clone(), c(), e()),
+            resolve: ResolveReceipt::new(commit.clone(), all_payments, directory, c(), e()),
             cancel: CancelPayment::new(commit, payments, c(), e()),
             hear,
             tenant,
@@ -207,7 +207,7 @@ impl Real {
         let filter =
             ReceiptFilter { payment_id: Some(id.clone()), resolved: Some(false), ..ReceiptFilter::default() };
         let page = Page::new(Page::MAX_LIMIT, 0).expect("a page");
-        self.ports.money.receipts(&filter, page).await.expect("read").0
+        self.ports.all_payments.receipts(&filter, page).await.expect("read").0
     }
 
     /// The names of what is parked about a payment.
@@ -234,7 +234,7 @@ impl Real {
 
     /// The versions that a payment's events tell of, in their order.
     pub(super) async fn versions_told(&self, id: &PaymentId) -> Vec<i32> {
-        let timeline = self.ports.money.timeline(&self.payment(id).await).await.expect("read");
+        let timeline = self.ports.all_payments.timeline(&self.payment(id).await).await.expect("read");
         let mut versions: Vec<_> = timeline.statuses.iter().map(|line| line.status_version).collect();
         versions.sort_unstable();
         versions
@@ -242,7 +242,7 @@ impl Real {
 
     /// What a payment's entries add to `available` and to `frozen`.
     pub(super) async fn money_of(&self, id: &PaymentId) -> (i64, i64) {
-        let timeline = self.ports.money.timeline(&self.payment(id).await).await.expect("read");
+        let timeline = self.ports.all_payments.timeline(&self.payment(id).await).await.expect("read");
         let sum = |account: Account| {
             let mine = timeline.entries.iter().filter(|entry| entry.account == account.as_str());
             mine.map(|entry| entry.amount).sum()

@@ -3,11 +3,11 @@
 //! Every call gives way before it begins and after it is done, as a call to a database does: others go on in
 //! between, and whoever called may be gone by then.
 
+mod all_payments;
 mod check;
 mod deliveries;
 mod delivery_ports;
 mod ledger;
-mod money;
 mod payments;
 
 use std::{

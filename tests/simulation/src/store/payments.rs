@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use quipu_commit::{Aggregate, Audience, IdempotencyKey};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{Customer, KeptRow, NewCustomer, Payment, PaymentFilter, PaymentReads};
+use quipu_payments::{Customer, KeptKey, NewCustomer, Payment, PaymentFilter, PaymentReads};
 
 use super::MemoryStore;
 use crate::turns::give_way;
@@ -71,11 +71,11 @@ impl PaymentReads for MemoryStore {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptRow>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreUnavailable> {
         give_way().await;
         let contents = self.contents();
         let kept = contents.kept(&audience.answer_key(tenant, key), now);
-        Ok(kept.map(|kept| KeptRow {
+        Ok(kept.map(|kept| KeptKey {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),
             answer: kept.answer.clone(),

@@ -9,8 +9,8 @@ use quipu_kernel::{
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls, StoreUnavailable};
 use quipu_payments::{
     AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
-    DecideError, DecidePayment, Draft, HearRail, KeyedRequest, ManualDecision, MoneyReads as _, Payment,
-    RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm,
+    CrossTenantReads as _, DecideError, DecidePayment, Draft, HearRail, KeyedRequest, ManualDecision,
+    Payment, RailEvent, Rails, RaiseAlert, Receipt, ReceiptFilter, RefundOrder, RefundPayment, RefusalForm,
     Resolution, ResolveReceipt, SettlePayment,
 };
 use serde_json::{Value, json};

@@ -14,8 +14,8 @@ use quipu_commit::{
 use quipu_kernel::{CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::{Direction, StoreUnavailable};
 use quipu_payments::{
-    Customer, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads, Receipt, ReceiptFilter, Refund,
-    SearchFilter, Status, Timeline,
+    CrossTenantReads, Customer, KeptKey, Payment, PaymentFilter, PaymentReads, Receipt, ReceiptFilter,
+    Refund, SearchFilter, Status, Timeline,
 };
 use quipu_webhooks::Event;
 
@@ -158,13 +158,13 @@ impl PaymentReads for SimStore {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Read<Option<KeptRow>> {
+    ) -> Read<Option<KeptKey>> {
         self.shared.memory.kept_answer(tenant, audience, key, now).await
     }
 }
 
 #[async_trait]
-impl MoneyReads for SimStore {
+impl CrossTenantReads for SimStore {
     async fn find_payment(&self, id: &PaymentId) -> Read<Option<Payment>> {
         if self.is_bad_luck(60) {
             return Err(StoreUnavailable::Unavailable("an outage".to_owned()));

@@ -16,7 +16,7 @@ use crate::{
 /// `GET /operator/v1/payments`, newest first.
 pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let (filter, page) = parse(&call.query()?)?;
-    let (payments, total) = call.state.services.money.search_payments(&filter, page).await?;
+    let (payments, total) = call.state.services.all_payments.search_payments(&filter, page).await?;
     envelope::many(payments.iter().map(operator_record).collect(), total, page)
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn get(call: Call, _staff: AuthenticatedOperator) -> Outcome {
 
 /// A payment with its timeline.
 pub(super) async fn whole(call: &Call, payment: &Payment) -> Result<Value, ApiError> {
-    let timeline = call.state.services.money.timeline(payment).await?;
+    let timeline = call.state.services.all_payments.timeline(payment).await?;
     let mut shown = operator_record(payment);
     shown["alerted_at"] = json!(timeline.alerted_at);
     shown["timeline"] =
@@ -39,7 +39,7 @@ pub(super) async fn whole(call: &Call, payment: &Payment) -> Result<Value, ApiEr
 /// The payment that the path names, of any merchant.
 pub(super) async fn found(call: &Call) -> Result<Payment, ApiError> {
     let id = call.segment("payment_id").parse().map_err(|_| ApiError::payment_not_found())?;
-    let payment = call.state.services.money.find_payment(&id).await?;
+    let payment = call.state.services.all_payments.find_payment(&id).await?;
     payment.ok_or_else(ApiError::payment_not_found)
 }
 

@@ -36,13 +36,13 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
         created_to: created.to,
     };
     let page = checked(Some(page), problems)?;
-    let (receipts, total) = call.state.services.money.receipts(&filter, page).await?;
+    let (receipts, total) = call.state.services.all_payments.receipts(&filter, page).await?;
     envelope::many(receipts.iter().map(operator_receipt).collect(), total, page)
 }
 
 /// `POST /operator/v1/receipts/{receipt_id}/resolve`
 pub(crate) async fn resolve(call: Call, staff: AuthenticatedOperator) -> Outcome {
-    let receipt = call.state.services.money.receipt(call.segment("receipt_id")).await?;
+    let receipt = call.state.services.all_payments.receipt(call.segment("receipt_id")).await?;
     let missing = || ApiError::refused(ErrorCode::ReceiptNotFound, "there is no such receipt");
     let receipt = receipt.ok_or_else(missing)?;
     let body = call.json().await?;

@@ -40,7 +40,7 @@ pub(crate) async fn list(call: Call, _staff: AuthenticatedOperator) -> Outcome {
     let (page, created) = (query.page(&mut problems), query.created(&mut problems));
     let page = checked(Some(page), problems)?;
     let payment = found(&call).await?;
-    let mut refunds = call.state.services.money.refunds(payment.terms().tenant, payment.id()).await?;
+    let mut refunds = call.state.services.all_payments.refunds(payment.terms().tenant, payment.id()).await?;
     refunds.retain(|refund| created.contains(refund.created_at));
     let total = u64::try_from(refunds.len()).unwrap_or(u64::MAX);
     let from = usize::try_from(page.offset()).unwrap_or(usize::MAX);

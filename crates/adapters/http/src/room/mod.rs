@@ -1,6 +1,8 @@
 //! Tests that the route table supports every combination: each kind of door with a ticket answer, a page and a stream, and
 //! each family of errors.
 
+#[path = "../../tests/edge/all_payments.rs"]
+mod all_payments;
 #[path = "../../tests/edge/books.rs"]
 mod books;
 mod deprecated;
@@ -9,8 +11,6 @@ mod desk;
 mod families;
 #[path = "../../tests/edge/hooks.rs"]
 mod hooks;
-#[path = "../../tests/edge/money.rs"]
-mod money;
 #[path = "../../tests/edge/pages.rs"]
 mod pages;
 mod streams;

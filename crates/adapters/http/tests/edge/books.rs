@@ -13,7 +13,7 @@ use quipu_ledger::{
 };
 use quipu_merchants::{Route, StoreUnavailable};
 use quipu_payments::{
-    CallbackHeaders, Customer, IssuedInstructions, KeptRow, NotVerified, Payment, PaymentFilter,
+    CallbackHeaders, Customer, IssuedInstructions, KeptKey, NotVerified, Payment, PaymentFilter,
     PaymentReads, Rail, RailStatus, Submission,
 };
 
@@ -72,10 +72,10 @@ impl PaymentReads for FakeBooks {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptRow>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreUnavailable> {
         let contents = self.memory.contents();
         let kept = contents.kept(&audience.answer_key(tenant, key), now);
-        Ok(kept.map(|kept| KeptRow {
+        Ok(kept.map(|kept| KeptKey {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),
             answer: kept.answer.clone(),

@@ -1,5 +1,6 @@
 //! The edge, driven as an application over ports in memory: who is let in, what they are told, in which shape.
 
+mod all_payments;
 mod books;
 mod crowds;
 mod desk;
@@ -7,7 +8,6 @@ mod docs;
 mod errors;
 mod hooks;
 mod limits;
-mod money;
 mod operator;
 mod pages;
 mod payments;

@@ -34,10 +34,10 @@ use quipu_webhooks::CreateEndpoint;
 use serde_json::{Value, json};
 
 use super::{
+    all_payments::NoPayments,
     books::{FakeBooks, PatientRail},
     desk::EmptyDesk,
     hooks::FakeHooks,
-    money::NoMoney,
     pages::FakePages,
 };
 
@@ -146,33 +146,34 @@ struct Parts {
 impl Parts {
     fn services(&self) -> Services {
         let Self { directory, books, clock, entropy, keyring } = self;
-        let (desk, money) = (Arc::new(EmptyDesk), Arc::new(NoMoney));
+        let (desk, all_payments) = (Arc::new(EmptyDesk), Arc::new(NoPayments));
         let rails = Arc::new(Rails::new(vec![Arc::new(PatientRail)]));
-        let hear = Arc::new(HearRail::new(books.clone(), money.clone(), clock.clone(), entropy.clone()));
+        let hear =
+            Arc::new(HearRail::new(books.clone(), all_payments.clone(), clock.clone(), entropy.clone()));
         Services {
             webhooks: self.webhooks(),
             decide: Arc::new(DecidePayment::new(
                 books.clone(),
-                money.clone(),
+                all_payments.clone(),
                 clock.clone(),
                 entropy.clone(),
             )),
             refund: Arc::new(RefundPayment::new(
                 books.clone(),
-                money.clone(),
+                all_payments.clone(),
                 clock.clone(),
                 entropy.clone(),
             )),
             resolve: Arc::new(ResolveReceipt::new(
                 books.clone(),
-                money.clone(),
+                all_payments.clone(),
                 directory.clone(),
                 clock.clone(),
                 entropy.clone(),
             )),
             pages: self.pages(&rails, &hear),
             hear,
-            money,
+            all_payments,
             tickets: Arc::new(self.tickets(&desk)),
             ticket_reads: desk.clone(),
             support_reads: desk,

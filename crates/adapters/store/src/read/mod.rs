@@ -1,12 +1,12 @@
 //! Reading: one file for each port, on connections of their own, so that reads never wait for writers.
 
+mod all_payments;
 mod bank;
 mod classes;
 mod count;
 mod deliveries;
 pub(crate) mod flights;
 mod ledger;
-mod money;
 mod narrow;
 mod payment_list;
 mod payments;

@@ -7,7 +7,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Answer, Audience, IdempotencyKey};
 use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{Customer, KeptRow, Payment, PaymentFilter, PaymentReads};
+use quipu_payments::{Customer, KeptKey, Payment, PaymentFilter, PaymentReads};
 use tokio::time::timeout_at;
 
 use super::{
@@ -93,7 +93,7 @@ impl PaymentReads for Store {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptRow>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreUnavailable> {
         let (tenant, _, key) = audience.answer_key(tenant, key);
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -112,7 +112,7 @@ impl PaymentReads for Store {
                 let status = u16::try_from(status);
                 let status = status.map_err(|_| Fault::Corrupt(format!("a kept status: {status:?}")))?;
                 let answer = (i32::from(status) != AWAITED).then_some(Answer { status, body });
-                Ok::<_, Fault>(Some(KeptRow { body_hash, payment_id, answer }))
+                Ok::<_, Fault>(Some(KeptKey { body_hash, payment_id, answer }))
             })
         });
         Ok(found.await?)

@@ -5,8 +5,8 @@ use quipu_kernel::{Minor, Page};
 use quipu_ledger::{PostingError, Transaction};
 use quipu_merchants::ReturnUrls;
 use quipu_payments::{
-    BankDetails, CustomerClaim, Failure, InRequestWebhook, Instructions, Payment, PaymentFilter,
-    RedirectScheme, Standing, State, Status, TrafficType, put_moved,
+    BankDetails, BeforeChange, CustomerClaim, Failure, InRequestWebhook, Instructions, Payment,
+    PaymentFilter, RedirectScheme, State, Status, TrafficType, put_moved,
 };
 use quipu_webhooks::EventName;
 
@@ -179,7 +179,7 @@ async fn a_writing_without_a_step_keeps_the_version(fixture: Fixture) {
     let same = Payment::restore(first.terms().clone(), state);
     let write = || {
         let mut change = Changes::new(tenant(1), after(9));
-        put_moved(&mut change, Standing::of(&first), same.clone());
+        put_moved(&mut change, BeforeChange::of(&first), same.clone());
         change
     };
     store.commit(write()).await.expect("committed");

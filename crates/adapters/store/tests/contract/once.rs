@@ -2,7 +2,7 @@
 
 use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Refusal};
 use quipu_kernel::{PaymentId, Timestamp};
-use quipu_payments::{CustomerClaim, KeptRow, Payment, creation_answer};
+use quipu_payments::{CustomerClaim, KeptKey, Payment, creation_answer};
 
 use crate::{
     fixture::{AnyStore, Fixture, funded_any, on_every_store, refusal},
@@ -100,7 +100,7 @@ async fn an_answer_that_is_still_to_come_is_brought_once(fixture: Fixture) {
 }
 
 /// What is kept under a merchant's key.
-async fn kept(store: &AnyStore, merchant: i64, key: &str, at: Timestamp) -> Option<KeptRow> {
+async fn kept(store: &AnyStore, merchant: i64, key: &str, at: Timestamp) -> Option<KeptKey> {
     let key = key.parse().expect("a key");
     store.kept_answer(tenant(merchant), Audience::Merchant, &key, at).await.expect("read")
 }

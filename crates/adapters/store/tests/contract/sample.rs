@@ -7,8 +7,8 @@ use quipu_kernel::{
 use quipu_ledger::Transaction;
 use quipu_merchants::{Actor, AuditRecord, Method, ReturnUrls};
 use quipu_payments::{
-    Customer, CustomerClaim, Due, DueAction, Payment, PaymentType, Payout, Standing, State, Status, Terms,
-    events, put_moved, put_new,
+    BeforeChange, Customer, CustomerClaim, Due, DueAction, Payment, PaymentType, Payout, State, Status,
+    Terms, events, put_moved, put_new,
 };
 
 pub(crate) const MXN: Currency = Currency::MXN;
@@ -178,7 +178,7 @@ pub(crate) fn move_to(payment: &Payment, status: Status, at: Timestamp) -> Chang
     }
     let subject = moved.id().as_str().to_owned();
     changes.work.push(WorkChange::Drop { queue: Queue::SETTLEMENT, subject });
-    put_moved(&mut changes, Standing::of(payment), moved);
+    put_moved(&mut changes, BeforeChange::of(payment), moved);
     changes
 }
 

@@ -10,8 +10,8 @@ use quipu_merchants::StoreUnavailable;
 
 use super::world::{MockBank, START, World, bank_asked_after, creation, deposit, ready};
 use crate::{
-    Capacity, CreateError, Failure, Happening, Instructed, IssuedInstructions, MoneyReads as _, ParkReason,
-    Payment, RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Submission, Trigger,
+    Capacity, CreateError, CrossTenantReads as _, Failure, Happening, Instructed, IssuedInstructions,
+    ParkReason, Payment, RailEventKind, ReceiptFilter, Reservation, Reserved, Status, Submission, Trigger,
 };
 
 /// A rail that has to be asked after the commit.

@@ -10,7 +10,7 @@ use quipu_kernel::{Page, PaymentId};
 
 use super::world::{World, deposit, ready};
 use crate::{
-    Attention, HearRail, Heard, MoneyReads as _, ParkReason, RailEvent, RailEventKind, Receipt,
+    Attention, CrossTenantReads as _, HearRail, Heard, ParkReason, RailEvent, RailEventKind, Receipt,
     ReceiptFilter, Status, Trigger,
 };
 

@@ -10,7 +10,7 @@ use super::{
     world::{START, World, deposit, ready},
 };
 use crate::{
-    DueAction, Failure, Happening, MoneyReads as _, ParkReason, RailStatus, ReceiptFilter, Status,
+    CrossTenantReads as _, DueAction, Failure, Happening, ParkReason, RailStatus, ReceiptFilter, Status,
     Submission, Trigger,
 };
 

@@ -9,8 +9,8 @@ use super::{
     world::{START, TENANT, World, deposit, ready},
 };
 use crate::{
-    DueAction, Failure, Happening, HearRail, MoneyReads as _, Payment, PlayScheme, RailStatus, ReceiptFilter,
-    SchemeDecision, Status, Trigger,
+    CrossTenantReads as _, DueAction, Failure, Happening, HearRail, Payment, PlayScheme, RailStatus,
+    ReceiptFilter, SchemeDecision, Status, Trigger,
 };
 
 fn scheme(world: &World) -> PlayScheme {

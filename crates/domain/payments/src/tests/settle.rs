@@ -19,7 +19,7 @@ use super::world::{
     with, withdrawal,
 };
 use crate::{
-    Arrival, Capacity, Due, DueAction, Failure, HearRail, IssuedInstructions, MoneyReads as _, Payment,
+    Arrival, Capacity, CrossTenantReads as _, Due, DueAction, Failure, HearRail, IssuedInstructions, Payment,
     PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
     changes::postponed,
 };

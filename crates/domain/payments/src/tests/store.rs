@@ -22,7 +22,7 @@ use quipu_webhooks::Event;
 
 use super::world::{START, TENANT, failed};
 use crate::{
-    CallbackLine, Customer, Due, HeardEvent, KeptRow, MoneyReads, Payment, PaymentFilter, PaymentReads,
+    CallbackLine, CrossTenantReads, Customer, Due, HeardEvent, KeptKey, Payment, PaymentFilter, PaymentReads,
     Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
 };
 
@@ -223,12 +223,12 @@ impl PaymentReads for FakeStore {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptRow>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreUnavailable> {
         self.check()?;
         assert_eq!(audience, Audience::Merchant);
         let contents = self.memory.contents();
         let kept = contents.kept(&audience.answer_key(tenant, key), now);
-        Ok(kept.map(|kept| KeptRow {
+        Ok(kept.map(|kept| KeptKey {
             body_hash: kept.record.body_hash.clone(),
             payment_id: kept.record.payment_id.clone(),
             answer: kept.answer.clone(),
@@ -237,7 +237,7 @@ impl PaymentReads for FakeStore {
 }
 
 #[async_trait]
-impl MoneyReads for FakeStore {
+impl CrossTenantReads for FakeStore {
     async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
         self.check()?;
         let contents = self.memory.contents();

@@ -5,7 +5,7 @@ use quipu_commit::{Aggregate, Contents, Record};
 use quipu_kernel::{Page, PaymentId, Tenant};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 use quipu_payments::{
-    Alert, AuditLine, CallbackLine, EntryLine, EventLine, HeardEvent, MoneyReads, Payment, Receipt,
+    Alert, AuditLine, CallbackLine, CrossTenantReads, EntryLine, EventLine, HeardEvent, Payment, Receipt,
     ReceiptFilter, Refund, SearchFilter, StatusLine, Timeline,
 };
 use quipu_webhooks::Event;
@@ -17,7 +17,7 @@ use super::{
 use crate::turns::give_way;
 
 #[async_trait]
-impl MoneyReads for MemoryStore {
+impl CrossTenantReads for MemoryStore {
     async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
         give_way().await;
         let found = self.payment_of(id);

@@ -5,7 +5,7 @@ use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_kernel::{Page, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{
-    HeardEvent, MoneyReads, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
+    CrossTenantReads, HeardEvent, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
 };
 
 use super::{receipts, search, timeline};
@@ -18,7 +18,7 @@ use crate::{
 };
 
 #[async_trait]
-impl MoneyReads for Store {
+impl CrossTenantReads for Store {
     async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
         let id = id.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {

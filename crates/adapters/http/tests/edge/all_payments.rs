@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use quipu_kernel::{Page, PaymentId, Tenant};
 use quipu_merchants::StoreUnavailable;
-use quipu_payments::{MoneyReads, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline};
+use quipu_payments::{CrossTenantReads, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline};
 
 /// Finds nothing.
 #[derive(Default)]
-pub(crate) struct NoMoney;
+pub(crate) struct NoPayments;
 
 #[async_trait]
-impl MoneyReads for NoMoney {
+impl CrossTenantReads for NoPayments {
     async fn find_payment(&self, _: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
         Ok(None)
     }
