@@ -66,6 +66,6 @@ async fn make(
     let onboarding = foundation.onboarding();
     let audit = onboarding.audit_of_adjustment(tenant, *currency, *amount, reason, Actor::shell());
     let record = Some(keyed.keeps(&answer));
-    let made = foundation.adjust().run_recorded(tenant, *currency, *amount, audit, record).await;
+    let made = foundation.adjust().run(tenant, *currency, *amount, audit, record).await;
     keyed.outcome(made.map(|()| answer)).await
 }

@@ -119,7 +119,7 @@ async fn merchant(foundation: &Foundation, name: &str, api_version: ApiVersion) 
 async fn fund(foundation: &Foundation, tenant: Tenant, currency: Currency) -> Result<()> {
     let amount = Minor::new(FUNDS)?;
     let audit = foundation.onboarding().audit_of_adjustment(tenant, currency, amount, "demo", actor());
-    Ok(foundation.adjust().run(tenant, currency, amount, audit).await?)
+    Ok(foundation.adjust().run(tenant, currency, amount, audit, None).await?)
 }
 
 fn actor() -> Actor {

@@ -21,19 +21,9 @@ impl AdjustBalance {
         Self { commit, clock }
     }
 
-    /// Adds `amount` (signed) to the tenant's available balance, with the audit line that tells of it.
+    /// Adds `amount` (signed) to the tenant's available balance, with the audit line that tells of it and, if
+    /// the call has a key, the answer that is kept for a repeat under it.
     pub async fn run(
-        &self,
-        tenant: Tenant,
-        currency: Currency,
-        amount: Minor,
-        audit: AuditRecord,
-    ) -> Result<(), AdjustError> {
-        self.run_recorded(tenant, currency, amount, audit, None).await
-    }
-
-    /// The same, with the answer that is kept for a repeat under the operator's key.
-    pub async fn run_recorded(
         &self,
         tenant: Tenant,
         currency: Currency,

@@ -250,7 +250,7 @@ impl Node {
         let Ok(amount) = Minor::new(units) else { return Call::Done };
         let line = self.line("balance.adjust", format!("adjustment/{number}"));
         let known = (tenant, currency, units);
-        match self.adjust.run_recorded(tenant, currency, amount, line, Some(record)).await {
+        match self.adjust.run(tenant, currency, amount, line, Some(record)).await {
             Ok(()) | Err(AdjustError::IdempotencyKeyUsed) => {
                 self.around.book.open().adjusted.insert(number, known);
             }

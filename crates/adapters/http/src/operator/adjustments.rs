@@ -79,7 +79,7 @@ async fn apply(
     record: Option<IdempotencyRecord>,
 ) -> Result<(), AdjustError> {
     let Adjustment { tenant, currency, amount, .. } = *adjustment;
-    call.state.services.adjust.run_recorded(tenant, currency, amount, audit, record).await
+    call.state.services.adjust.run(tenant, currency, amount, audit, record).await
 }
 
 fn parse(merchant: MerchantId, body: &Value) -> Result<Adjustment, ApiError> {

@@ -76,7 +76,7 @@ fn adjust(world: &World, units: i64) -> Result<(), AdjustError> {
         after: Value::Null,
     };
     let use_case = AdjustBalance::new(world.store.clone(), world.clock.clone());
-    ready(use_case.run(TENANT, Currency::MXN, minor(units), audit))
+    ready(use_case.run(TENANT, Currency::MXN, minor(units), audit, None))
 }
 
 #[test]
