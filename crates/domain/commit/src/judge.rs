@@ -21,7 +21,7 @@ pub type Verdict = Result<Option<Answer>, Refusal>;
 
 /// How the row of an aggregate is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum WriteKind {
     /// It is inserted.
     Insert,
     /// It is updated.
@@ -29,6 +29,24 @@ pub enum Put {
         /// The revision that it had before the batch.
         from: i64,
     },
+}
+
+/// The position of a save or of a join in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The index of its change in the batch.
+    pub change: usize,
+    /// Its index among the saves, or among the joins, of that change.
+    pub place: usize,
+}
+
+/// The write of an aggregate that changes of the batch save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingSave {
+    /// How its row is written.
+    pub kind: WriteKind,
+    /// The last save of it. Only this one is written.
+    pub last: Position,
 }
 
 /// An answer to be kept, of the change with this index.
@@ -42,19 +60,19 @@ pub struct KeptRow {
     pub awaited: bool,
 }
 
-/// Everything to be written. Rows are named by the index of the change they come from, so that nothing is copied.
+/// Everything to be written. It says where in the batch each row is found, so that nothing is copied.
 #[derive(Debug, Default)]
 pub struct Writes {
-    /// The changes whose nonces are used up.
+    /// The indexes of the changes whose nonces are used up.
     pub nonces: Vec<usize>,
-    /// Changes whose rows, entries and work are written.
+    /// The indexes of the changes whose rows, entries and work are written.
     pub accepted: Vec<usize>,
-    /// Joins that make something new, by index of the change and of the join in it.
-    pub made: Vec<(usize, usize)>,
+    /// Joins that make something new.
+    pub made: Vec<Position>,
     /// Answers to be kept.
     pub answers: Vec<KeptRow>,
-    /// For each aggregate, the last change that saves it and the index of the save in it.
-    pub saves: HashMap<AggregateKey, (Put, usize, usize)>,
+    /// The writes of aggregates.
+    pub saves: HashMap<AggregateKey, PendingSave>,
     /// The sum by which each counter changes.
     pub tallies: BTreeMap<CounterKey, i64>,
     /// The balances that changed, with their values after the batch.
@@ -67,25 +85,24 @@ impl Writes {
         self.nonces.is_empty() && self.accepted.is_empty()
     }
 
-    /// The saves of new aggregates, in the order of their changes, each by index of the change and of the
-    /// save in it.
-    pub fn inserted(&self) -> Vec<(usize, usize)> {
-        let new = self.saves.values().filter(|(put, ..)| *put == Put::Insert);
-        let mut places: Vec<_> = new.map(|(_, change, place)| (*change, *place)).collect();
-        places.sort_unstable();
-        places
+    /// The saves of new aggregates, in the order of their changes.
+    pub fn inserted(&self) -> Vec<Position> {
+        let new = self.saves.values().filter(|save| save.kind == WriteKind::Insert);
+        let mut positions: Vec<_> = new.map(|save| save.last).collect();
+        positions.sort_unstable();
+        positions
     }
 
-    /// The saves of aggregates that existed before, in the order in which rows are locked, each by index of
-    /// the change and of the save in it, with the revision before the batch.
-    pub fn updated(&self) -> Vec<(usize, usize, i64)> {
-        let old = self.saves.iter().filter_map(|(key, (put, change, place))| match put {
-            Put::Insert => None,
-            Put::Update { from } => Some((key, (*change, *place, *from))),
+    /// The saves of aggregates that existed before, in the order in which rows are locked, each with the
+    /// revision before the batch.
+    pub fn updated(&self) -> Vec<(Position, i64)> {
+        let old = self.saves.iter().filter_map(|(key, save)| match save.kind {
+            WriteKind::Insert => None,
+            WriteKind::Update { from } => Some((key, (save.last, from))),
         });
-        let mut places: Vec<_> = old.collect();
-        places.sort_unstable();
-        places.into_iter().map(|(_, place)| place).collect()
+        let mut saves: Vec<_> = old.collect();
+        saves.sort_unstable_by_key(|(key, _)| *key);
+        saves.into_iter().map(|(_, save)| save).collect()
     }
 
     fn count(&mut self, tenant: Tenant, tally: &Tally) {
@@ -100,8 +117,10 @@ pub type Judged = (Vec<Verdict>, Writes);
 /// refused change leaves nothing behind but its nonce.
 pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Changes>) -> Judged {
     let mut writes = Writes::default();
-    let verdicts =
-        changes.enumerate().map(|(index, changes)| one(state, &mut writes, index, changes)).collect();
+    let verdicts = changes
+        .enumerate()
+        .map(|(index, changes)| judge_change(state, &mut writes, index, changes))
+        .collect();
     for ((tenant, currency), known) in state.balances.iter_mut().filter(|(_, known)| known.touched) {
         writes.balances.push((*tenant, *currency, *known));
         (known.stored, known.touched) = (true, false);
@@ -111,7 +130,9 @@ pub fn judge<'c>(state: &mut State, changes: impl Iterator<Item = &'c mut Change
     (verdicts, writes)
 }
 
-fn one(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) -> Verdict {
+/// Judges the change with this index in the batch. The checks come first and change nothing but the nonce;
+/// once all have passed, the change is entered into `state` and `writes`.
+fn judge_change(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) -> Verdict {
     burn_nonce(state, writes, index, changes)?;
     check_key(state, changes)?;
     check_revisions(state, changes)?;
@@ -222,7 +243,7 @@ fn settle_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &
         let known = join.by.as_ref().and_then(|name| state.names.get(&(tenant, name.clone()))).cloned();
         if known.is_none() {
             take_names(state, tenant, join);
-            writes.made.push((index, place));
+            writes.made.push(Position { change: index, place });
         }
         let (told, holder) = (join.index, known.unwrap_or_else(|| join.fresh.clone()));
         let Changes { saves, joins, rows, .. } = changes;
@@ -264,10 +285,10 @@ fn place_saves(state: &mut State, writes: &mut Writes, index: usize, changes: &C
     for (place, save) in changes.saves.iter().enumerate() {
         let key = (save.aggregate, changes.tenant, save.id.clone());
         state.aggregates.insert(key.clone(), save.to);
-        let put = save.from.map_or(Put::Insert, |from| Put::Update { from });
+        let last = Position { change: index, place };
+        let kind = save.from.map_or(WriteKind::Insert, |from| WriteKind::Update { from });
         // What this batch makes is inserted once, as its last change leaves it.
-        let entry = writes.saves.entry(key).or_insert((put, index, place));
-        (entry.1, entry.2) = (index, place);
+        writes.saves.entry(key).or_insert(PendingSave { kind, last }).last = last;
     }
 }
 

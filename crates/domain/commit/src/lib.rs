@@ -17,7 +17,7 @@ mod work;
 pub use answer::{Answer, AnswerKey, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
 pub use changes::{Changes, Committed, Nonce};
 pub use join::Join;
-pub use judge::{Judged, KeptRow, Put, Verdict, Writes, judge};
+pub use judge::{Judged, KeptRow, PendingSave, Position, Verdict, WriteKind, Writes, judge};
 pub use memory::{Contents, Kept, Memory, Posted};
 pub use name::{Holder, Index, Name, NameChange};
 pub use news::{Heard, Listener, News, NewsDesk};

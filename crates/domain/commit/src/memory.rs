@@ -162,7 +162,7 @@ impl Contents {
             self.change_work(changes.tenant, changes.at, change);
         }
         let tenant = changes.tenant;
-        let made = writes.made.iter().map(|(_, place)| *place).collect::<Vec<_>>();
+        let made = writes.made.iter().map(|made| made.place).collect::<Vec<_>>();
         for (place, join) in changes.joins.into_iter().enumerate() {
             if made.contains(&place) {
                 self.rows.push((tenant, join.make.into()));

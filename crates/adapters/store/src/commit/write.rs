@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_async::AsyncPgConnection;
-use quipu_commit::{Changes, Expect, Queue, WorkChange, Writes};
+use quipu_commit::{Changes, Expect, Position, Queue, WorkChange, Writes};
 use quipu_kernel::{Tenant, Timestamp};
 
 use super::{
@@ -104,22 +104,22 @@ impl<'a> Plan<'a> {
             later: Vec::new(),
             earliest: jobs.iter().map(|job| job.changes.at.millis()).min().unwrap_or(i64::MIN),
         };
-        for (index, place) in &writes.made {
-            let job = &jobs[*index];
+        for Position { change, place } in &writes.made {
+            let job = &jobs[*change];
             let record = &*job.changes.joins[*place].make;
             plan.made[job.joins[*place].table].push(line(job, record, &job.joins[*place]));
         }
-        let saved = |index: usize, place: usize, from| {
-            let job: &Job = &jobs[index];
+        let saved = |Position { change, place }, from| {
+            let job: &Job = &jobs[change];
             let new = line(job, &*job.changes.saves[place].record, &job.saves[place]);
             (job.saves[place].table, Line { from, ..new })
         };
-        for (index, place, from) in writes.updated() {
-            let (table, line) = saved(index, place, from);
+        for (position, from) in writes.updated() {
+            let (table, line) = saved(position, from);
             plan.moved[table].push(line);
         }
-        for (index, place) in writes.inserted() {
-            let (table, line) = saved(index, place, Expect::ABSENT);
+        for position in writes.inserted() {
+            let (table, line) = saved(position, Expect::ABSENT);
             plan.made[table].push(line);
         }
         for index in &writes.accepted {
