@@ -72,7 +72,7 @@ pub struct Answer {
 /// Where the answer of a record comes from when the record is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptAnswer {
-    /// It is made from the record that the same commit saves, once its customer is settled
+    /// It is made from the record that the same commit saves, once its customer is known
     /// ([`crate::Record::answer`]).
     OfSaved,
     /// It is given here.

@@ -7,7 +7,7 @@ use crate::{
 
 /// A thing that is found by a name or else made: a customer by an e-mail address, an endpoint by its URL.
 ///
-/// Every record of the same change is told the identifier of the thing ([`Record::settle`]).
+/// Every record of the same change is told the identifier of the thing ([`Record::resolve_join`]).
 #[derive(Debug)]
 pub struct Join {
     /// The name by which it is looked for; `None` if a new one is always made.

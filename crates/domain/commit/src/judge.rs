@@ -143,7 +143,7 @@ fn judge_change(state: &mut State, writes: &mut Writes, index: usize, changes: &
     for known in balances {
         state.balances.insert((changes.tenant, known.balance.currency), known);
     }
-    settle_joins(state, writes, index, changes);
+    resolve_joins(state, writes, index, changes);
     move_names(state, changes);
     place_saves(state, writes, index, changes);
     for tally in &changes.tallies {
@@ -236,7 +236,7 @@ fn post(state: &State, changes: &Changes) -> Result<Vec<KnownBalance>, PostingEr
 }
 
 /// Finds or makes what the change joins, and tells every record its identifier.
-fn settle_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) {
+fn resolve_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &mut Changes) {
     let tenant = changes.tenant;
     for place in 0..changes.joins.len() {
         let join = &changes.joins[place];
@@ -248,11 +248,11 @@ fn settle_joins(state: &mut State, writes: &mut Writes, index: usize, changes: &
         let (told, holder) = (join.index, known.unwrap_or_else(|| join.fresh.clone()));
         let Changes { saves, joins, rows, .. } = changes;
         for save in saves {
-            save.record.settle(told, &holder);
+            save.record.resolve_join(told, &holder);
         }
-        joins[place].make.settle(told, &holder);
+        joins[place].make.resolve_join(told, &holder);
         for record in rows {
-            record.settle(told, &holder);
+            record.resolve_join(told, &holder);
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::{
 pub trait Record: Any + Debug + Duplicate + Send + Sync {
     /// Receives the number or identifier under which a [`crate::Join`] of the same change was found or made,
     /// before the record is written.
-    fn settle(&mut self, _index: Index, _holder: &Holder) {}
+    fn resolve_join(&mut self, _index: Index, _holder: &Holder) {}
 
-    /// The answer to the request that made this record, if its key is kept with it. It is called once the
-    /// record is settled; it must be quick and do no I/O.
+    /// The answer to the request that made this record, if its key is kept with it. It is called after
+    /// [`Record::resolve_join`]; it must be quick and do no I/O.
     fn answer(&self) -> Option<Answer> {
         None
     }

@@ -26,7 +26,7 @@ pub enum CustomerClaim {
 }
 
 impl Record for Payment {
-    fn settle(&mut self, index: Index, holder: &Holder) {
+    fn resolve_join(&mut self, index: Index, holder: &Holder) {
         if let (Index::CUSTOMER, Holder::Number(number)) = (index, holder) {
             self.assign_customer(CustomerId(*number));
         }
@@ -42,7 +42,7 @@ impl Record for Payment {
 pub struct NewCustomer(pub Customer);
 
 impl Record for NewCustomer {
-    fn settle(&mut self, index: Index, holder: &Holder) {
+    fn resolve_join(&mut self, index: Index, holder: &Holder) {
         if let (Index::CUSTOMER, Holder::Number(number)) = (index, holder) {
             self.0.id = CustomerId(*number);
         }
