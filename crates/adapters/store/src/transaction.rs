@@ -26,7 +26,7 @@ where
     E: From<Fault> + Trouble,
 {
     let outcome = query(custody.connection(origin).await?).await;
-    settle(custody, &outcome).await;
+    hand_back(custody, &outcome).await;
     outcome
 }
 
@@ -66,8 +66,8 @@ where
     }
 }
 
-/// Decides whether the connection may be used again after work that is done or failed.
-async fn settle<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>) {
+/// Hands the connection back after work that is done or failed, and decides whether it may be used again.
+async fn hand_back<T, E: Trouble>(custody: &mut Custody, outcome: &Result<T, E>) {
     match outcome {
         Ok(_) => custody.done(),
         Err(error) => custody.undo(error.fault().unwrap_or(&Fault::Overtaken)).await,

@@ -19,7 +19,7 @@ use quipu_merchants::StoreUnavailable;
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{
-    batch::{self, Settled},
+    batch::{self, BatchOutcome},
     job::Job,
 };
 use crate::{
@@ -162,9 +162,9 @@ async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
             continue;
         }
         let work = AssertUnwindSafe(async {
-            let settled = batch::settle(&mut custody, &origin, &hub, jobs, false).await;
-            Settled::tell(settled.news, settled.unanswered, &hub);
-            settled.was_blocked
+            let outcome = batch::commit_all(&mut custody, &origin, &hub, jobs, false).await;
+            BatchOutcome::tell(outcome.news, outcome.unanswered, &hub);
+            outcome.was_blocked
         });
         let Ok(was_blocked) = work.catch_unwind().await else {
             tracing::error!("work aside of a lane panicked");

@@ -33,9 +33,9 @@ const FAILURES: usize = 128;
 /// aside.
 const SPLITS: usize = 12;
 
-/// The result of settling a batch.
+/// What came of a batch.
 #[derive(Default)]
-pub(crate) struct Settled {
+pub(crate) struct BatchOutcome {
     /// The news of the part that was committed and answered already, because the rest had to be tried again.
     pub(crate) news: News,
     /// The callers that are still to be answered: the whole batch if it had no error.
@@ -66,22 +66,22 @@ impl Part {
     }
 }
 
-/// Settles `jobs`. Each is answered, except those that go aside and those in [`Settled::unanswered`]. The
-/// connection in custody is replaced when it fails.
+/// Commits or refuses all of `jobs`. Each is answered, except those that go aside and those in
+/// [`BatchOutcome::unanswered`]. The connection in custody is replaced when it fails.
 ///
 /// A failed batch is tried once more as a whole, and then in halves, so that only the change at fault is
 /// refused. If the connection fails, halves would not succeed either, and all callers are told that nothing
 /// happened. If another session holds a lock, the batch is split by merchants until only the merchants with
 /// locked rows remain. Their changes move to [`aside`](super::aside) if `others_wait`, and otherwise wait
 /// once more.
-pub(crate) async fn settle(
+pub(crate) async fn commit_all(
     custody: &mut Custody,
     origin: &Origin,
     hub: &Hub,
     jobs: Vec<Job>,
     others_wait: bool,
-) -> Settled {
-    let mut settled = Settled::default();
+) -> BatchOutcome {
+    let mut outcome = BatchOutcome::default();
     custody.make_room(origin).await;
     let (mut splits, mut failures) = (0, 0);
     let mut parts = vec![Part { jobs, tries: 0, revisions: Revisions::Trusted }];
@@ -93,9 +93,9 @@ pub(crate) async fn settle(
             Turn::Judged(judged) => {
                 let answers = Answers { jobs, judged };
                 if parts.is_empty() {
-                    settled.unanswered = Some(answers);
+                    outcome.unanswered = Some(answers);
                 } else {
-                    settled.news.join(answers.tell(hub));
+                    outcome.news.join(answers.tell(hub));
                 }
                 continue;
             }
@@ -119,14 +119,14 @@ pub(crate) async fn settle(
             // Each of the others would wait as long for a connection, and everybody behind them.
             fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
         } else if fault.is_blocked() {
-            settled.was_blocked = true;
+            outcome.was_blocked = true;
             if !others_wait {
                 retry_once(&mut parts, jobs, tries, &fault);
             } else if splits < SPLITS && merchants_of(&jobs) > 1 {
                 splits += 1;
                 parts.extend(halves_by_merchant(jobs).map(|jobs| Part::again(jobs, 0)));
             } else {
-                settled.aside.extend(jobs);
+                outcome.aside.extend(jobs);
             }
         } else if tries == 1 {
             parts.push(Part::again(jobs, tries));
@@ -142,7 +142,7 @@ pub(crate) async fn settle(
             fail_all(jobs, &fault);
         }
     }
-    settled
+    outcome
 }
 
 /// Whether a single change that lost a race to another node so many times may still win.
@@ -310,7 +310,7 @@ impl Answers {
     }
 }
 
-impl Settled {
+impl BatchOutcome {
     /// Answers the remaining callers, and publishes the news of the commit.
     pub(crate) fn tell(news: News, unanswered: Option<Answers>, hub: &Hub) {
         let mut news = news;

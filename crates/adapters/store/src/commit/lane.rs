@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     aside::Asides,
-    batch::{self, Answers, Settled},
+    batch::{self, Answers, BatchOutcome},
     job::Job,
     small_writes::{self, SmallWrite},
 };
@@ -139,7 +139,7 @@ pub(crate) async fn serve(
         let begun = Instant::now();
         commit(&mut custody, &origin, jobs, &mut asides, &mut answering, &hub).await;
         if !writes.is_empty() {
-            guarded(small_writes::settle(&mut custody, &origin, writes)).await;
+            guarded(small_writes::commit_all(&mut custody, &origin, writes)).await;
         }
         for write in alone {
             guarded(write(&mut custody, &origin)).await;
@@ -177,10 +177,10 @@ impl Answering {
         self.finished().await;
         if unanswered.as_ref().is_some_and(|answers| answers.len() >= MANY) {
             let hub = Arc::clone(hub);
-            let telling = async move { Settled::tell(news, unanswered, &hub) };
+            let telling = async move { BatchOutcome::tell(news, unanswered, &hub) };
             self.under_way = Some(self.runtime.spawn(telling));
         } else {
-            guarded(async { Settled::tell(news, unanswered, hub) }).await;
+            guarded(async { BatchOutcome::tell(news, unanswered, hub) }).await;
         }
     }
 }
@@ -200,11 +200,12 @@ async fn commit(
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
     let others_wait = asides.are_possible();
-    let settled = guarded(batch::settle(custody, origin, hub, jobs, others_wait)).await.unwrap_or_default();
+    let outcome =
+        guarded(batch::commit_all(custody, origin, hub, jobs, others_wait)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
-    answering.tell(settled.news, settled.unanswered, hub).await;
-    if !settled.aside.is_empty() {
-        asides.open(settled.aside);
+    answering.tell(outcome.news, outcome.unanswered, hub).await;
+    if !outcome.aside.is_empty() {
+        asides.open(outcome.aside);
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) type SmallWrite =
     Box<dyn for<'c> FnOnce(Result<&'c mut Connection, Fault>) -> BoxFuture<'c, Tried> + Send>;
 
 /// Does all of `writes` in one transaction, and tells their callers.
-pub(crate) async fn settle(custody: &mut Custody, origin: &Origin, writes: Vec<SmallWrite>) {
+pub(crate) async fn commit_all(custody: &mut Custody, origin: &Origin, writes: Vec<SmallWrite>) {
     custody.make_room(origin).await;
     let mut writes = writes.into_iter();
     let mut done = Vec::new();
@@ -208,8 +208,8 @@ mod tests {
             })
         }
 
-        async fn settle(&self, writes: Vec<SmallWrite>) {
-            settle(&mut Custody::none(), &self.origin().0, writes).await;
+        async fn commit_all(&self, writes: Vec<SmallWrite>) {
+            commit_all(&mut Custody::none(), &self.origin().0, writes).await;
         }
 
         fn told(&self) -> Vec<Told> {
@@ -225,7 +225,7 @@ mod tests {
             false
         });
         let writes = vec![marks.write("first", |_| true), second, marks.write("third", |_| true)];
-        marks.settle(writes).await;
+        marks.commit_all(writes).await;
         let seen = ["first", "third"].map(str::to_owned).to_vec();
         assert_eq!(marks.told(), [("first", true, seen.clone()), ("third", true, seen)]);
     }
@@ -234,7 +234,7 @@ mod tests {
     async fn a_write_that_panics_undoes_only_itself() {
         let marks = Arc::new(Marks::new());
         let second = marks.write("second", |_| panic!("as the test wants it"));
-        marks.settle(vec![marks.write("first", |_| true), second, marks.write("third", |_| true)]).await;
+        marks.commit_all(vec![marks.write("first", |_| true), second, marks.write("third", |_| true)]).await;
         assert_eq!(marks.seen(), ["first", "third"]);
         assert_eq!(marks.told().len(), 2);
     }
@@ -242,15 +242,15 @@ mod tests {
     #[tokio::test]
     async fn if_all_fail_nothing_is_written_and_nobody_is_told() {
         let marks = Arc::new(Marks::new());
-        marks.settle(vec![marks.write("first", |_| false), marks.write("second", |_| false)]).await;
+        marks.commit_all(vec![marks.write("first", |_| false), marks.write("second", |_| false)]).await;
         assert_eq!((marks.seen(), marks.told()), (Vec::new(), Vec::new()));
     }
 
     #[tokio::test]
     async fn a_write_that_is_alone_is_kept_or_undone() {
         let marks = Arc::new(Marks::new());
-        marks.settle(vec![marks.write("first", |_| false)]).await;
-        marks.settle(vec![marks.write("second", |_| true)]).await;
+        marks.commit_all(vec![marks.write("first", |_| false)]).await;
+        marks.commit_all(vec![marks.write("second", |_| true)]).await;
         assert_eq!((marks.seen(), marks.told().len()), (vec!["second".to_owned()], 1));
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let (origin, _conn) = marks.origin();
         std::fs::remove_file(marks.folder.path().join("quipu.db")).expect("removed");
         let writes = vec![marks.write("first", |_| true), marks.write("second", |_| true)];
-        settle(&mut Custody::none(), &origin, writes).await;
+        commit_all(&mut Custody::none(), &origin, writes).await;
         assert_eq!(marks.told(), [("first", false, Vec::new()), ("second", false, Vec::new())]);
     }
 }

@@ -125,7 +125,7 @@ impl<'a> Plan<'a> {
         for index in &writes.accepted {
             plan.add(node, &jobs[*index]);
         }
-        plan.put = plan.settle_work();
+        plan.put = plan.split_work();
         plan
     }
 
@@ -175,8 +175,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Work to be added; `gone` gets the work to be removed.
-    fn settle_work(&mut self) -> Vec<WorkLine<'a>> {
+    /// Splits the work: returns what is to be added, and moves what is to be removed to `gone`.
+    fn split_work(&mut self) -> Vec<WorkLine<'a>> {
         let mut put = Vec::with_capacity(self.work.len());
         for ((queue, tenant, subject), work) in std::mem::take(&mut self.work) {
             match work {
