@@ -66,7 +66,7 @@ impl Delivery {
     }
 
     /// The attempt of this outcome is kept; the delivery stays failed, unless the receiver has it.
-    fn settle_late(&mut self, outcome: &Outcome) {
+    fn record_late(&mut self, outcome: &Outcome) {
         if outcome.status() == DeliveryStatus::Delivered {
             (self.status, self.error) = (DeliveryStatus::Delivered, None);
         }
@@ -75,7 +75,7 @@ impl Delivery {
     }
 
     /// It stands as an attempt left it, in nobody's hands.
-    fn settle(&mut self, outcome: &Outcome) {
+    fn record(&mut self, outcome: &Outcome) {
         self.status = outcome.status();
         self.due_at = if let Next::RetryAt(at) = outcome.next { Some(at) } else { None };
         self.node = None;
@@ -286,9 +286,9 @@ impl Deliveries {
         let delivery = hearer.and_then(|hearer| hearer.told.get_mut(&outcome.event_id));
         let Some(delivery) = delivery else { return false };
         if delivery.node == Some(node) && delivery.due_at == Some(outcome.due_at) {
-            delivery.settle(outcome);
+            delivery.record(outcome);
         } else if delivery.was_overtaken(outcome) {
-            delivery.settle_late(outcome);
+            delivery.record_late(outcome);
         } else {
             return false;
         }

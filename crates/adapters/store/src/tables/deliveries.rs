@@ -241,7 +241,7 @@ impl Table for Outcomes {
             let mut count = |status: DeliveryStatus, by| {
                 *counts.entry((&row.outcome.endpoint, status.as_str())).or_default() += by;
             };
-            // What is no longer in hand was settled by somebody else.
+            // Somebody else has ended or released what this node no longer has in hand.
             if tell.execute(conn)? == 1 {
                 if status != DeliveryStatus::Pending {
                     count(status, 1);

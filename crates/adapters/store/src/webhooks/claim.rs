@@ -12,8 +12,8 @@ use quipu_kernel::{EventId, Timestamp};
 use quipu_webhooks::{Attempt, Owed, Wanted};
 
 use super::{
+    fail_pending::{Whose, fail_pending},
     row::EndpointRow,
-    settle::{Whose, fail_pending},
 };
 use crate::{
     connection::{Connection, first, load},
@@ -24,8 +24,9 @@ use crate::{
     stored::from_json,
 };
 
-/// How many deliveries are settled together with a claim because their endpoint is disabled or removed.
-const SETTLED_AT_ONCE: i64 = 2_000;
+/// How many deliveries fail or are dropped together with a claim, because their endpoint is disabled or
+/// removed.
+const ENDED_AT_ONCE: i64 = 2_000;
 
 type DueRow = (String, i64, i32, Option<String>);
 
@@ -86,7 +87,7 @@ pub(super) async fn take(
         return Ok(Vec::new());
     };
     if !endpoint.is_enabled() {
-        fail_pending(conn, &whose, None, SETTLED_AT_ONCE).await?;
+        fail_pending(conn, &whose, None, ENDED_AT_ONCE).await?;
         return Ok(Vec::new());
     }
     let due = take_due(conn, wanted, now, node).await?;
@@ -185,7 +186,7 @@ pub(super) async fn give_back(
 
 /// Drops some waiting deliveries of a removed endpoint; the next claims and the pruner drop the rest.
 async fn drop_pending(conn: &mut Connection, whose: &Whose) -> Result<(), Fault> {
-    let (endpoint, limit) = (whose.endpoint.as_str(), &SETTLED_AT_ONCE);
+    let (endpoint, limit) = (whose.endpoint.as_str(), &ENDED_AT_ONCE);
     match conn {
         Connection::Sqlite(conn) => diesel::RunQueryDsl::execute(DropWaiting { endpoint, limit }, conn)?,
         Connection::Postgres(conn) => {

@@ -10,7 +10,7 @@ use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Endpoint;
 use tokio::time::timeout;
 
-use super::settle::{Whose, fail_pending};
+use super::fail_pending::{Whose, fail_pending};
 use crate::{connection::Connection, step::time_left, store::Store};
 
 /// How many pending deliveries fail in one commit when their endpoint is disabled; the rest follows in

@@ -17,7 +17,7 @@ use quipu_webhooks::{
     Attempt, DeliveryLog, DeliveryStatus, EndpointId, LogFilter, LoggedEvent, RetrySelection,
 };
 
-use super::settle::{Whose, count};
+use super::fail_pending::{Whose, count};
 use crate::{
     connection::{Connection, execute, first, load},
     error::Fault,
@@ -241,8 +241,8 @@ fn logged(row: DeliveryRow, kind: &str, at: i64) -> Result<LoggedEvent, Fault> {
     })
 }
 
-/// The total from the counters that commits keep. They count all and settled deliveries; the others are
-/// pending.
+/// The total from the counters that commits keep. They count all deliveries and those that have
+/// ended; the others are pending.
 async fn counted_total(
     conn: &mut Connection,
     tenant: Tenant,
@@ -261,7 +261,7 @@ async fn counted_total(
     Ok(match status {
         None => count("all"),
         Some(DeliveryStatus::Pending) => count("all") - count(delivered) - count(failed),
-        Some(settled) => count(settled.as_str()),
+        Some(ended) => count(ended.as_str()),
     })
 }
 

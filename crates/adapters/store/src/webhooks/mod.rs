@@ -2,12 +2,12 @@
 
 mod claim;
 mod endpoints;
+mod fail_pending;
 mod failing;
 mod log;
 mod prune;
 mod queue;
 mod record;
 pub(crate) mod row;
-mod settle;
 pub(crate) mod turns;
 pub(crate) mod unlearnt;

@@ -12,7 +12,7 @@ use quipu_kernel::{EventId, MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{DeliveryStatus, EndpointId};
 
-use super::settle::{Whose, count, count_all};
+use super::fail_pending::{Whose, count, count_all};
 use crate::{
     connection::{Connection, execute, load},
     error::Fault,

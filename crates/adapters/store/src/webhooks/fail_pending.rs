@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_settled_long_ago_is_not_searched() {
+    fn what_ended_long_ago_is_not_searched() {
         let mut conn = SqliteConnection::establish(":memory:").expect("opened");
         let tables = include_str!("../../../../../migrations/sqlite/2026-11-21-000003_webhooks/up.sql");
         conn.batch_execute("CREATE TABLE merchants (id INTEGER)").expect("made");
