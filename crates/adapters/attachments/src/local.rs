@@ -249,7 +249,7 @@ impl FileStore for LocalFiles {
         }))
     }
 
-    async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
+    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
         // The file was counted and checked on arrival, and nobody else can write to it.
         upload.arrival.clone().ok_or(FileRefused::NotArrived)
     }

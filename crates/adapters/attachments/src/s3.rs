@@ -191,13 +191,13 @@ impl FileStore for S3Files {
         Err(FileRefused::NotArrived)
     }
 
-    async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
+    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused> {
         let staged = self.staged(upload);
-        let settled = within_patience(self.copy_judged(upload, &staged)).await;
-        if matches!(settled, Err(FileRefused::TooLarge | FileRefused::WrongType)) {
+        let completed = within_patience(self.copy_judged(upload, &staged)).await;
+        if matches!(completed, Err(FileRefused::TooLarge | FileRefused::WrongType)) {
             self.delete_at(&staged).await?;
         }
-        settled
+        completed
     }
 
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused> {

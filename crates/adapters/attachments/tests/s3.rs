@@ -42,14 +42,14 @@ async fn put(url: &str, kind: &str, body: Vec<u8>) -> StatusCode {
 }
 
 #[tokio::test]
-async fn what_is_staged_becomes_an_object_when_it_is_settled() {
+async fn what_is_staged_becomes_an_object_when_it_is_completed() {
     let store = store();
     let upload = upload(ContentType::Png);
-    assert_eq!(store.settle(&upload).await, Err(FileRefused::NotArrived));
+    assert_eq!(store.complete(&upload).await, Err(FileRefused::NotArrived));
     let url = url(&*store, &upload).await;
     assert!(!url.contains("passwd"), "no name of the client's");
     assert_eq!(put(&url, "image/png", PNG.to_vec()).await, StatusCode::OK);
-    let arrival = store.settle(&upload).await.expect("settled");
+    let arrival = store.complete(&upload).await.expect("completed");
     assert_eq!(arrival.size, PNG.len() as u64);
     // The URL can still write to the staging key, and that changes nothing.
     assert_eq!(put(&url, "image/png", b"other".to_vec()).await, StatusCode::OK);
@@ -59,7 +59,7 @@ async fn what_is_staged_becomes_an_object_when_it_is_settled() {
     store.sweep(&upload, Some(&arrival.object)).await.expect("swept");
     assert_eq!(bytes(&*store, &arrival.object).await, Ok(PNG.to_vec()));
     assert_eq!(bytes(&*store, &small).await, Ok(vec![1, 2, 3]));
-    assert_eq!(store.settle(&upload).await, Err(FileRefused::NotArrived), "the staged object is gone");
+    assert_eq!(store.complete(&upload).await, Err(FileRefused::NotArrived), "the staged object is gone");
     store.sweep(&upload, None).await.expect("swept");
     assert_eq!(bytes(&*store, &arrival.object).await, Err(FileRefused::NotArrived));
 }
@@ -75,8 +75,8 @@ async fn what_breaks_a_rule_is_refused_and_deleted() {
     ] {
         let upload = upload(ContentType::Png);
         assert_eq!(put(&url(&*store, &upload).await, "image/png", body).await, StatusCode::OK);
-        assert_eq!(store.settle(&upload).await, Err(refusal));
-        assert_eq!(store.settle(&upload).await, Err(FileRefused::NotArrived), "deleted");
+        assert_eq!(store.complete(&upload).await, Err(refusal));
+        assert_eq!(store.complete(&upload).await, Err(FileRefused::NotArrived), "deleted");
     }
 }
 

@@ -35,7 +35,7 @@ pub struct TicketChange {
 
 /// An upload whose file was found complete, and the name that a comment gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettledUpload {
+pub struct CompleteUpload {
     /// The upload that is used.
     pub upload: Upload,
     /// Its complete file.
@@ -69,7 +69,7 @@ impl Desk<'_> {
         &self,
         ticket: &Ticket,
         draft: &CommentDraft,
-        uploads: Vec<SettledUpload>,
+        uploads: Vec<CompleteUpload>,
     ) -> Result<TicketChange, NoSuchStep> {
         let mut comment = self.said(Author::Merchant, draft.body.clone());
         let tenant = ticket.terms().tenant;
@@ -173,7 +173,7 @@ impl TicketChange {
     }
 }
 
-impl SettledUpload {
+impl CompleteUpload {
     fn attached(
         &self,
         tenant: Tenant,

@@ -31,7 +31,7 @@ pub use category::{Category, Priority};
 pub use changes::{CommentOn, NoteOn};
 pub use comment::{Author, Comment, Note};
 pub use content_type::{ContentType, MAX_FILE_BYTES};
-pub use decide::{Desk, SettledUpload, TicketChange};
+pub use decide::{CompleteUpload, Desk, TicketChange};
 pub use draft::{CommentDraft, NamedUpload, TicketDraft, UploadDraft, parse_closing_comment};
 pub use error::{TicketError, UploadError};
 pub use ids::{AttachmentId, CommentId, TicketId};

@@ -6,7 +6,7 @@ use crate::{
     attachment::Upload,
     changes,
     comment::Comment,
-    decide::SettledUpload,
+    decide::CompleteUpload,
     draft::{CommentDraft, NO_SUCH_PAYMENT, NamedUpload, TicketDraft},
     error::TicketError,
     ids::TicketId,
@@ -50,11 +50,11 @@ impl TicketOffice {
         let ticket = self.ticket(tenant, id).await?;
         let (status, step) = (ticket.status(), Step::Comment);
         status.after(step).ok_or(NoSuchStep { status, step })?;
-        let settled = self.settle(tenant, id, draft).await?;
-        let committed = self.commit_comment(tenant, id, draft, &settled).await;
+        let files = self.complete_uploads(tenant, id, draft).await?;
+        let committed = self.commit_comment(tenant, id, draft, &files).await;
         // After a failure of the store the comment may be there all the same, and need its files.
         if committed.as_ref().is_err_and(|error| !matches!(error, TicketError::Store(_))) {
-            self.forget(&settled).await;
+            self.forget(&files).await;
         }
         committed
     }
@@ -64,16 +64,16 @@ impl TicketOffice {
         tenant: Tenant,
         id: &TicketId,
         draft: &CommentDraft,
-        settled: &[SettledUpload],
+        files: &[CompleteUpload],
     ) -> Result<Comment, TicketError> {
         for _ in 0..TRIES {
             let ticket = self.ticket(tenant, id).await?;
-            if ticket.state().attachments.len() + settled.len() > MAX_FILES {
+            if ticket.state().attachments.len() + files.len() > MAX_FILES {
                 return Err(TicketError::TooManyFiles(MAX_FILES));
             }
-            self.require_unspent(tenant, settled).await?;
+            self.require_unspent(tenant, files).await?;
             let desk = self.desk();
-            let change = desk.comment(&ticket, draft, settled.to_vec())?;
+            let change = desk.comment(&ticket, draft, files.to_vec())?;
             let comment = change.comment.clone();
             let changes = changes::of_ticket(change, desk.at, self.periods.close_after);
             if self.commit_unless_stale(changes).await? {
@@ -106,32 +106,32 @@ impl TicketOffice {
     }
 
     /// Makes the files that a comment names ready to be attached.
-    async fn settle(
+    async fn complete_uploads(
         &self,
         tenant: Tenant,
         ticket: &TicketId,
         draft: &CommentDraft,
-    ) -> Result<Vec<SettledUpload>, TicketError> {
-        let (mut settled, mut problems) = (Vec::new(), Problems::new());
+    ) -> Result<Vec<CompleteUpload>, TicketError> {
+        let (mut files, mut problems) = (Vec::new(), Problems::new());
         for (place, named) in draft.uploads().iter().enumerate() {
-            match self.settle_one(tenant, ticket, named).await? {
-                Ok(one) => settled.push(one),
+            match self.complete_upload(tenant, ticket, named).await? {
+                Ok(one) => files.push(one),
                 Err(what) => problems.add(&format!("attachments.{place}"), what),
             }
         }
         if problems.is_empty() {
-            return Ok(settled);
+            return Ok(files);
         }
-        self.forget(&settled).await;
+        self.forget(&files).await;
         Err(TicketError::Invalid(problems))
     }
 
-    async fn settle_one(
+    async fn complete_upload(
         &self,
         tenant: Tenant,
         ticket: &TicketId,
         named: &NamedUpload,
-    ) -> Result<Result<SettledUpload, &'static str>, TicketError> {
+    ) -> Result<Result<CompleteUpload, &'static str>, TicketError> {
         let upload = self.ports.reads.upload(tenant, &named.id).await?;
         let Some(upload) = upload.filter(|upload| upload.answers_to(ticket, named)) else {
             return Ok(Err(UNUSABLE));
@@ -140,8 +140,8 @@ impl TicketOffice {
             self.drop_what_came_late(&upload).await;
             return Ok(Err(UNUSABLE));
         }
-        match self.ports.files.settle(&upload).await {
-            Ok(arrival) => Ok(Ok(SettledUpload { upload, arrival, filename: named.filename.clone() })),
+        match self.ports.files.complete(&upload).await {
+            Ok(arrival) => Ok(Ok(CompleteUpload { upload, arrival, filename: named.filename.clone() })),
             Err(FileRefused::NotArrived) => Ok(Err("has not been uploaded")),
             Err(FileRefused::TooLarge) => Ok(Err("is larger than 10485760 bytes, and was deleted")),
             Err(FileRefused::WrongType) => Ok(Err("is not of its declared type, and was deleted")),
@@ -157,8 +157,8 @@ impl TicketOffice {
     }
 
     /// Refuses if another comment has used one of the uploads meanwhile.
-    async fn require_unspent(&self, tenant: Tenant, settled: &[SettledUpload]) -> Result<(), TicketError> {
-        for (place, one) in settled.iter().enumerate() {
+    async fn require_unspent(&self, tenant: Tenant, files: &[CompleteUpload]) -> Result<(), TicketError> {
+        for (place, one) in files.iter().enumerate() {
             let present = self.ports.reads.upload(tenant, &one.upload.id).await?;
             if present.is_none_or(|present| present.revision != one.upload.revision) {
                 return Err(TicketError::Invalid(Problems::of(&format!("attachments.{place}"), UNUSABLE)));
@@ -169,8 +169,8 @@ impl TicketOffice {
 
     /// Deletes the objects that were made from uploads for a comment that was not committed. What cannot be
     /// deleted now is found by the clean-up.
-    async fn forget(&self, settled: &[SettledUpload]) {
-        for one in settled {
+    async fn forget(&self, files: &[CompleteUpload]) {
+        for one in files {
             let made_now = one.upload.arrival.as_ref() != Some(&one.arrival);
             if made_now {
                 let _ = self.ports.files.delete(&one.arrival.object).await;

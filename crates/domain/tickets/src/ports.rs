@@ -113,7 +113,7 @@ pub trait FileStore: Send + Sync {
     /// Checks that the file of an upload is complete, of an allowed size and of its type, and moves it to
     /// where it stays. A file that breaks a rule is deleted. Every call may make another object;
     /// [`FileStore::sweep`] deletes those that are not used.
-    async fn settle(&self, upload: &Upload) -> Result<Arrival, FileRefused>;
+    async fn complete(&self, upload: &Upload) -> Result<Arrival, FileRefused>;
 
     /// Opens an object to read it.
     async fn open(&self, object: &str) -> Result<Box<dyn Outgoing>, FileRefused>;

@@ -88,7 +88,7 @@ impl FileStore for EmptyDesk {
         Err(FileRefused::NotArrived)
     }
 
-    async fn settle(&self, _: &Upload) -> Result<Arrival, FileRefused> {
+    async fn complete(&self, _: &Upload) -> Result<Arrival, FileRefused> {
         Err(FileRefused::NotArrived)
     }
 

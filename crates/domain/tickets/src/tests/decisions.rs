@@ -5,7 +5,7 @@ use std::time::Duration;
 use quipu_merchants::Actor;
 use serde_json::json;
 
-use super::world::{World, at, comment, settled, upload};
+use super::world::{World, at, comment, complete, upload};
 use crate::{MoveDraft, Priority, Status, Step, parse_assignment};
 
 fn support() -> Actor {
@@ -123,7 +123,7 @@ fn files_come_to_the_comment_and_the_ticket_under_the_name_the_comment_gives() {
     let world = World::new();
     let ticket = world.ticket_in(Status::Open);
     let change =
-        world.desk(90).comment(&ticket, &comment("see"), vec![settled(upload("a.png"))]).expect("taken");
+        world.desk(90).comment(&ticket, &comment("see"), vec![complete(upload("a.png"))]).expect("taken");
     let comment = change.comment.expect("a comment");
     assert_eq!(comment.attachments, change.ticket.state().attachments);
     assert_eq!(comment.attachments[0].name, "renamed.png");

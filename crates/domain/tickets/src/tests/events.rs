@@ -3,7 +3,7 @@
 use quipu_merchants::Actor;
 use serde_json::{Value, json};
 
-use super::world::{TENANT, World, comment, settled, upload};
+use super::world::{TENANT, World, comment, complete, upload};
 use crate::{Comment, CommentRecord, Entry, EntryRecord, Note, Status, SupportTicket};
 
 fn payload(change: &crate::TicketChange) -> Value {
@@ -55,7 +55,7 @@ fn a_comments_files_are_shown_by_what_merchants_may_know_of_them() {
     let change = world.desk(90).comment(
         &world.ticket_in(Status::WaitingCustomer),
         &comment("see"),
-        vec![settled(upload.clone())],
+        vec![complete(upload.clone())],
     );
     let change = change.expect("taken");
     let said: &Comment = change.comment.as_ref().expect("a comment");

@@ -6,7 +6,7 @@ use quipu_kernel::{Entropy, Environment, IdSource, MerchantId, Tenant, Timestamp
 use serde_json::json;
 
 use crate::{
-    Arrival, AttachmentId, CommentDraft, ContentType, Desk, NamedUpload, SettledUpload, Status, Ticket,
+    Arrival, AttachmentId, CommentDraft, CompleteUpload, ContentType, Desk, NamedUpload, Status, Ticket,
     TicketChange, TicketDraft, TicketId, Upload,
 };
 
@@ -93,9 +93,9 @@ pub(crate) fn named(upload: &Upload) -> NamedUpload {
     }
 }
 
-pub(crate) fn settled(upload: Upload) -> SettledUpload {
+pub(crate) fn complete(upload: Upload) -> CompleteUpload {
     let arrival = Arrival { object: "o/1".to_owned(), size: 5 };
-    SettledUpload { filename: "renamed.png".to_owned(), upload, arrival }
+    CompleteUpload { filename: "renamed.png".to_owned(), upload, arrival }
 }
 
 pub(crate) fn comment(body: &str) -> CommentDraft {
