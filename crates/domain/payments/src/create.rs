@@ -220,7 +220,7 @@ impl CreatePayment {
             Some(made) if made.holds_reference() => {
                 return Err(CreateError::DuplicateReference { holder: id.clone() });
             }
-            Some(_) => self.unknown.settle(subject),
+            Some(_) => self.unknown.forget_earlier(subject),
         }
         Ok(())
     }

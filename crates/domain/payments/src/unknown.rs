@@ -55,7 +55,7 @@ impl UnknownOutcomes {
 
     /// Notes that the earlier attempt is over and its payment has released its reference, so the present
     /// creation is independent of it.
-    pub(crate) fn settle(&self, subject: &mut Subject) {
+    pub(crate) fn forget_earlier(&self, subject: &mut Subject) {
         if subject.earlier.take().is_some() {
             self.forget(subject);
         }
