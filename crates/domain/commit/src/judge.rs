@@ -51,7 +51,7 @@ pub struct PendingSave {
 
 /// An answer to be kept, of the change with this index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptRow {
+pub struct AnswerToWrite {
     /// The index of the change in the batch.
     pub change: usize,
     /// The answer; `None` if a later commit brings it.
@@ -70,7 +70,7 @@ pub struct Writes {
     /// Joins that make something new.
     pub made: Vec<Position>,
     /// Answers to be kept.
-    pub answers: Vec<KeptRow>,
+    pub answers: Vec<AnswerToWrite>,
     /// The writes of aggregates.
     pub saves: HashMap<AggregateKey, PendingSave>,
     /// The sum by which each counter changes.
@@ -308,6 +308,6 @@ fn keep_answer(state: &mut State, writes: &mut Writes, index: usize, changes: &C
     };
     state.answers.insert(key, known);
     let brought = matches!(record.answer, KeptAnswer::Brought(_));
-    writes.answers.push(KeptRow { change: index, answer: answer.clone(), awaited: awaited && brought });
+    writes.answers.push(AnswerToWrite { change: index, answer: answer.clone(), awaited: awaited && brought });
     answer
 }

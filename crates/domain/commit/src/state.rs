@@ -18,7 +18,7 @@ pub type AggregateKey = (Aggregate, Tenant, String);
 /// The keys of everything that a batch depends on. The sets are ordered so that every process locks rows in
 /// the same order.
 #[derive(Debug, Default)]
-pub struct Wanted {
+pub struct StateKeys {
     /// Nonces, by merchant.
     pub nonces: BTreeSet<(i64, String)>,
     /// Keys of kept answers.
@@ -34,7 +34,7 @@ pub struct Wanted {
     pub foreseen: BTreeSet<(Tenant, Currency)>,
 }
 
-impl Wanted {
+impl StateKeys {
     fn add(&mut self, changes: &Changes) {
         let tenant = changes.tenant;
         if let Some(nonce) = &changes.nonce {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use quipu_commit::{CommitError, Committed, News, Refusal, Verdict, Wanted, Writes, judge};
+use quipu_commit::{CommitError, Committed, News, Refusal, StateKeys, Verdict, Writes, judge};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::Owed;
 
@@ -269,7 +269,7 @@ fn is_in_doubt(jobs: &[Job], verdicts: &[Verdict]) -> bool {
 }
 
 async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -> Result<Decided, Fault> {
-    let wanted = Wanted::by(jobs.iter().map(|job| &job.changes));
+    let wanted = StateKeys::by(jobs.iter().map(|job| &job.changes));
     let begun = load::begin(conn, (&wanted, revisions), &Hearers::of(jobs)).await?;
     let load::Begun { mut state, audience, number, trusted } = begun;
     let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));

@@ -13,7 +13,7 @@ use diesel::{
 };
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::BoxFuture;
-use quipu_commit::{Aggregate, AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, Wanted};
+use quipu_commit::{Aggregate, AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, StateKeys};
 use quipu_kernel::{Currency, Tenant, Timestamp};
 
 use super::{
@@ -58,7 +58,7 @@ pub(crate) enum Revisions {
 /// Begins a transaction and loads what it depends on.
 pub(crate) async fn begin(
     conn: &mut Connection,
-    (wanted, revisions): (&Wanted, Revisions),
+    (wanted, revisions): (&StateKeys, Revisions),
     hearers: &Hearers,
 ) -> Result<Begun, Fault> {
     match conn {
@@ -91,7 +91,7 @@ fn known_answer((expires_at, payment_id, status): AnswerRow) -> Result<KnownAnsw
 
 /// A transaction of an embedded database holds the only write lock, so that nothing else needs locking. No
 /// statement here binds a `LIMIT`, because of [what SQLite does then](crate::statement).
-fn of_file(conn: &mut SqliteConnection, wanted: &Wanted) -> Result<State, Fault> {
+fn of_file(conn: &mut SqliteConnection, wanted: &StateKeys) -> Result<State, Fault> {
     BeginWriting.execute(conn)?;
     let mut state = State::default();
     for key in &wanted.nonces {
@@ -212,7 +212,7 @@ type Loading<'c> = BoxFuture<'c, diesel::QueryResult<Part>>;
 /// node does.
 async fn of_server(
     conn: &AsyncPgConnection,
-    wanted: &Wanted,
+    wanted: &StateKeys,
     trusted: HashMap<AggregateKey, i64>,
 ) -> Result<State, Fault> {
     let looked_up: Vec<_> = wanted.aggregates.keys().filter(|key| !trusted.contains_key(*key)).collect();
@@ -244,7 +244,7 @@ async fn of_server(
 type Keys<'w> = Vec<Vec<(Tenant, &'w str)>>;
 
 /// The revisions that a write will check.
-fn trusted(wanted: &Wanted) -> HashMap<AggregateKey, i64> {
+fn trusted(wanted: &StateKeys) -> HashMap<AggregateKey, i64> {
     let written = wanted.aggregates.iter().filter(|(key, _)| TRUSTED.contains(&key.0));
     written.filter_map(|(key, from)| Some((key.clone(), (*from)?))).collect()
 }
@@ -267,7 +267,7 @@ fn by_index(all: &BTreeSet<(Tenant, Name)>) -> Keys<'_> {
     NAME_TABLES.iter().map(of).collect()
 }
 
-fn nonces_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Loading<'c>> {
+fn nonces_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c StateKeys) -> Option<Loading<'c>> {
     let keys = wanted.nonces.iter().map(|(merchant, value)| (*merchant, value.as_str()));
     let (merchants, values): (Vec<_>, Vec<_>) = keys.unzip();
     (!values.is_empty()).then(|| -> Loading<'c> {
@@ -278,7 +278,7 @@ fn nonces_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Load
     })
 }
 
-fn answers_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Loading<'c>> {
+fn answers_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c StateKeys) -> Option<Loading<'c>> {
     let (merchants, environments) = tenants(wanted.answers.iter().map(|(tenant, ..)| tenant));
     let audiences: Vec<_> = wanted.answers.iter().map(|(_, audience, _)| audience.as_str()).collect();
     let keys = wanted.answers.iter().map(|(.., key)| key.as_str()).collect();
@@ -290,7 +290,11 @@ fn answers_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted) -> Option<Loa
     })
 }
 
-fn balances_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted, set: BalanceSet) -> Option<Loading<'c>> {
+fn balances_of<'c>(
+    conn: &'c AsyncPgConnection,
+    wanted: &'c StateKeys,
+    set: BalanceSet,
+) -> Option<Loading<'c>> {
     let keys = keys_of(wanted, set);
     let (merchants, environments) = tenants(keys.iter().map(|(tenant, _)| tenant));
     let currencies: Vec<&str> = keys.iter().map(|(_, currency)| currency.as_str()).collect();
@@ -311,7 +315,7 @@ fn balances_of<'c>(conn: &'c AsyncPgConnection, wanted: &'c Wanted, set: Balance
     })
 }
 
-const fn keys_of(wanted: &Wanted, set: BalanceSet) -> &BTreeSet<(Tenant, Currency)> {
+const fn keys_of(wanted: &StateKeys, set: BalanceSet) -> &BTreeSet<(Tenant, Currency)> {
     match set {
         BalanceSet::Changing => &wanted.balances,
         BalanceSet::Foreseen => &wanted.foreseen,
@@ -321,7 +325,7 @@ const fn keys_of(wanted: &Wanted, set: BalanceSet) -> &BTreeSet<(Tenant, Currenc
 /// Stores the rows that were found under the keys by which they were looked up.
 fn place(
     state: &mut State,
-    wanted: &Wanted,
+    wanted: &StateKeys,
     (revisions, names): (&Keys<'_>, &Keys<'_>),
     part: Part,
 ) -> Result<(), Fault> {
