@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use diesel_async::SimpleAsyncConnection as _;
 use futures_util::StreamExt as _;
-use quipu_commit::{Aggregate, Heard, Listener, News, Queue};
+use quipu_commit::{Aggregate, Listener, News, NewsItem, Queue};
 use quipu_kernel::Timestamp;
 use quipu_webhooks::{Endpoint, EndpointId, Handover, Owed};
 use tokio::{runtime::Handle, sync::broadcast, time::timeout};
@@ -273,12 +273,12 @@ struct Subscription(broadcast::Receiver<Arc<News>>);
 
 #[async_trait]
 impl Listener for Subscription {
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> NewsItem {
         match self.0.recv().await {
-            Ok(news) if news.incomplete => Heard::Missed,
-            Ok(news) => Heard::News(news),
-            Err(broadcast::error::RecvError::Lagged(_)) => Heard::Missed,
-            Err(broadcast::error::RecvError::Closed) => Heard::Ended,
+            Ok(news) if news.incomplete => NewsItem::Missed,
+            Ok(news) => NewsItem::News(news),
+            Err(broadcast::error::RecvError::Lagged(_)) => NewsItem::Missed,
+            Err(broadcast::error::RecvError::Closed) => NewsItem::Ended,
         }
     }
 }

@@ -20,7 +20,7 @@ pub use join::Join;
 pub use judge::{AnswerToWrite, Judged, PendingSave, Position, Verdict, WriteKind, Writes, judge};
 pub use memory::{Contents, Kept, Memory, Posted};
 pub use name::{Holder, Index, Name, NameChange};
-pub use news::{Heard, Listener, News, NewsDesk};
+pub use news::{Listener, News, NewsDesk, NewsItem};
 pub use ports::{Commit, CommitError, Refusal, WorkQueue};
 pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, StateKeys};

@@ -53,9 +53,9 @@ impl News {
     }
 }
 
-/// What a listener is told.
+/// One notification to a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum NewsItem {
     /// A batch was committed, here or on another node.
     News(Arc<News>),
     /// The listener missed some news and must read the store.
@@ -68,7 +68,7 @@ pub enum Heard {
 #[async_trait]
 pub trait Listener: Send {
     /// Waits for the next news.
-    async fn next(&mut self) -> Heard;
+    async fn next(&mut self) -> NewsItem;
 }
 
 /// Where to subscribe to news. News is a hint: the committed data is to be read from the store.

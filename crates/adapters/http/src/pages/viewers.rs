@@ -12,7 +12,7 @@ use std::{
 
 use actix_web::web::Bytes;
 use futures_util::StreamExt;
-use quipu_commit::{Aggregate, Heard, Listener, NewsDesk};
+use quipu_commit::{Aggregate, Listener, NewsDesk, NewsItem};
 use quipu_kernel::{PaymentId, Tenant};
 use quipu_pages::Language;
 use quipu_payments::{Payment, PaymentReads};
@@ -148,13 +148,13 @@ impl Viewers {
     /// The watched payments that changed in the next news; `None` if no more news will come.
     async fn hear(&self, listener: &mut dyn Listener) -> Option<Vec<Key>> {
         match listener.next().await {
-            Heard::News(news) if !news.incomplete => {
+            NewsItem::News(news) if !news.incomplete => {
                 let payments = news.saved.iter().filter(|(kind, ..)| *kind == Aggregate::PAYMENT);
                 let named = payments.filter_map(|(_, tenant, id)| Some((*tenant, id.parse().ok()?)));
                 Some(named.filter(|key| self.is_watched(key)).collect())
             }
-            Heard::News(_) | Heard::Missed => Some(self.watched()),
-            Heard::Ended => None,
+            NewsItem::News(_) | NewsItem::Missed => Some(self.watched()),
+            NewsItem::Ended => None,
         }
     }
 

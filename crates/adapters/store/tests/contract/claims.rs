@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::{FutureExt as _, future::join_all};
 use quipu_commit::{
-    Aggregate, Changes, Claimed, Commit as _, DueWork, Heard, NewsDesk as _, Queue, WorkChange,
+    Aggregate, Changes, Claimed, Commit as _, DueWork, NewsDesk as _, NewsItem, Queue, WorkChange,
     WorkQueue as _,
 };
 use quipu_kernel::Timestamp;
@@ -323,7 +323,7 @@ async fn a_listener_hears_of_every_batch(fixture: Fixture) {
         let wanted = (Aggregate::PAYMENT, tenant(1), id.to_owned());
         loop {
             match tokio::time::timeout(Duration::from_secs(2), listener.next()).await {
-                Ok(Heard::News(news)) if news.saved.contains(&wanted) => return true,
+                Ok(NewsItem::News(news)) if news.saved.contains(&wanted) => return true,
                 Ok(_) => {}
                 Err(_) => return false,
             }
@@ -360,7 +360,7 @@ fn a_node_that_was_alone_tells_one_that_comes() {
             loop {
                 alone.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
                 let next = tokio::time::timeout(Duration::from_millis(100), heard_there.next()).await;
-                if let Ok(Heard::News(news)) = next
+                if let Ok(NewsItem::News(news)) = next
                     && !news.saved.is_empty()
                 {
                     return;
