@@ -37,7 +37,9 @@ impl RecentChanges {
     pub(crate) fn contradict(&self, handed: &Endpoint) -> bool {
         let Some(change) = self.0.get(&handed.id) else { return false };
         change.endpoint.as_ref().is_none_or(|seen| {
-            seen.updated_at != handed.updated_at || seen.url != handed.url || seen.standing != handed.standing
+            seen.updated_at != handed.updated_at
+                || seen.url != handed.url
+                || seen.enablement != handed.enablement
         })
     }
 

@@ -6,7 +6,7 @@ use quipu_kernel::{EventId, Tenant, Timestamp, wire_names};
 
 use crate::{
     attempt::{Attempt, Attempted},
-    endpoint::{Endpoint, EndpointId, Standing},
+    endpoint::{Enablement, Endpoint, EndpointId},
     schedule::{RetryPolicy, Spread},
     target::TargetUrl,
 };
@@ -180,7 +180,7 @@ impl Endpoint {
     /// Disables the endpoint if at `now` it has been without a success for too long; answers whether it did.
     pub fn disable_if_failing(&mut self, now: Timestamp, policy: &RetryPolicy) -> bool {
         let Some(since) = self.failing_since else { return false };
-        if now < since.plus(policy.disable_after) || self.standing != Standing::Enabled {
+        if now < since.plus(policy.disable_after) || self.enablement != Enablement::Enabled {
             return false;
         }
         self.disable(Some(format!("no delivery has succeeded since {since}")), now);
@@ -291,7 +291,10 @@ mod tests {
     fn a_receiver_that_is_gone_is_disabled_at_once() {
         let mut endpoint = endpoint(Source::Admin);
         assert!(endpoint.note(&after(&answered(410)), &RetryPolicy::default()));
-        assert_eq!(endpoint.standing, Standing::Disabled(Some("the receiver answered 410 Gone".to_owned())));
+        assert_eq!(
+            endpoint.enablement,
+            Enablement::Disabled(Some("the receiver answered 410 Gone".to_owned()))
+        );
         assert_eq!(after(&answered(410)).attempts[0].next_attempt_at, None);
     }
 
@@ -341,7 +344,7 @@ mod tests {
         assert!(!endpoint.note(&after(&at(220)), &policy) && endpoint.is_enabled());
         assert!(endpoint.note(&after(&at(221)), &policy) && !endpoint.is_enabled());
         let reason = "no delivery has succeeded since 2025-11-25T17:00:00.000Z".to_owned();
-        assert_eq!(endpoint.standing, Standing::Disabled(Some(reason)));
+        assert_eq!(endpoint.enablement, Enablement::Disabled(Some(reason)));
     }
 
     proptest! {

@@ -61,7 +61,7 @@ wire_names! {
 
 /// Whether an endpoint is enabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Enablement {
     /// Deliveries are sent.
     Enabled,
     /// Deliveries are not sent, and no new ones are made. The text is our reason; `None` if the merchant
@@ -88,7 +88,7 @@ pub struct Endpoint {
     /// default secret.
     pub sealed_secret: Option<String>,
     /// Whether it is enabled.
-    pub standing: Standing,
+    pub enablement: Enablement,
     /// When the first attempt after the last success failed (UTC); `None` if no attempt has failed since.
     pub failing_since: Option<Timestamp>,
     /// When it was made (UTC).
@@ -128,7 +128,7 @@ impl Endpoint {
             events,
             description: None,
             sealed_secret: None,
-            standing: Standing::Enabled,
+            enablement: Enablement::Enabled,
             failing_since: None,
             created_at: at,
             updated_at: at,
@@ -143,7 +143,7 @@ impl Endpoint {
 
     /// Whether deliveries are sent.
     pub const fn is_enabled(&self) -> bool {
-        matches!(self.standing, Standing::Enabled)
+        matches!(self.enablement, Enablement::Enabled)
     }
 
     /// Whether the endpoint gets an event. `named` are the events for which the event's payment named this
@@ -192,7 +192,7 @@ impl Endpoint {
     /// Lets deliveries be sent from `at` on. Earlier failures no longer count.
     pub fn enable(&mut self, at: Timestamp) {
         if !self.is_enabled() {
-            self.standing = Standing::Enabled;
+            self.enablement = Enablement::Enabled;
             self.failing_since = None;
             self.updated_at = at;
         }
@@ -202,7 +202,7 @@ impl Endpoint {
     /// disabled keeps its reason.
     pub fn disable(&mut self, reason: Option<String>, at: Timestamp) {
         if self.is_enabled() {
-            self.standing = Standing::Disabled(reason);
+            self.enablement = Enablement::Disabled(reason);
             self.updated_at = at;
         }
     }
@@ -227,9 +227,9 @@ pub struct EndpointView<'a> {
 impl<'a> EndpointView<'a> {
     /// The endpoint without its secret.
     pub fn of(endpoint: &'a Endpoint) -> Self {
-        let disabled_reason = match &endpoint.standing {
-            Standing::Enabled => None,
-            Standing::Disabled(reason) => reason.as_deref(),
+        let disabled_reason = match &endpoint.enablement {
+            Enablement::Enabled => None,
+            Enablement::Disabled(reason) => reason.as_deref(),
         };
         Self {
             id: &endpoint.id,
@@ -296,7 +296,7 @@ mod tests {
             endpoint.disable(Some("gone".to_owned()), NOON);
             assert!(!endpoint.is_owed(event, Some(&[event])));
             endpoint.disable(None, NOON);
-            assert_eq!(endpoint.standing, Standing::Disabled(Some("gone".to_owned())));
+            assert_eq!(endpoint.enablement, Enablement::Disabled(Some("gone".to_owned())));
             endpoint.enable(NOON);
             assert!(endpoint.is_owed(event, Some(&[event])));
             assert_eq!(endpoint.failing_since, None);
@@ -325,7 +325,7 @@ mod tests {
             Err(EndpointError::AddressFixed)
         ));
         named.apply(EndpointChange::Disable, later).expect("applied");
-        assert_eq!(named.standing, Standing::Disabled(None));
+        assert_eq!(named.enablement, Enablement::Disabled(None));
     }
 
     #[test]

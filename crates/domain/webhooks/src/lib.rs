@@ -19,7 +19,7 @@ mod target;
 pub use attempt::{Answer, Attempt, Attempted, Begun, SendProblem};
 pub use delivery::{DeliveryStatus, ENDPOINT_DISABLED, Next, Outcome, Owed};
 pub use draft::{EndpointDraft, EndpointPatch};
-pub use endpoint::{Endpoint, EndpointChange, EndpointId, EndpointView, Source, Standing};
+pub use endpoint::{Enablement, Endpoint, EndpointChange, EndpointId, EndpointView, Source};
 pub use error::EndpointError;
 pub use event::{Event, EventStatus, NamedTarget};
 pub use manage::{CreateEndpoint, Created};

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     draft::EndpointDraft,
-    endpoint::{Endpoint, EndpointId, EndpointView, Source, Standing},
+    endpoint::{Enablement, Endpoint, EndpointId, EndpointView, Source},
     error::EndpointError,
     ports::Endpoints,
 };
@@ -62,7 +62,7 @@ impl CreateEndpoint {
             events: draft.events,
             description: draft.description,
             sealed_secret: Some(sealed),
-            standing: Standing::Enabled,
+            enablement: Enablement::Enabled,
             failing_since: None,
             created_at: at,
             updated_at: at,

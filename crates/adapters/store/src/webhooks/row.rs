@@ -2,7 +2,7 @@
 
 use diesel::Queryable;
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_webhooks::{Endpoint, EndpointId, EventName, Standing, TargetUrl};
+use quipu_webhooks::{Enablement, Endpoint, EndpointId, EventName, TargetUrl};
 
 use crate::{error::Fault, stored::parsed};
 
@@ -38,7 +38,11 @@ impl EndpointRow {
             events: events?,
             description: self.description,
             sealed_secret: self.sealed_secret,
-            standing: if self.enabled { Standing::Enabled } else { Standing::Disabled(self.disabled_reason) },
+            enablement: if self.enabled {
+                Enablement::Enabled
+            } else {
+                Enablement::Disabled(self.disabled_reason)
+            },
             failing_since: self.failing_since.map(Timestamp::from_millis),
             created_at: Timestamp::from_millis(self.created_at),
             updated_at: Timestamp::from_millis(self.updated_at),
@@ -54,8 +58,8 @@ pub(crate) fn events_text(events: &[EventName]) -> String {
 
 /// Why an endpoint is disabled, if a reason was given.
 pub(crate) fn disabled_reason(endpoint: &Endpoint) -> Option<&str> {
-    match &endpoint.standing {
-        Standing::Enabled => None,
-        Standing::Disabled(reason) => reason.as_deref(),
+    match &endpoint.enablement {
+        Enablement::Enabled => None,
+        Enablement::Disabled(reason) => reason.as_deref(),
     }
 }

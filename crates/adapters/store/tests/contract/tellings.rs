@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quipu_webhooks::{
-    DeliveryStatus, EndpointChange, EndpointPatch, LogFilter, RetryPolicy, Standing, TargetUrl,
+    DeliveryStatus, Enablement, EndpointChange, EndpointPatch, LogFilter, RetryPolicy, TargetUrl,
 };
 
 use crate::{
@@ -30,8 +30,8 @@ async fn a_receiver_that_is_gone_is_told_nothing_more(fixture: Fixture) {
     tell(&store, HEARD, 2).await;
     let claimed = claim(&store, &hears, 10, 1).await;
     record(&store, &claimed, 410, 20).await;
-    let gone = Standing::Disabled(Some("the receiver answered 410 Gone".to_owned()));
-    assert_eq!(now(&store, &hears).await.standing, gone);
+    let gone = Enablement::Disabled(Some("the receiver answered 410 Gone".to_owned()));
+    assert_eq!(now(&store, &hears).await.enablement, gone);
     until(async || counts(&store, &hears).await == [0, 0, 2, 2]).await;
     let filter = LogFilter { status: Some(DeliveryStatus::Failed), ..LogFilter::default() };
     let page = quipu_kernel::Page::new(10, 0).expect("a page");
@@ -127,7 +127,7 @@ async fn an_endpoint_that_fails_for_too_long_is_disabled(fixture: Fixture) {
     assert_eq!(store.disable_failing(after(10_101), &policy, 9).await.expect("asked"), []);
     until(async || counts(&store, &hears).await == [0, 0, 3, 3]).await;
     let kept = now(&store, &hears).await;
-    assert_eq!(kept.standing, disabled[0].standing);
+    assert_eq!(kept.enablement, disabled[0].enablement);
 }
 
 async fn a_success_ends_a_time_of_failing_that_began_while_it_was_under_way(fixture: Fixture) {
