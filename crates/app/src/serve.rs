@@ -244,7 +244,7 @@ fn start_workers(
     }
     let beat = Beat { queue: Arc::clone(&queue) };
     workers.start(|stop| beat.run(stop));
-    let alert = Alert { queue: Arc::clone(&queue), use_case: Arc::clone(&use_cases.alert), clock: clock() };
+    let alert = Alert { queue, use_case: Arc::clone(&use_cases.alert), clock: clock() };
     workers.start(|stop| alert.run(stop));
     let watched = Watched {
         viewers: Arc::clone(&use_cases.pages.viewers),
@@ -252,7 +252,7 @@ fn start_workers(
         payments: foundation.payments(),
     };
     workers.start(|stop| watched.run(stop));
-    let expired_keys = ExpiredKeys { queue, clock: clock() };
+    let expired_keys = ExpiredKeys { keys: foundation.used_keys(), clock: clock() };
     workers.start(|stop| expired_keys.run(stop));
     let keep_for = settings.webhooks.keep_for;
     let old_deliveries = OldDeliveries { queue: foundation.deliveries(), clock: clock(), keep_for };

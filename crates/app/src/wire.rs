@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use quipu_attachments::{ChildThumbnails, LocalFiles, S3Files};
-use quipu_commit::{Commit, NewsDesk, WorkQueue};
+use quipu_commit::{Commit, NewsDesk, UsedKeys, WorkQueue};
 use quipu_delivery::{Dispatcher, HttpCourier, Parts, SenderSettings};
 use quipu_http::{KeyringMinter, PageServices, Viewers, Webhooks};
 use quipu_kernel::{Clock, Entropy, Environment, Page, SystemClock};
@@ -72,6 +72,10 @@ impl Foundation {
     }
 
     pub(crate) fn queue(&self) -> Arc<dyn WorkQueue> {
+        Arc::new(self.store.clone())
+    }
+
+    pub(crate) fn used_keys(&self) -> Arc<dyn UsedKeys> {
         Arc::new(self.store.clone())
     }
 

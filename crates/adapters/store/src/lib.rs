@@ -44,6 +44,7 @@ mod stored;
 mod tables;
 mod tls;
 mod transaction;
+mod used_keys;
 mod webhooks;
 mod work;
 mod write_ahead_log;

@@ -65,26 +65,6 @@ statement! { ClaimMany on Pg => ClaimColumns {
     " FOR UPDATE SKIP LOCKED)) RETURNING merchant_id, environment, subject, action, due_since, attempts, turn"
 } }
 
-statement! { PruneNonces on Sqlite {
-    "DELETE FROM nonces WHERE rowid IN (SELECT rowid FROM nonces WHERE expires_at < " => now: i64 as BigInt,
-    " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
-} }
-
-statement! { PruneAnswers on Sqlite {
-    "DELETE FROM kept_answers WHERE rowid IN (SELECT rowid FROM kept_answers WHERE expires_at < "
-    => now: i64 as BigInt, " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; ")"
-} }
-
-statement! { PruneNoncesOnServer on Pg {
-    "DELETE FROM nonces WHERE ctid = ANY (ARRAY (SELECT ctid FROM nonces WHERE expires_at < "
-    => now: i64 as BigInt, " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
-} }
-
-statement! { PruneAnswersOnServer on Pg {
-    "DELETE FROM kept_answers WHERE ctid = ANY (ARRAY (SELECT ctid FROM kept_answers WHERE expires_at < "
-    => now: i64 as BigInt, " ORDER BY expires_at LIMIT 0 + " => limit: &'a i64 as BigInt ; " FOR UPDATE SKIP LOCKED))"
-} }
-
 #[async_trait]
 impl WorkQueue for Store {
     async fn claim(
@@ -250,27 +230,6 @@ impl WorkQueue for Store {
             })
         });
         Ok(released.await?)
-    }
-
-    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
-        let (now, limit) = (now.millis(), i64::from(limit));
-        let pruned = self.inner.engine.write(move |conn: &mut Connection| {
-            Box::pin(async move {
-                let count = match conn {
-                    Connection::Sqlite(conn) => {
-                        diesel::RunQueryDsl::execute(PruneNonces { now, limit: &limit }, conn)?
-                            + diesel::RunQueryDsl::execute(PruneAnswers { now, limit: &limit }, conn)?
-                    }
-                    Connection::Postgres(conn) => {
-                        use diesel_async::RunQueryDsl as _;
-                        let nonces = PruneNoncesOnServer { now, limit: &limit }.execute(&mut ***conn).await?;
-                        nonces + PruneAnswersOnServer { now, limit: &limit }.execute(&mut ***conn).await?
-                    }
-                };
-                Ok::<_, Fault>(count as u64)
-            })
-        });
-        Ok(pruned.await?)
     }
 }
 

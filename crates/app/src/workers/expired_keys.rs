@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::WorkQueue;
+use quipu_commit::UsedKeys;
 use quipu_kernel::Clock;
 
 use crate::stop_signal::StopSignal;
@@ -17,7 +17,7 @@ const AT_ONCE: u32 = 2_000;
 
 /// The worker that deletes expired keys.
 pub(crate) struct ExpiredKeys {
-    pub(crate) queue: Arc<dyn WorkQueue>,
+    pub(crate) keys: Arc<dyn UsedKeys>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -26,7 +26,7 @@ impl ExpiredKeys {
     pub(crate) async fn run(self, mut stop: StopSignal) {
         while !stop.is_given() {
             let expired = self.clock.now().minus(CLOCKS_APART);
-            let more = match self.queue.prune(expired, AT_ONCE).await {
+            let more = match self.keys.delete_expired(expired, AT_ONCE).await {
                 Ok(dropped) => dropped >= u64::from(AT_ONCE),
                 Err(error) => {
                     tracing::warn!(%error, "expired nonces and answers were not dropped");
@@ -45,7 +45,6 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use quipu_commit::{Claimed, DueWork, Queue, QueueState};
     use quipu_kernel::Timestamp;
     use quipu_merchants::StoreUnavailable;
 
@@ -65,51 +64,8 @@ mod tests {
     struct Asked(Mutex<Option<tokio::sync::oneshot::Sender<Timestamp>>>);
 
     #[async_trait]
-    impl WorkQueue for Asked {
-        async fn claim(
-            &self,
-            _: Queue,
-            _: Timestamp,
-            _: Timestamp,
-            _: u32,
-        ) -> Result<Vec<Claimed>, StoreUnavailable> {
-            unreachable!("this worker claims nothing")
-        }
-
-        async fn due_here(
-            &self,
-            _: Queue,
-            _: Timestamp,
-            _: u32,
-        ) -> Result<Option<DueWork>, StoreUnavailable> {
-            unreachable!("this worker does not ask what is due")
-        }
-
-        async fn claim_shown(&self, _: Vec<Claimed>, _: Timestamp) -> Result<Vec<Claimed>, StoreUnavailable> {
-            unreachable!("this worker claims nothing")
-        }
-
-        async fn next_due(&self, _: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
-            unreachable!("this worker does not ask what is due")
-        }
-
-        async fn queues(&self, _: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
-            unreachable!("this worker does not ask what is overdue")
-        }
-
-        async fn woken(&self, _: Queue, _: Timestamp) {
-            unreachable!("this worker does not wait for commits")
-        }
-
-        async fn beat(&self) -> Result<(), StoreUnavailable> {
-            unreachable!("this worker does not beat")
-        }
-
-        async fn release_all(&self) -> Result<(), StoreUnavailable> {
-            unreachable!("this worker gives nothing back")
-        }
-
-        async fn prune(&self, expired: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {
+    impl UsedKeys for Asked {
+        async fn delete_expired(&self, expired: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {
             if let Some(asked) = self.0.lock().expect("no test panics with the lock").take() {
                 asked.send(expired).expect("the test waits");
             }
@@ -120,7 +76,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_lagging_node_may_still_need_is_kept() {
         let (asked, answer) = tokio::sync::oneshot::channel();
-        let worker = ExpiredKeys { queue: Arc::new(Asked(Mutex::new(Some(asked)))), clock: Arc::new(Noon) };
+        let worker = ExpiredKeys { keys: Arc::new(Asked(Mutex::new(Some(asked)))), clock: Arc::new(Noon) };
         let mut workers = Workers::new();
         workers.start(|stop| worker.run(stop));
         let expired = answer.await.expect("a round");

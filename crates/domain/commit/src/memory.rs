@@ -20,7 +20,7 @@ use crate::{
     changes::{Changes, Committed},
     judge::judge,
     name::{Holder, Name},
-    ports::{Commit, CommitError, WorkQueue},
+    ports::{Commit, CommitError, UsedKeys, WorkQueue},
     record::{Aggregate, Record},
     state::{AggregateKey, State},
     work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange},
@@ -276,7 +276,7 @@ impl Contents {
 
     /// Deletes nonces and kept answers that expired before `now`, at most `limit` of each; answers how many
     /// it deleted.
-    pub fn prune(&mut self, now: Timestamp, limit: usize) -> u64 {
+    pub fn delete_expired(&mut self, now: Timestamp, limit: usize) -> u64 {
         let nonces = self.state.nonces.iter().filter(|(_, expires_at)| **expires_at < now);
         let mut nonces: Vec<_> = nonces.map(|(key, expires_at)| (*expires_at, key.clone())).collect();
         nonces.sort_unstable();
@@ -386,9 +386,12 @@ impl WorkQueue for Memory {
         self.contents().release_all();
         Ok(())
     }
+}
 
-    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+#[async_trait]
+impl UsedKeys for Memory {
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
         let limit = limit.try_into().unwrap_or(usize::MAX);
-        Ok(self.contents().prune(now, limit))
+        Ok(self.contents().delete_expired(now, limit))
     }
 }

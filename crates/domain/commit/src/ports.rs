@@ -1,4 +1,4 @@
-//! The write port of the store, and the queue of work.
+//! The write port of the store, the queue of work, and the keys that are used up.
 
 use async_trait::async_trait;
 use quipu_kernel::{Tenant, Timestamp};
@@ -74,7 +74,8 @@ pub trait Commit: Send + Sync {
     }
 }
 
-/// The queue of work to be done later, over all tenants.
+/// The queue of work to be done later, over all tenants: how the nodes share it among themselves, by claims
+/// and heartbeats, and how much of it is overdue.
 ///
 /// A claim is a lease of this node: no other node gets the work while this node lives and the lease lasts. A
 /// node that has died loses its claims within ten seconds. A node that was only paused finds its claims gone,
@@ -130,8 +131,12 @@ pub trait WorkQueue: Send + Sync {
 
     /// Releases the claims of all nodes: for a database that one process alone serves, when it starts.
     async fn release_all(&self) -> Result<(), StoreUnavailable>;
+}
 
+/// The nonces and idempotency keys that have been used, over all tenants. They are kept until they expire.
+#[async_trait]
+pub trait UsedKeys: Send + Sync {
     /// Deletes nonces and kept answers that expired before `now`, at most `limit` of each; answers how many
     /// it deleted.
-    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
 }

@@ -18,7 +18,7 @@ use std::{
 use async_trait::async_trait;
 use quipu_commit::{
     Aggregate, Changes, Claimed, Commit, CommitError, Committed, Contents, DueWork, Memory, Queue,
-    QueueState, WorkQueue,
+    QueueState, UsedKeys, WorkQueue,
 };
 use quipu_kernel::{PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
@@ -148,8 +148,11 @@ impl WorkQueue for MemoryStore {
     async fn release_all(&self) -> Result<(), StoreUnavailable> {
         self.memory.release_all().await
     }
+}
 
-    async fn prune(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
-        self.memory.prune(now, limit).await
+#[async_trait]
+impl UsedKeys for MemoryStore {
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+        self.memory.delete_expired(now, limit).await
     }
 }

@@ -243,8 +243,4 @@ impl WorkQueue for SimStore {
     async fn release_all(&self) -> Read<()> {
         self.shared.memory.release_all().await
     }
-
-    async fn prune(&self, now: Timestamp, limit: u32) -> Read<u64> {
-        self.shared.memory.prune(now, limit).await
-    }
 }

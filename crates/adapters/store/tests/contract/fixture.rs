@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
-use quipu_commit::{Commit, CommitError, Refusal, WorkQueue};
+use quipu_commit::{Commit, CommitError, Refusal, UsedKeys, WorkQueue};
 use quipu_ledger::LedgerReads;
 use quipu_merchants::{CallerBook, Directory, MemoryDirectory};
 use quipu_payments::PaymentReads;
@@ -23,9 +23,9 @@ pub(crate) enum Engine {
 }
 
 /// The ports that every store has, the one in memory too.
-pub(crate) trait StorePorts: Commit + PaymentReads + LedgerReads + WorkQueue {}
+pub(crate) trait StorePorts: Commit + PaymentReads + LedgerReads + WorkQueue + UsedKeys {}
 
-impl<S: Commit + PaymentReads + LedgerReads + WorkQueue> StorePorts for S {}
+impl<S: Commit + PaymentReads + LedgerReads + WorkQueue + UsedKeys> StorePorts for S {}
 
 /// A store, whichever it is.
 pub(crate) type AnyStore = Arc<dyn StorePorts>;

@@ -169,9 +169,9 @@ async fn what_expired_is_pruned(fixture: Fixture) {
         };
         store.commit(change).await.expect("committed");
     }
-    assert_eq!(store.prune(after(3), 2).await.expect("pruned"), 4);
-    assert_eq!(store.prune(after(3), 10).await.expect("pruned"), 2);
-    assert_eq!(store.prune(after(3), 10).await.expect("pruned"), 0);
+    assert_eq!(store.delete_expired(after(3), 2).await.expect("deleted"), 4);
+    assert_eq!(store.delete_expired(after(3), 10).await.expect("deleted"), 2);
+    assert_eq!(store.delete_expired(after(3), 10).await.expect("deleted"), 0);
     let again = Changes { nonce: Some(nonce("nonce-4", after(9))), ..Changes::new(tenant(1), START) };
     assert_eq!(refusal(store.commit(again).await), Refusal::NonceUsed);
 }
