@@ -34,11 +34,11 @@ where
     E: From<CommitError>,
     Reading: Future<Output = Result<Found, E>>,
 {
-    act_unless_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), found, read, decide).await
+    act_again_if_overtaken(commit, |refusal| matches!(refusal, Refusal::Stale), found, read, decide).await
 }
 
 /// The same, where `is_overtaken` tells which refusals require a new decision.
-pub(crate) async fn act_unless_overtaken<Found, Told, E, Reading>(
+pub(crate) async fn act_again_if_overtaken<Found, Told, E, Reading>(
     commit: &dyn Commit,
     is_overtaken: impl Fn(&Refusal) -> bool,
     mut found: Option<Found>,

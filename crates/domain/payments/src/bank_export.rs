@@ -7,7 +7,7 @@ use quipu_kernel::{Clock, Entropy, base32};
 use quipu_merchants::{AuditRecord, StoreUnavailable};
 
 use crate::{
-    act::{Decided, act_unless_overtaken},
+    act::{Decided, act_again_if_overtaken},
     bank_file::{BankExport, ExportRoute, ExportStretch, ExportedPayment},
     changes::as_it_stands,
     payment::Payment,
@@ -82,7 +82,7 @@ impl ExportPayouts {
             changes.add(audit(&export, &payments));
             Ok(Decided::change(changes, Exported { file: Some((export, payments)), left_out }))
         };
-        act_unless_overtaken(&*self.commit, is_overtaken, None, read, decide).await
+        act_again_if_overtaken(&*self.commit, is_overtaken, None, read, decide).await
     }
 
     /// The oldest withdrawals that `fit`, as many as go into one file, and the older ones that do not fit.
