@@ -119,18 +119,20 @@ impl Unfinished {
 /// Commits the transaction of the connection in custody.
 pub(crate) async fn commit(custody: &mut Custody, origin: &Origin, mark: Option<Mark>) -> Result<(), Fault> {
     let time = origin.times().commit;
-    finish(custody, origin, (time, mark), async |conn: &mut Connection| {
+    finish(custody, origin, time, mark, async |conn: &mut Connection| {
         conn.commit().await.map_err(Unfinished::at_commit)
     })
     .await
 }
 
-/// Ends the transaction of the connection in custody by `ending`, which commits. `Ok` and `Undone` are
-/// certain, whatever happened to the connection; only if the outcome cannot be found in time is it unknown.
+/// Ends the transaction of the connection in custody by `ending`, which commits and may take `time`. `Ok` and
+/// `Undone` are certain, whatever happened to the connection; only if the outcome cannot be found in time is
+/// it unknown.
 pub(crate) async fn finish(
     custody: &mut Custody,
     origin: &Origin,
-    (time, mark): (Duration, Option<Mark>),
+    time: Duration,
+    mark: Option<Mark>,
     ending: impl AsyncFnOnce(&mut Connection) -> Result<(), Unfinished>,
 ) -> Result<(), Fault> {
     let times = origin.times();

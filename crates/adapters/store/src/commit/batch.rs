@@ -86,7 +86,7 @@ pub(crate) async fn commit_all(
     let (mut splits, mut failures) = (0, 0);
     let mut parts = vec![Part { jobs, tries: 0, revisions: Revisions::Trusted }];
     while let Some(Part { jobs, mut tries, revisions }) = parts.pop() {
-        let Some((mut jobs, turn)) = take_turn(custody, origin, hub, (jobs, revisions)).await else {
+        let Some((mut jobs, turn)) = take_turn(custody, origin, hub, jobs, revisions).await else {
             continue;
         };
         let fault = match turn {
@@ -195,7 +195,8 @@ async fn take_turn(
     custody: &mut Custody,
     origin: &Origin,
     hub: &Hub,
-    (jobs, revisions): (Vec<Job>, Revisions),
+    jobs: Vec<Job>,
+    revisions: Revisions,
 ) -> Option<(Vec<Job>, Turn)> {
     let unconnected = custody.connection_to_write(origin).await.err();
     let mut jobs: Vec<Job> = jobs.into_iter().filter_map(Job::begun).collect();
@@ -204,7 +205,7 @@ async fn take_turn(
         return None;
     }
     let turn = match unconnected {
-        None => transact(custody, origin, hub, (&mut jobs, revisions)).await,
+        None => transact(custody, origin, hub, &mut jobs, revisions).await,
         Some(fault) => Turn::Failed(fault),
     };
     Some((jobs, turn))
@@ -215,7 +216,8 @@ async fn transact(
     custody: &mut Custody,
     origin: &Origin,
     hub: &Hub,
-    (jobs, revisions): (&mut [Job], Revisions),
+    jobs: &mut [Job],
+    revisions: Revisions,
 ) -> Turn {
     let Some(conn) = custody.taken() else { return Turn::Failed(Fault::Abandoned) };
     let decided = origin.within(origin.times().attempt, decide(conn, jobs, revisions)).await;
@@ -237,7 +239,7 @@ async fn transact(
         let debts = fan_out.lines(node);
         let writing =
             async |conn: &mut Connection| write::commit(conn, hub.node(), jobs, &writes, &debts).await;
-        transaction::finish(custody, origin, (origin.times().attempt, Some(mark)), writing).await
+        transaction::finish(custody, origin, origin.times().attempt, Some(mark), writing).await
     };
     let judged = (verdicts, if node.is_some() { fan_out.owed } else { Vec::new() });
     match committed {
@@ -270,7 +272,7 @@ fn is_in_doubt(jobs: &[Job], verdicts: &[Verdict]) -> bool {
 
 async fn decide(conn: &mut Connection, jobs: &mut [Job], revisions: Revisions) -> Result<Decided, Fault> {
     let wanted = StateKeys::by(jobs.iter().map(|job| &job.changes));
-    let begun = load::begin(conn, (&wanted, revisions), &Hearers::of(jobs)).await?;
+    let begun = load::begin(conn, &wanted, revisions, &Hearers::of(jobs)).await?;
     let load::Begun { mut state, audience, number, trusted } = begun;
     let (verdicts, mut writes) = judge(&mut state, jobs.iter_mut().map(|job| &mut job.changes));
     let fan_out = FanOut::of(jobs, &mut writes, audience);

@@ -58,7 +58,8 @@ pub(crate) enum Revisions {
 /// Begins a transaction and loads what it depends on.
 pub(crate) async fn begin(
     conn: &mut Connection,
-    (wanted, revisions): (&StateKeys, Revisions),
+    wanted: &StateKeys,
+    revisions: Revisions,
     hearers: &Hearers,
 ) -> Result<Begun, Fault> {
     match conn {
@@ -216,32 +217,40 @@ async fn of_server(
     trusted: HashMap<AggregateKey, i64>,
 ) -> Result<State, Fault> {
     let looked_up: Vec<_> = wanted.aggregates.keys().filter(|key| !trusted.contains_key(*key)).collect();
-    let revisions = by_table(&looked_up);
-    let names = by_index(&wanted.names);
+    let sent = SentKeys { revisions: by_table(&looked_up), names: by_index(&wanted.names) };
     let mut session = conn;
     let mut parts: Vec<Loading<'_>> =
         vec![Box::pin(async move { session.batch_execute("BEGIN").await.map(|()| Part::Begun) })];
     for set in [BalanceSet::Changing, BalanceSet::Foreseen] {
         parts.extend(balances_of(conn, wanted, set));
     }
-    for (place, keys) in revisions.iter().enumerate().filter(|(_, keys)| !keys.is_empty()) {
+    for (place, keys) in sent.revisions.iter().enumerate().filter(|(_, keys)| !keys.is_empty()) {
         let found = SAVED_TABLES[place].lock_postgres(conn, keys);
         parts.push(Box::pin(async move { Ok(Part::Revisions(place, found.await?)) }));
     }
     parts.extend(nonces_of(conn, wanted));
     parts.extend(answers_of(conn, wanted));
-    for (place, keys) in names.iter().enumerate().filter(|(_, keys)| !keys.is_empty()) {
+    for (place, keys) in sent.names.iter().enumerate().filter(|(_, keys)| !keys.is_empty()) {
         let found = NAME_TABLES[place].holders_postgres(conn, keys);
         parts.push(Box::pin(async move { Ok(Part::Holders(place, found.await?)) }));
     }
     let mut state = State { aggregates: trusted, ..State::default() };
     for part in in_order(parts).await {
-        place(&mut state, wanted, (&revisions, &names), part?)?;
+        place(&mut state, wanted, &sent, part?)?;
     }
     Ok(state)
 }
 
-type Keys<'w> = Vec<Vec<(Tenant, &'w str)>>;
+/// The keys that were sent to each of several tables.
+type KeysByTable<'w> = Vec<Vec<(Tenant, &'w str)>>;
+
+/// The keys that were sent to tables which hold aggregates or names.
+struct SentKeys<'w> {
+    /// By the place of their table in [`SAVED_TABLES`].
+    revisions: KeysByTable<'w>,
+    /// By the place of their table in [`NAME_TABLES`].
+    names: KeysByTable<'w>,
+}
 
 /// The revisions that a write will check.
 fn trusted(wanted: &StateKeys) -> HashMap<AggregateKey, i64> {
@@ -249,7 +258,7 @@ fn trusted(wanted: &StateKeys) -> HashMap<AggregateKey, i64> {
     written.filter_map(|(key, from)| Some((key.clone(), (*from)?))).collect()
 }
 
-fn by_table<'w>(all: &[&'w AggregateKey]) -> Keys<'w> {
+fn by_table<'w>(all: &[&'w AggregateKey]) -> KeysByTable<'w> {
     let of = |table: &&dyn crate::tables::SavedTable| {
         let aggregate = table.aggregate();
         let mine = all.iter().filter(|key| key.0 == aggregate);
@@ -258,7 +267,7 @@ fn by_table<'w>(all: &[&'w AggregateKey]) -> Keys<'w> {
     SAVED_TABLES.iter().map(of).collect()
 }
 
-fn by_index(all: &BTreeSet<(Tenant, Name)>) -> Keys<'_> {
+fn by_index(all: &BTreeSet<(Tenant, Name)>) -> KeysByTable<'_> {
     let of = |table: &&dyn crate::tables::NameTable| {
         let index = table.index();
         let mine = all.iter().filter(|(_, name)| name.index == index);
@@ -323,12 +332,7 @@ const fn keys_of(wanted: &StateKeys, set: BalanceSet) -> &BTreeSet<(Tenant, Curr
 }
 
 /// Stores the rows that were found under the keys by which they were looked up.
-fn place(
-    state: &mut State,
-    wanted: &StateKeys,
-    (revisions, names): (&Keys<'_>, &Keys<'_>),
-    part: Part,
-) -> Result<(), Fault> {
+fn place(state: &mut State, wanted: &StateKeys, sent: &SentKeys<'_>, part: Part) -> Result<(), Fault> {
     match part {
         Part::Begun => {}
         Part::Nonces(rows) => {
@@ -354,14 +358,14 @@ fn place(
             }
         }
         Part::Revisions(table, rows) => {
-            let (keys, aggregate) = (&revisions[table], SAVED_TABLES[table].aggregate());
+            let (keys, aggregate) = (&sent.revisions[table], SAVED_TABLES[table].aggregate());
             for (place, revision) in rows {
                 let (tenant, id) = at(keys, place)?;
                 state.aggregates.insert((aggregate, *tenant, (*id).to_owned()), revision);
             }
         }
         Part::Holders(table, rows) => {
-            let (keys, index) = (&names[table], NAME_TABLES[table].index());
+            let (keys, index) = (&sent.names[table], NAME_TABLES[table].index());
             for (place, holder) in rows {
                 let (tenant, name) = at(keys, place)?;
                 state.names.insert((*tenant, Name::new(index, *name)), holder);
