@@ -198,11 +198,8 @@ impl Contents {
 
     fn change_work(&mut self, tenant: Tenant, at: Timestamp, change: WorkChange) {
         match change {
-            WorkChange::Put(work) => {
-                let due_since = work.due;
-                self.put_work(tenant, work, due_since, false);
-            }
-            WorkChange::Take(work) => self.put_work(tenant, work, at, true),
+            WorkChange::Put(work) => self.put_work(tenant, work, None),
+            WorkChange::Take(work) => self.put_work(tenant, work, Some(at)),
             WorkChange::Drop { queue, subject } => {
                 self.work.remove(&(queue, tenant, subject));
             }
@@ -222,10 +219,12 @@ impl Contents {
         }
     }
 
-    fn put_work(&mut self, tenant: Tenant, work: Work, due_since: Timestamp, leased: bool) {
+    /// Puts work in its queue; `taken_at` is the time if a node takes it in hand at once.
+    fn put_work(&mut self, tenant: Tenant, work: Work, taken_at: Option<Timestamp>) {
         let key = (work.queue, tenant, work.subject.clone());
         let turn = self.work.get(&key).map_or(1, |waiting| waiting.turn + 1);
-        let due_at = work.due;
+        let (due_at, due_since) = (work.due, taken_at.unwrap_or(work.due));
+        let leased = taken_at.is_some();
         self.work.insert(key, Waiting { work, due_at, due_since, attempts: 0, turn, leased });
     }
 

@@ -19,7 +19,7 @@ use quipu_merchants::StoreUnavailable;
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{
-    batch::{self, BatchOutcome},
+    batch::{self, BatchOutcome, WhenLocked},
     job::Job,
 };
 use crate::{
@@ -162,7 +162,8 @@ async fn serve(aside: Arc<Aside>, origin: Origin, hub: Arc<Hub>) {
             continue;
         }
         let work = AssertUnwindSafe(async {
-            let outcome = batch::commit_all(&mut custody, &origin, &hub, jobs, false).await;
+            let outcome =
+                batch::commit_all(&mut custody, &origin, &hub, jobs, WhenLocked::WaitOnceMore).await;
             BatchOutcome::tell(outcome.news, outcome.unanswered, &hub);
             outcome.was_blocked
         });

@@ -33,6 +33,15 @@ const FAILURES: usize = 128;
 /// aside.
 const SPLITS: usize = 12;
 
+/// What becomes of changes whose rows another session has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenLocked {
+    /// They move [`aside`](super::aside), since changes of other merchants wait behind them.
+    MoveAside,
+    /// They wait once more.
+    WaitOnceMore,
+}
+
 /// What came of a batch.
 #[derive(Default)]
 pub(crate) struct BatchOutcome {
@@ -40,7 +49,7 @@ pub(crate) struct BatchOutcome {
     pub(crate) news: News,
     /// The callers that are still to be answered: the whole batch if it had no error.
     pub(crate) unanswered: Option<Answers>,
-    /// Changes of merchants with locked rows, if other changes wait behind them here.
+    /// Changes of merchants with locked rows, if they are to move aside.
     pub(crate) aside: Vec<Job>,
     /// Whether a lock was in the way.
     pub(crate) was_blocked: bool,
@@ -72,14 +81,13 @@ impl Part {
 /// A failed batch is tried once more as a whole, and then in halves, so that only the change at fault is
 /// refused. If the connection fails, halves would not succeed either, and all callers are told that nothing
 /// happened. If another session holds a lock, the batch is split by merchants until only the merchants with
-/// locked rows remain. Their changes move to [`aside`](super::aside) if `others_wait`, and otherwise wait
-/// once more.
+/// locked rows remain. `when_locked` says what becomes of their changes.
 pub(crate) async fn commit_all(
     custody: &mut Custody,
     origin: &Origin,
     hub: &Hub,
     jobs: Vec<Job>,
-    others_wait: bool,
+    when_locked: WhenLocked,
 ) -> BatchOutcome {
     let mut outcome = BatchOutcome::default();
     custody.make_room(origin).await;
@@ -120,7 +128,7 @@ pub(crate) async fn commit_all(
             fail_all(jobs.into_iter().chain(parts.drain(..).flat_map(|part| part.jobs)), &fault);
         } else if fault.is_blocked() {
             outcome.was_blocked = true;
-            if !others_wait {
+            if when_locked == WhenLocked::WaitOnceMore {
                 retry_once(&mut parts, jobs, tries, &fault);
             } else if splits < SPLITS && merchants_of(&jobs) > 1 {
                 splits += 1;

@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     aside::Asides,
-    batch::{self, Answers, BatchOutcome},
+    batch::{self, Answers, BatchOutcome, WhenLocked},
     job::Job,
     small_writes::{self, SmallWrite},
 };
@@ -199,9 +199,9 @@ async fn commit(
     #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^52")]
     metrics::histogram!("quipu_commit_batch_changes").record(jobs.len() as f64);
     let begun = Instant::now();
-    let others_wait = asides.are_possible();
+    let when_locked = if asides.are_possible() { WhenLocked::MoveAside } else { WhenLocked::WaitOnceMore };
     let outcome =
-        guarded(batch::commit_all(custody, origin, hub, jobs, others_wait)).await.unwrap_or_default();
+        guarded(batch::commit_all(custody, origin, hub, jobs, when_locked)).await.unwrap_or_default();
     metrics::histogram!("quipu_commit_seconds").record(begun.elapsed().as_secs_f64());
     answering.tell(outcome.news, outcome.unanswered, hub).await;
     if !outcome.aside.is_empty() {
