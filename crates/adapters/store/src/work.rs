@@ -1,7 +1,7 @@
 //! The queue of work: claimed under leases that name the node, released when the node dies; or shown without
 //! a claim to a node that is alone.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{
@@ -71,7 +71,7 @@ impl WorkQueue for Store {
         &self,
         queue: Queue,
         now: Timestamp,
-        lease_until: Timestamp,
+        lease: Duration,
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable> {
         // Reading the index takes no turn in the writer's queue when no work is due.
@@ -79,7 +79,7 @@ impl WorkQueue for Store {
             return Ok(Vec::new());
         }
         let node = self.inner.hub.node().to_owned();
-        let (now, until, limit) = (now.millis(), lease_until.millis(), i64::from(limit));
+        let (now, until, limit) = (now.millis(), now.plus(lease).millis(), i64::from(limit));
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
                 let mut rows = match conn {

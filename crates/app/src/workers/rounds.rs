@@ -54,7 +54,7 @@ impl Rounds {
         if next > now {
             return Ok(Found::Nothing(next.since(now).min(LONGEST_SLEEP)));
         }
-        let claimed = self.queue.claim(self.kind, now, now.plus(lease), limit).await?;
+        let claimed = self.queue.claim(self.kind, now, lease, limit).await?;
         Ok(if claimed.is_empty() { Found::Nothing(CLAIMED_ELSEWHERE) } else { Found::Work(claimed) })
     }
 

@@ -8,6 +8,7 @@ use std::{
     any::Any,
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -234,9 +235,9 @@ impl Contents {
     }
 
     /// Claims work that is due, beginning with the work that has been due longest.
-    pub fn claim(&mut self, queue: Queue, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Claimed> {
+    pub fn claim(&mut self, queue: Queue, now: Timestamp, lease: Duration, limit: usize) -> Vec<Claimed> {
         let due = self.due(queue, now, limit);
-        self.claim_shown(due, until)
+        self.claim_shown(due, now.plus(lease))
     }
 
     /// The work that is due, beginning with the work that has been due longest.
@@ -325,10 +326,10 @@ impl WorkQueue for Memory {
         &self,
         queue: Queue,
         now: Timestamp,
-        lease_until: Timestamp,
+        lease: Duration,
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable> {
-        Ok(self.contents().claim(queue, now, lease_until, limit.try_into().unwrap_or(usize::MAX)))
+        Ok(self.contents().claim(queue, now, lease, limit.try_into().unwrap_or(usize::MAX)))
     }
 
     async fn due_here(

@@ -1,5 +1,7 @@
 //! The write port of the store, the queue of work, and the keys that are used up.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use quipu_kernel::{Tenant, Timestamp};
 use quipu_ledger::PostingError;
@@ -82,13 +84,14 @@ pub trait Commit: Send + Sync {
 /// and what it then puts off or reports as done changes nothing.
 #[async_trait]
 pub trait WorkQueue: Send + Sync {
-    /// Claims up to `limit` pieces of work of a queue that are due at `now`, until `lease_until`, beginning
-    /// with the work that has been due longest. If nothing was committed for them by then they are due again.
+    /// Claims up to `limit` pieces of work of a queue that are due at `now`, beginning with the work that has
+    /// been due longest. The claim lasts for `lease` from `now` on. If nothing was committed for them by its
+    /// end they are due again.
     async fn claim(
         &self,
         queue: Queue,
         now: Timestamp,
-        lease_until: Timestamp,
+        lease: Duration,
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable>;
 

@@ -13,6 +13,7 @@ mod payments;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -96,11 +97,11 @@ impl WorkQueue for MemoryStore {
         &self,
         queue: Queue,
         now: Timestamp,
-        lease_until: Timestamp,
+        lease: Duration,
         limit: u32,
     ) -> Result<Vec<Claimed>, StoreUnavailable> {
         give_way().await;
-        let claimed = self.memory.claim(queue, now, lease_until, limit).await;
+        let claimed = self.memory.claim(queue, now, lease, limit).await;
         give_way().await;
         claimed
     }

@@ -70,7 +70,7 @@ fn work(node: Arc<Node>, queue: Queue) -> Doing {
             }
             return;
         }
-        let claimed = node.around.store.claim(queue, now, now.plus(LEASE), 4).await;
+        let claimed = node.around.store.claim(queue, now, LEASE, 4).await;
         for work in claimed.unwrap_or_default() {
             if queue == Queue::SETTLEMENT {
                 Box::pin(node.attend(&work)).await;

@@ -1,9 +1,12 @@
 //! The store of a world: the in-memory store with what may go wrong between a caller and a store, and with
 //! the planted faults.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -200,20 +203,14 @@ impl CrossTenantReads for SimStore {
 
 #[async_trait]
 impl WorkQueue for SimStore {
-    async fn claim(
-        &self,
-        queue: Queue,
-        now: Timestamp,
-        lease_until: Timestamp,
-        limit: u32,
-    ) -> Read<Vec<Claimed>> {
-        let a_day = std::time::Duration::from_hours(24);
-        let (now, lease_until) = match self.shared.fault {
-            Some(Fault::ClaimedTooEarly) => (now.plus(a_day), lease_until.plus(a_day)),
-            Some(Fault::LeaseWithoutEnd) => (now, lease_until.plus(a_day * 3_650)),
-            _ => (now, lease_until),
+    async fn claim(&self, queue: Queue, now: Timestamp, lease: Duration, limit: u32) -> Read<Vec<Claimed>> {
+        let a_day = Duration::from_hours(24);
+        let (now, lease) = match self.shared.fault {
+            Some(Fault::ClaimedTooEarly) => (now.plus(a_day), lease),
+            Some(Fault::LeaseWithoutEnd) => (now, lease + a_day * 3_650),
+            _ => (now, lease),
         };
-        self.shared.memory.claim(queue, now, lease_until, limit).await
+        self.shared.memory.claim(queue, now, lease, limit).await
     }
 
     async fn due_here(&self, queue: Queue, now: Timestamp, limit: u32) -> Read<Option<DueWork>> {

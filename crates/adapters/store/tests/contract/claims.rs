@@ -52,7 +52,8 @@ fn waiting(at: i64, action: DueAction) -> Sample {
 }
 
 async fn claim(store: &AnyStore, at: i64, until: i64, limit: u32) -> Vec<Claimed> {
-    store.claim(QUEUE, after(at), after(until), limit).await.expect("claimed")
+    let lease = after(until).since(after(at));
+    store.claim(QUEUE, after(at), lease, limit).await.expect("claimed")
 }
 
 async fn next_due(store: &AnyStore) -> Option<Timestamp> {

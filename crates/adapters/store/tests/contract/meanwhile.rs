@@ -1,5 +1,7 @@
 //! What another session has locked, or changes meanwhile, holds up nothing else.
 
+use std::time::Duration;
+
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::join;
 use quipu_commit::{Claimed, Commit as _, Queue, WorkQueue as _};
@@ -21,7 +23,7 @@ async fn session(fixture: &Fixture, statements: &str) -> AsyncPgConnection {
 }
 
 async fn claim(store: &Store) -> Vec<Claimed> {
-    store.claim(Queue::SETTLEMENT, after(20), after(1_000_000), 10).await.expect("claimed")
+    store.claim(Queue::SETTLEMENT, after(20), Duration::from_secs(1_000), 10).await.expect("claimed")
 }
 
 #[test]
