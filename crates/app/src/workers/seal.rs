@@ -28,7 +28,7 @@ impl Seal {
         let mut failures = 0;
         while !stop.is_given() {
             let now = self.clock.now();
-            let pause = match self.chains.seal(now, now.minus(self.after)).await {
+            let pause = match self.chains.extend_chains(now, self.after).await {
                 Ok(sealed) => {
                     metrics::counter!(SEALED_ROWS).increment(sealed.rows);
                     failures = 0;

@@ -1,5 +1,7 @@
 //! The ports that a store implements for this crate.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use quipu_kernel::{Currency, MerchantId, Page, Tenant, Timestamp};
 
@@ -39,10 +41,10 @@ pub trait LedgerReads: Send + Sync {
 /// The chains over entries and audit log. Rows are added to them after their commits, and never by these.
 #[async_trait]
 pub trait Chains: Send + Sync {
-    /// Adds some of the rows that were made before `until` to their chains, unless another node does so at
-    /// present. Rows that a node makes before `until` must be committed by `now`: a row that is committed
-    /// later, with a place among sealed rows, counts as inserted afterwards.
-    async fn seal(&self, now: Timestamp, until: Timestamp) -> Result<Sealed, LedgerUnavailable>;
+    /// Adds some of the rows that are older than `age` at `now` to their chains, unless another node does so
+    /// at present. Rows that are so old must have been committed: a row that is committed later, with a place
+    /// among sealed rows, counts as inserted afterwards.
+    async fn extend_chains(&self, now: Timestamp, age: Duration) -> Result<Sealed, LedgerUnavailable>;
 
     /// How far each chain is sealed, in the order of book, merchant and environment, and how many chains
     /// there are.

@@ -1,8 +1,11 @@
 //! Payments and balances in the reference store.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -109,7 +112,7 @@ impl LedgerReads for FakeBooks {
 /// Nothing is sealed here.
 #[async_trait]
 impl Chains for FakeBooks {
-    async fn seal(&self, _: Timestamp, _: Timestamp) -> Result<Sealed, LedgerUnavailable> {
+    async fn extend_chains(&self, _: Timestamp, _: Duration) -> Result<Sealed, LedgerUnavailable> {
         Ok(Sealed::default())
     }
 

@@ -11,7 +11,7 @@ pub(crate) mod place;
 pub(crate) mod rows;
 pub(crate) mod sealed_until;
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, sql_types::Bool};
@@ -50,7 +50,8 @@ struct Grown {
 
 #[async_trait]
 impl Chains for Store {
-    async fn seal(&self, now: Timestamp, until: Timestamp) -> Result<Sealed, LedgerUnavailable> {
+    async fn extend_chains(&self, now: Timestamp, age: Duration) -> Result<Sealed, LedgerUnavailable> {
+        let until = now.minus(age);
         let engine = &self.inner.engine;
         let node = self.inner.hub.node().to_owned();
         let (now, until_millis) = (now.millis(), until.millis());

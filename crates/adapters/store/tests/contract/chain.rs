@@ -1,5 +1,7 @@
 //! The chains over entries and audit log: whole, in order, and made once.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use quipu_commit::{Changes, Commit as _, WorkQueue as _};
 use quipu_kernel::{Environment, MerchantId, Page, Timestamp};
@@ -40,7 +42,7 @@ async fn head_of_entries(store: &Store) -> Head {
 async fn seal_all(store: &Store, until: Timestamp) -> u64 {
     let mut rows = 0;
     loop {
-        let sealed = store.seal(after(0), until).await.expect("sealed");
+        let sealed = store.extend_chains(until, Duration::ZERO).await.expect("sealed");
         rows += sealed.rows;
         if !sealed.more {
             return rows;
@@ -74,17 +76,20 @@ async fn a_long_history_is_read_in_pieces(fixture: Fixture) {
 async fn one_node_seals_at_a_time(fixture: Fixture) {
     let (one, other) = (funded(&fixture, 5).await, fixture.open().await);
     one.beat().await.expect("beaten");
-    assert_eq!(one.seal(after(0), after(1)).await.expect("sealed").rows, 3);
+    assert_eq!(one.extend_chains(after(1), Duration::ZERO).await.expect("sealed").rows, 3);
     one.commit(funding_at(1)).await.expect("funded");
     let later = after(60_000);
-    assert_eq!(other.seal(later, later).await.expect("asked"), Sealed::default(), "the first one does it");
+    let sealed = other.extend_chains(later, Duration::ZERO).await.expect("asked");
+    assert_eq!(sealed, Sealed::default(), "the first one does it");
     let much_later = after(600_000);
-    assert_eq!(other.seal(much_later, later).await.expect("sealed").rows, 3, "the first one has gone");
+    let sealed = other.extend_chains(much_later, much_later.since(later)).await.expect("sealed");
+    assert_eq!(sealed.rows, 3, "the first one has gone");
     assert!(one.check().await.expect("checked").is_clean());
     // Should two believe that it is theirs, each row is in its chain once all the same.
     one.commit(funding_at(60_000)).await.expect("funded");
+    let last = after(1_200_000);
     let turns = [&one, &other, &one, &other].map(|store| async {
-        store.seal(after(1_200_000), much_later).await.map_or(0, |sealed| sealed.rows)
+        store.extend_chains(last, last.since(much_later)).await.map_or(0, |sealed| sealed.rows)
     });
     assert_eq!(join_all(turns).await.into_iter().sum::<u64>(), 3);
     assert!(one.check().await.expect("checked").is_clean());
@@ -93,15 +98,12 @@ async fn one_node_seals_at_a_time(fixture: Fixture) {
 async fn a_node_that_is_known_no_more_keeps_nobody_from_sealing(fixture: Fixture) {
     let (one, other) = (funded(&fixture, 5).await, fixture.open().await);
     one.beat().await.expect("beaten");
-    assert_eq!(one.seal(after(0), after(1)).await.expect("sealed").rows, 3);
+    assert_eq!(one.extend_chains(after(1), Duration::ZERO).await.expect("sealed").rows, 3);
     one.commit(funding_at(1)).await.expect("funded");
-    assert_eq!(
-        other.seal(after(0), after(2)).await.expect("asked"),
-        Sealed::default(),
-        "the first one beats"
-    );
+    let sealed = other.extend_chains(after(2), Duration::ZERO).await.expect("asked");
+    assert_eq!(sealed, Sealed::default(), "the first one beats");
     fixture.sql("DELETE FROM nodes").await.expect("deleted");
-    assert_eq!(other.seal(after(0), after(2)).await.expect("sealed").rows, 3);
+    assert_eq!(other.extend_chains(after(2), Duration::ZERO).await.expect("sealed").rows, 3);
     assert!(one.check().await.expect("checked").is_clean());
 }
 
@@ -118,7 +120,7 @@ async fn what_comes_later_stands_behind_what_is_sealed(fixture: Fixture) {
     store.beat().await.expect("beaten");
     assert_eq!(seal_all(&store, tomorrow).await, 3);
     // The other node has not sealed, but has asked whether it may.
-    assert_eq!(other.seal(after(0), tomorrow).await.expect("asked"), Sealed::default());
+    assert_eq!(other.extend_chains(tomorrow, Duration::ZERO).await.expect("asked"), Sealed::default());
     // The clocks are a day slow from now on.
     for node in [&store, &other] {
         node.commit(funding(tenant(1), 1)).await.expect("funded");
@@ -129,7 +131,7 @@ async fn what_comes_later_stands_behind_what_is_sealed(fixture: Fixture) {
     third.add_merchant(merchant(2), Vec::new(), audit("merchant.create")).await.expect("added");
     assert_eq!(store.check().await.expect("checked").breaches, []);
     // Two entries and a line for each, and the line about the merchant.
-    assert_eq!(seal_all(&store, tomorrow.plus(std::time::Duration::from_millis(1))).await, 10);
+    assert_eq!(seal_all(&store, tomorrow.plus(Duration::from_millis(1))).await, 10);
     assert_eq!(store.check().await.expect("checked").breaches, []);
     assert_eq!(head_of_entries(&store).await.rows, 8);
 }
