@@ -59,7 +59,7 @@ impl From<CommitError> for StoreUnavailable {
     }
 }
 
-/// The write path: how every change of the domain reaches the database.
+/// The write path of every change that others have to be judged against: of money, payments and tickets.
 #[async_trait]
 pub trait Commit: Send + Sync {
     /// Applies `changes` whole or not at all, durably: when this answers, the change survives a crash.

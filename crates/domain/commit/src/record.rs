@@ -45,8 +45,7 @@ impl Aggregate {
     pub const TICKET: Self = Self("tickets");
     /// Files that merchants announce for their tickets.
     pub const UPLOAD: Self = Self("ticket_uploads");
-    /// Webhook endpoints. They occur in [`News`](crate::News) only: a port of their own writes them, so no
-    /// [`Save`] or [`Expect`] is about one.
+    /// Webhook endpoints. They occur in [`News`](crate::News) only: no [`Save`] or [`Expect`] is about one.
     pub const ENDPOINT: Self = Self("webhook_endpoints");
     /// All kinds.
     pub const ALL: &'static [Self] =
