@@ -11,7 +11,7 @@ use diesel::{
     sql_types::{Array, BigInt, Integer, Text},
     sqlite::Sqlite,
 };
-use quipu_commit::{Claimed, DueWork, Queue, QueueState, WorkQueue};
+use quipu_commit::{DueWork, Queue, QueueState, WorkInHand, WorkQueue};
 use quipu_kernel::{MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 
@@ -73,7 +73,7 @@ impl WorkQueue for Store {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
         // Reading the index takes no turn in the writer's queue when no work is due.
         if self.next_due(queue).await?.is_none_or(|due| due > now) {
             return Ok(Vec::new());
@@ -122,7 +122,7 @@ impl WorkQueue for Store {
                 )?;
                 let shown = rows.into_iter().map(|row| {
                     let work = claimed(queue, row)?;
-                    Ok(Claimed { attempts: work.attempts + 1, ..work })
+                    Ok(WorkInHand { attempts: work.attempts + 1, ..work })
                 });
                 Ok::<_, Fault>(DueWork { work: shown.collect::<Result<_, Fault>>()?, next })
             })
@@ -132,9 +132,9 @@ impl WorkQueue for Store {
 
     async fn claim_shown(
         &self,
-        shown: Vec<Claimed>,
+        shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
         let (node, until) = (self.inner.hub.node().to_owned(), lease_until.millis());
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -159,7 +159,7 @@ impl WorkQueue for Store {
                 };
                 let is_claimed: HashSet<i64> = places.into_iter().collect();
                 let claimed = (1..).zip(shown).filter(|(place, _)| is_claimed.contains(place));
-                Ok::<_, Fault>(claimed.map(|(_, work)| Claimed { turn: work.turn + 1, ..work }).collect())
+                Ok::<_, Fault>(claimed.map(|(_, work)| WorkInHand { turn: work.turn + 1, ..work }).collect())
             })
         });
         claimed.await.map_err(|fault: Fault| fault.into())
@@ -265,7 +265,7 @@ fn claim_in_file(
 /// Claims the shown work that has not changed since; returns the places, from 1, of the claimed work.
 fn claim_one_by_one(
     conn: &mut diesel::SqliteConnection,
-    shown: &[Claimed],
+    shown: &[WorkInHand],
     until: i64,
     node: &str,
 ) -> Result<Vec<i64>, Fault> {
@@ -288,8 +288,8 @@ fn claim_one_by_one(
     Ok(places)
 }
 
-fn claimed(queue: Queue, row: ClaimRow) -> Result<Claimed, Fault> {
+fn claimed(queue: Queue, row: ClaimRow) -> Result<WorkInHand, Fault> {
     let (merchant, environment, subject, action, due, attempts, turn) = row;
     let tenant = Tenant::new(MerchantId(merchant), parsed("an environment", &environment)?);
-    Ok(Claimed { queue, tenant, subject, action, due: Timestamp::from_millis(due), attempts, turn })
+    Ok(WorkInHand { queue, tenant, subject, action, due: Timestamp::from_millis(due), attempts, turn })
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use quipu_commit::{Claimed, Queue, WorkQueue};
+use quipu_commit::{Queue, WorkInHand, WorkQueue};
 use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::RaiseAlert;
@@ -43,7 +43,7 @@ impl Alert {
     }
 
     /// Checks one payment. If that fails, it is due again when its lease ends, and delays no other.
-    async fn attend(&self, work: &Claimed) {
+    async fn attend(&self, work: &WorkInHand) {
         let subject = &work.subject;
         match tokio::time::timeout(PATIENCE, self.use_case.attend(work)).await {
             Ok(Ok(Some(alert))) => {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Claimed, Queue, WorkQueue};
+use quipu_commit::{Queue, WorkInHand, WorkQueue};
 use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use tokio::time::timeout;
@@ -34,7 +34,7 @@ pub(super) struct Rounds {
 /// The result of a claim.
 pub(super) enum Found {
     /// Work that belongs to this node until its lease ends.
-    Work(Vec<Claimed>),
+    Work(Vec<WorkInHand>),
     /// There is nothing to do for this time.
     Nothing(Duration),
 }

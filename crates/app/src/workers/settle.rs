@@ -4,7 +4,7 @@ mod hands;
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Claimed, DueWork, Queue, WorkQueue};
+use quipu_commit::{DueWork, Queue, WorkInHand, WorkQueue};
 use quipu_kernel::{Clock, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_payments::{DueAction, SettlePayment};
@@ -126,13 +126,13 @@ async fn take_claimed(rounds: &Rounds, hands: &mut Hands) -> Result<Duration, St
 }
 
 /// Whether the work may hand a payout to its rail.
-fn is_submission(work: &Claimed) -> bool {
+fn is_submission(work: &WorkInHand) -> bool {
     work.action == DueAction::Submit.as_str()
 }
 
 /// Does one piece of work; answers it if that succeeded. Work that fails is done again when its lease ends,
 /// or after the same time if it has no lease.
-async fn attend(settle: Arc<SettlePayment>, work: Claimed, until: Instant) -> Option<Key> {
+async fn attend(settle: Arc<SettlePayment>, work: WorkInHand, until: Instant) -> Option<Key> {
     let id = &work.subject;
     if Instant::now() >= until {
         tracing::warn!(payment = id, "a due payment was claimed too slowly");

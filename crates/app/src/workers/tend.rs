@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use quipu_commit::{Claimed, Queue, WorkQueue};
+use quipu_commit::{Queue, WorkInHand, WorkQueue};
 use quipu_kernel::Clock;
 use quipu_merchants::StoreUnavailable;
 use quipu_tickets::TicketOffice;
@@ -44,7 +44,7 @@ impl Tend {
         }
     }
 
-    async fn attend(&self, work: &Claimed) {
+    async fn attend(&self, work: &WorkInHand) {
         let (queue, subject) = (work.queue.0, &work.subject);
         match tokio::time::timeout(PATIENCE, Box::pin(self.office.attend(work))).await {
             Ok(Ok(())) => {}

@@ -26,4 +26,4 @@ pub use record::{Aggregate, Duplicate, Expect, Record, Save};
 pub use state::{AggregateKey, KnownAnswer, KnownBalance, State, StateKeys};
 pub use tally::{CounterKey, Tally};
 pub use waits::CallWaits;
-pub use work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange};
+pub use work::{DueWork, Queue, QueueState, Work, WorkChange, WorkInHand};

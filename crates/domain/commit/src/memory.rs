@@ -24,7 +24,7 @@ use crate::{
     ports::{Commit, CommitError, UsedKeys, WorkQueue},
     record::{Aggregate, Record},
     state::{AggregateKey, State},
-    work::{Claimed, DueWork, Queue, QueueState, Work, WorkChange},
+    work::{DueWork, Queue, QueueState, Work, WorkChange, WorkInHand},
 };
 
 /// A kept idempotency key and its answer.
@@ -229,23 +229,23 @@ impl Contents {
         self.work.insert(key, Waiting { work, due_at, due_since, attempts: 0, turn, leased });
     }
 
-    fn claimed(&mut self, claim: &Claimed) -> Option<&mut Waiting> {
+    fn claimed(&mut self, claim: &WorkInHand) -> Option<&mut Waiting> {
         let waiting = self.work.get_mut(&(claim.queue, claim.tenant, claim.subject.clone()))?;
         (waiting.turn == claim.turn).then_some(waiting)
     }
 
     /// Claims work that is due, beginning with the work that has been due longest.
-    pub fn claim(&mut self, queue: Queue, now: Timestamp, lease: Duration, limit: usize) -> Vec<Claimed> {
+    pub fn claim(&mut self, queue: Queue, now: Timestamp, lease: Duration, limit: usize) -> Vec<WorkInHand> {
         let due = self.due(queue, now, limit);
         self.claim_shown(due, now.plus(lease))
     }
 
     /// The work that is due, beginning with the work that has been due longest.
-    pub fn due(&self, queue: Queue, now: Timestamp, limit: usize) -> Vec<Claimed> {
+    pub fn due(&self, queue: Queue, now: Timestamp, limit: usize) -> Vec<WorkInHand> {
         let due = self.work.iter().filter(|(key, waiting)| key.0 == queue && waiting.due_at <= now);
         let mut due: Vec<_> = due.collect();
         due.sort_by_key(|(_, waiting)| waiting.due_at);
-        let shown = |((queue, tenant, subject), waiting): (&(Queue, Tenant, String), &Waiting)| Claimed {
+        let shown = |((queue, tenant, subject), waiting): (&(Queue, Tenant, String), &Waiting)| WorkInHand {
             queue: *queue,
             tenant: *tenant,
             subject: subject.clone(),
@@ -258,7 +258,7 @@ impl Contents {
     }
 
     /// Claims work that [`Contents::due`] showed, as far as nobody has written or claimed it since.
-    pub fn claim_shown(&mut self, mut shown: Vec<Claimed>, until: Timestamp) -> Vec<Claimed> {
+    pub fn claim_shown(&mut self, mut shown: Vec<WorkInHand>, until: Timestamp) -> Vec<WorkInHand> {
         shown.retain_mut(|work| {
             let Some(waiting) = self.claimed(work) else { return false };
             (waiting.due_at, waiting.leased, waiting.attempts) = (until, true, work.attempts);
@@ -328,7 +328,7 @@ impl WorkQueue for Memory {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
         Ok(self.contents().claim(queue, now, lease, limit.try_into().unwrap_or(usize::MAX)))
     }
 
@@ -346,9 +346,9 @@ impl WorkQueue for Memory {
 
     async fn claim_shown(
         &self,
-        shown: Vec<Claimed>,
+        shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
         Ok(self.contents().claim_shown(shown, lease_until))
     }
 

@@ -10,7 +10,7 @@ use quipu_merchants::StoreUnavailable;
 use crate::{
     changes::{Changes, Committed},
     name::{Holder, Name},
-    work::{Claimed, DueWork, Queue, QueueState},
+    work::{DueWork, Queue, QueueState, WorkInHand},
 };
 
 /// Why a [`Changes`] was refused. Nothing of it was applied, except its nonce.
@@ -93,7 +93,7 @@ pub trait WorkQueue: Send + Sync {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<Claimed>, StoreUnavailable>;
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable>;
 
     /// Up to `limit` pieces of work of a queue that are due at `now`, without a claim, beginning with the
     /// work that has been due longest. They are shown again until something is committed for them, and
@@ -111,9 +111,9 @@ pub trait WorkQueue: Send + Sync {
     /// does not count as begun once more.
     async fn claim_shown(
         &self,
-        shown: Vec<Claimed>,
+        shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<Claimed>, StoreUnavailable>;
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable>;
 
     /// When the next work of a queue is due; `None` if there is none.
     async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable>;

@@ -59,19 +59,19 @@ pub enum WorkChange {
     /// happens if the claim was lost.
     PutOff {
         /// The claim that the worker holds.
-        claim: Claimed,
+        claim: WorkInHand,
         /// The earliest time to do it again (UTC).
         due: Timestamp,
         /// What is to be done then, in the words of its worker.
         action: &'static str,
     },
     /// The holder of this claim has done the work, which is removed. Nothing happens if the claim was lost.
-    Done(Claimed),
+    Done(WorkInHand),
 }
 
 /// A piece of work that a worker of this node has in hand, by a claim or because the node is alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claimed {
+pub struct WorkInHand {
     /// The queue that it comes from.
     pub queue: Queue,
     /// The tenant that owns its subject.
@@ -92,7 +92,7 @@ pub struct Claimed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueWork {
     /// The due work, beginning with the work that has been due longest.
-    pub work: Vec<Claimed>,
+    pub work: Vec<WorkInHand>,
     /// When other work will be due; `None` if there is none.
     pub next: Option<Timestamp>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Changes, Claimed, Commit, CommitError, Queue, Record, Work, WorkChange};
+use quipu_commit::{Changes, Commit, CommitError, Queue, Record, Work, WorkChange, WorkInHand};
 use quipu_kernel::{Clock, PaymentId, Timestamp};
 use quipu_merchants::StoreUnavailable;
 
@@ -40,7 +40,7 @@ impl RaiseAlert {
 
     /// Checks a payment whose check is due. If it is still unresolved an alert is written, and answered so
     /// that the caller can report it.
-    pub async fn attend(&self, claimed: &Claimed) -> Result<Option<Alert>, StoreUnavailable> {
+    pub async fn attend(&self, claimed: &WorkInHand) -> Result<Option<Alert>, StoreUnavailable> {
         let at = self.clock.now();
         let mut changes = Changes::new(claimed.tenant, at);
         changes.work.push(WorkChange::Done(claimed.clone()));

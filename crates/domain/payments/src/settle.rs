@@ -9,7 +9,7 @@ mod unknown_rails;
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Claimed, Commit, CommitError, Refusal, WorkQueue};
+use quipu_commit::{Changes, Commit, CommitError, Refusal, WorkInHand, WorkQueue};
 use quipu_kernel::{Clock, Entropy};
 use quipu_merchants::{Direction, Method, StoreUnavailable};
 
@@ -77,7 +77,7 @@ impl SettlePayment {
 
     /// Does what is due for a claimed payment. Repeating a completed step succeeds and changes nothing. A
     /// payment on a rail that this node does not know gives an error only once a minute for each rail.
-    pub async fn attend(&self, claimed: &Claimed) -> Result<(), SettleError> {
+    pub async fn attend(&self, claimed: &WorkInHand) -> Result<(), SettleError> {
         let id = claimed.subject.parse().map_err(|_| failed("work names what is no payment".to_owned()))?;
         let Some(payment) = self.reads.payment(claimed.tenant, &id).await? else {
             return Err(failed("work names a payment that does not exist".to_owned()));
@@ -107,7 +107,7 @@ impl SettlePayment {
     /// Submits a withdrawal to its rail. Before the call the payment is committed as `processing`, and can no
     /// longer be cancelled. This node keeps its claim on the submission, so that another node makes it if
     /// this one dies between the commit and the call.
-    async fn submit(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
+    async fn submit(&self, claimed: &WorkInHand, payment: Payment) -> Result<(), SettleError> {
         let rail = self.rail(&payment)?;
         let is_begun = payment.status() == Status::Processing;
         let reserved = match rail.reserve(Direction::Withdrawal).await {
@@ -154,7 +154,7 @@ impl SettlePayment {
         &self,
         rail: &Arc<dyn Rail>,
         reserved: Reservation,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: Payment,
         is_repeated: bool,
     ) -> Result<(), SettleError> {
@@ -188,7 +188,7 @@ impl SettlePayment {
     }
 
     /// Asks the rail for the status of a payment.
-    async fn ask(&self, claimed: &Claimed, payment: Payment) -> Result<(), SettleError> {
+    async fn ask(&self, claimed: &WorkInHand, payment: Payment) -> Result<(), SettleError> {
         if !matches!(payment.status(), Status::Pending | Status::Processing | Status::Completed) {
             // It ended in another way since the claim.
             return self.commit_unless_stale(changes::postponed(&payment, self.clock.now(), None)).await;
@@ -235,7 +235,7 @@ impl SettlePayment {
 
     /// Submits a withdrawal again that its rail never received. If staff decided about it while the rail was
     /// asked, nothing is sent. The question counts.
-    async fn submit_anew(&self, claimed: &Claimed, payment: &Payment) -> Result<(), SettleError> {
+    async fn submit_anew(&self, claimed: &WorkInHand, payment: &Payment) -> Result<(), SettleError> {
         let due = Due { at: self.clock.now(), action: DueAction::Submit };
         self.put_off_as_it_stands(claimed, payment, due).await
     }
@@ -244,7 +244,7 @@ impl SettlePayment {
     async fn instruct(
         &self,
         rail: &Arc<dyn Rail>,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: Payment,
     ) -> Result<(), SettleError> {
         match rail.instruct(&payment).await {
@@ -267,7 +267,7 @@ impl SettlePayment {
     async fn answered(
         &self,
         rail: &Arc<dyn Rail>,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: &Payment,
         event: RailEvent,
     ) -> Result<(), SettleError> {
@@ -282,7 +282,7 @@ impl SettlePayment {
     async fn heard(
         &self,
         rail: &Arc<dyn Rail>,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: &Payment,
         events: Vec<RailEvent>,
         again: Option<Due>,
@@ -298,7 +298,7 @@ impl SettlePayment {
     }
 
     /// The error of an event that was not applied. If the ledger cannot book it, it is asked for again later.
-    async fn unheard(&self, claimed: &Claimed, error: HearError) -> Result<SettleError, SettleError> {
+    async fn unheard(&self, claimed: &WorkInHand, error: HearError) -> Result<SettleError, SettleError> {
         match error {
             HearError::Unbookable(error) => {
                 let at = self.clock.now().plus(RETRY_AFTER);

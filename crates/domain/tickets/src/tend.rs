@@ -1,7 +1,7 @@
 //! Work that happens without a request: resolved tickets close, thumbnails are made, unused files are
 //! deleted. Every piece of work may be repeated; a repeat succeeds and changes nothing.
 
-use quipu_commit::{Changes, Claimed, Queue, WorkChange};
+use quipu_commit::{Changes, Queue, WorkChange, WorkInHand};
 
 use crate::{
     attachment::{StoredAttachment, Thumbnail, ThumbnailMade, Upload},
@@ -20,7 +20,7 @@ pub const TICKET_QUEUES: [Queue; 3] = [Queue::TICKET_CLOSING, Queue::THUMBNAILS,
 
 impl TicketOffice {
     /// Does a claimed piece of work of one of [`TICKET_QUEUES`].
-    pub async fn attend(&self, claimed: &Claimed) -> Result<(), TicketError> {
+    pub async fn attend(&self, claimed: &WorkInHand) -> Result<(), TicketError> {
         match claimed.queue {
             Queue::TICKET_CLOSING => self.close_in_time(claimed).await,
             Queue::THUMBNAILS => self.make_thumbnail(claimed).await,
@@ -29,7 +29,7 @@ impl TicketOffice {
         }
     }
 
-    async fn close_in_time(&self, claimed: &Claimed) -> Result<(), TicketError> {
+    async fn close_in_time(&self, claimed: &WorkInHand) -> Result<(), TicketError> {
         let desk = self.desk();
         let nothing = Changes::new(claimed.tenant, desk.at);
         let Ok(id) = claimed.subject.parse() else { return self.finish(claimed, nothing).await };
@@ -52,7 +52,7 @@ impl TicketOffice {
         }
     }
 
-    async fn make_thumbnail(&self, claimed: &Claimed) -> Result<(), TicketError> {
+    async fn make_thumbnail(&self, claimed: &WorkInHand) -> Result<(), TicketError> {
         let mut changes = Changes::new(claimed.tenant, self.ports.clock.now());
         if let Ok(id) = claimed.subject.parse()
             && let Some(stored) = self.ports.reads.attachment(claimed.tenant, &id).await?
@@ -86,7 +86,7 @@ impl TicketOffice {
 
     /// Deletes everything that is stored for an upload, except what a comment uses. An upload that no comment
     /// has used is marked as used first, so that no comment can use it while its file is deleted.
-    async fn clean_up(&self, claimed: &Claimed) -> Result<(), TicketError> {
+    async fn clean_up(&self, claimed: &WorkInHand) -> Result<(), TicketError> {
         let at = self.ports.clock.now();
         let nothing = Changes::new(claimed.tenant, at);
         let Ok(id) = claimed.subject.parse() else { return self.finish(claimed, nothing).await };
@@ -113,7 +113,7 @@ impl TicketOffice {
         self.sweep(claimed, &upload).await
     }
 
-    async fn sweep(&self, claimed: &Claimed, upload: &Upload) -> Result<(), TicketError> {
+    async fn sweep(&self, claimed: &WorkInHand, upload: &Upload) -> Result<(), TicketError> {
         let used = self.ports.reads.attachment(claimed.tenant, &upload.id).await?;
         let kept = used.as_ref().map(|stored| stored.object.as_str());
         let swept = self.ports.files.sweep(upload, kept).await;
@@ -121,7 +121,7 @@ impl TicketOffice {
         self.finish(claimed, Changes::new(claimed.tenant, self.ports.clock.now())).await
     }
 
-    async fn finish(&self, claimed: &Claimed, mut changes: Changes) -> Result<(), TicketError> {
+    async fn finish(&self, claimed: &WorkInHand, mut changes: Changes) -> Result<(), TicketError> {
         changes.work.push(WorkChange::Done(claimed.clone()));
         self.commit(changes).await
     }

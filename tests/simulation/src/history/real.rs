@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Claimed, Commit, Queue, WorkQueue};
+use quipu_commit::{Changes, Commit, Queue, WorkInHand, WorkQueue};
 use quipu_kernel::{Amount, Clock as _, Minor, Page, PaymentId, Tenant};
 use quipu_ledger::{Account, Balance, LedgerReads, Transaction};
 use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
@@ -181,7 +181,7 @@ impl Real {
                 self.hear.run(SilentRail::NAME, &event).await.expect("heard");
             }
             Step::TimeOver => {
-                let claim = Claimed {
+                let claim = WorkInHand {
                     queue: Queue::SETTLEMENT,
                     tenant: self.tenant,
                     subject: id.as_str().to_owned(),

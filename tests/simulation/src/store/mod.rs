@@ -18,8 +18,8 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Aggregate, Changes, Claimed, Commit, CommitError, Committed, Contents, DueWork, Memory, Queue,
-    QueueState, UsedKeys, WorkQueue,
+    Aggregate, Changes, Commit, CommitError, Committed, Contents, DueWork, Memory, Queue, QueueState,
+    UsedKeys, WorkInHand, WorkQueue,
 };
 use quipu_kernel::{PaymentId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
@@ -99,7 +99,7 @@ impl WorkQueue for MemoryStore {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
         give_way().await;
         let claimed = self.memory.claim(queue, now, lease, limit).await;
         give_way().await;
@@ -118,9 +118,9 @@ impl WorkQueue for MemoryStore {
 
     async fn claim_shown(
         &self,
-        shown: Vec<Claimed>,
+        shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<Claimed>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
         give_way().await;
         let claimed = self.memory.claim_shown(shown, lease_until).await;
         give_way().await;

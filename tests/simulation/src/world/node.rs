@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quipu_commit::{Answer, Audience, Claimed, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce};
+use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, WorkInHand};
 use quipu_kernel::{
     Amount, Clock as _, Currency, Environment, MerchantId, Minor, PaymentId, Tenant, Timestamp,
 };
@@ -295,7 +295,7 @@ impl Node {
     }
 
     /// Takes on what a worker has claimed. What fails stays claimed until its lease ends.
-    pub(crate) async fn attend(&self, work: &Claimed) {
+    pub(crate) async fn attend(&self, work: &WorkInHand) {
         if let Err(error) = self.settle.attend(work).await {
             let told = error.to_string();
             if told.contains("meanwhile") || told.contains("missing") || told.contains("names") {

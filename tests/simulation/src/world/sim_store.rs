@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Audience, Changes, Claimed, Commit, CommitError, Committed, DueWork, IdempotencyKey, Queue, QueueState,
-    WorkQueue,
+    Audience, Changes, Commit, CommitError, Committed, DueWork, IdempotencyKey, Queue, QueueState,
+    WorkInHand, WorkQueue,
 };
 use quipu_kernel::{CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
 use quipu_merchants::{Direction, StoreUnavailable};
@@ -203,7 +203,13 @@ impl CrossTenantReads for SimStore {
 
 #[async_trait]
 impl WorkQueue for SimStore {
-    async fn claim(&self, queue: Queue, now: Timestamp, lease: Duration, limit: u32) -> Read<Vec<Claimed>> {
+    async fn claim(
+        &self,
+        queue: Queue,
+        now: Timestamp,
+        lease: Duration,
+        limit: u32,
+    ) -> Read<Vec<WorkInHand>> {
         let a_day = Duration::from_hours(24);
         let (now, lease) = match self.shared.fault {
             Some(Fault::ClaimedTooEarly) => (now.plus(a_day), lease),
@@ -217,7 +223,7 @@ impl WorkQueue for SimStore {
         self.shared.memory.due_here(queue, now, limit).await
     }
 
-    async fn claim_shown(&self, shown: Vec<Claimed>, lease_until: Timestamp) -> Read<Vec<Claimed>> {
+    async fn claim_shown(&self, shown: Vec<WorkInHand>, lease_until: Timestamp) -> Read<Vec<WorkInHand>> {
         self.shared.memory.claim_shown(shown, lease_until).await
     }
 

@@ -5,7 +5,7 @@ use diesel::{
     sql_types::{Array, BigInt, Integer, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_commit::{Claimed, Queue, Work};
+use quipu_commit::{Queue, Work, WorkInHand};
 use quipu_kernel::{Tenant, Timestamp};
 
 use super::columns::columns;
@@ -107,7 +107,7 @@ impl<'a> Gone<'a> {
 
 /// Claimed work that is put off.
 pub(crate) struct Later<'a> {
-    pub(crate) claim: &'a Claimed,
+    pub(crate) claim: &'a WorkInHand,
     pub(crate) due: i64,
     pub(crate) action: &'a str,
 }

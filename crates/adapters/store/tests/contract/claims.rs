@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::{FutureExt as _, future::join_all};
 use quipu_commit::{
-    Aggregate, Changes, Claimed, Commit as _, DueWork, NewsDesk as _, NewsItem, Queue, WorkChange,
+    Aggregate, Changes, Commit as _, DueWork, NewsDesk as _, NewsItem, Queue, WorkChange, WorkInHand,
     WorkQueue as _,
 };
 use quipu_kernel::Timestamp;
@@ -51,7 +51,7 @@ fn waiting(at: i64, action: DueAction) -> Sample {
     Sample { due: Some(due(after(at), action)), ..Sample::deposit(tenant(1), 5) }
 }
 
-async fn claim(store: &AnyStore, at: i64, until: i64, limit: u32) -> Vec<Claimed> {
+async fn claim(store: &AnyStore, at: i64, until: i64, limit: u32) -> Vec<WorkInHand> {
     let lease = after(until).since(after(at));
     store.claim(QUEUE, after(at), lease, limit).await.expect("claimed")
 }

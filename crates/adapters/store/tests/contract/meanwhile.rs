@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::future::join;
-use quipu_commit::{Claimed, Commit as _, Queue, WorkQueue as _};
+use quipu_commit::{Commit as _, Queue, WorkInHand, WorkQueue as _};
 use quipu_payments::DueAction;
 use quipu_store::Store;
 use quipu_webhooks::{Endpoint, EndpointChange, RetrySelection};
@@ -22,7 +22,7 @@ async fn session(fixture: &Fixture, statements: &str) -> AsyncPgConnection {
     session
 }
 
-async fn claim(store: &Store) -> Vec<Claimed> {
+async fn claim(store: &Store) -> Vec<WorkInHand> {
     store.claim(Queue::SETTLEMENT, after(20), Duration::from_secs(1_000), 10).await.expect("claimed")
 }
 

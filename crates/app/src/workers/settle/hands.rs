@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use quipu_commit::Claimed;
+use quipu_commit::WorkInHand;
 use quipu_kernel::Tenant;
 use tokio::{
     task::{JoinError, JoinSet},
@@ -27,13 +27,13 @@ const UNTIL_BEGUN: Duration = Duration::from_hours(24);
 /// The key of a piece of work, with the turn of its row.
 pub(super) type Key = (Tenant, String, i64);
 
-pub(super) fn key_of(work: &Claimed) -> Key {
+pub(super) fn key_of(work: &WorkInHand) -> Key {
     (work.tenant, work.subject.clone(), work.turn)
 }
 
 /// Work that was taken and has not begun. Claimed work must be done by `until`.
 pub(super) struct Waiting {
-    pub(super) work: Claimed,
+    pub(super) work: WorkInHand,
     pub(super) until: Option<Instant>,
 }
 
@@ -59,7 +59,7 @@ impl Hands {
 
     /// Takes the shown work that is not in hand yet. It is held until it is done, and once begun no longer
     /// than a lease would last.
-    pub(super) fn take_up(&mut self, shown: Vec<Claimed>) {
+    pub(super) fn take_up(&mut self, shown: Vec<WorkInHand>) {
         let now = Instant::now();
         self.held.retain(|_, until| now < *until);
         for work in shown {
@@ -123,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn work(subject: &str, turn: i64) -> Claimed {
-        Claimed {
+    fn work(subject: &str, turn: i64) -> WorkInHand {
+        WorkInHand {
             queue: Queue::SETTLEMENT,
             tenant: Tenant::new(MerchantId(1), Environment::Test),
             subject: subject.to_owned(),
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    fn taken(hands: &mut Hands, shown: &[Claimed]) -> Vec<(String, i64)> {
+    fn taken(hands: &mut Hands, shown: &[WorkInHand]) -> Vec<(String, i64)> {
         hands.take_up(shown.to_vec());
         hands.waiting.drain(..).map(|waiting| (waiting.work.subject, waiting.work.turn)).collect()
     }

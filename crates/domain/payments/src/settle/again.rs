@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_commit::{Changes, Claimed, WorkChange};
+use quipu_commit::{Changes, WorkChange, WorkInHand};
 
 use super::{SettlePayment, at_expiry};
 use crate::{
@@ -26,7 +26,7 @@ impl SettlePayment {
     pub(super) async fn ask_again(
         &self,
         rail: &Arc<dyn Rail>,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: &Payment,
     ) -> Result<(), SettleError> {
         match Due::earlier(self.next_question(rail, claimed.attempts), expiry(payment)) {
@@ -38,7 +38,7 @@ impl SettlePayment {
     /// Puts off a question that could not be sent, but never beyond expiry. It does not count as begun.
     pub(super) async fn ask_after_all(
         &self,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: &Payment,
         pause: Duration,
     ) -> Result<(), SettleError> {
@@ -51,7 +51,7 @@ impl SettlePayment {
     /// may be configured for the rail. It does not count as begun.
     pub(super) async fn leave_to_others(
         &self,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         action: DueAction,
         end: Option<Due>,
     ) -> Result<(), SettleError> {
@@ -69,14 +69,14 @@ impl SettlePayment {
         Some(Due { at: self.clock.now().plus(*gap), action: DueAction::Ask })
     }
 
-    pub(super) async fn put_off(&self, claimed: &Claimed, due: Due) -> Result<(), SettleError> {
+    pub(super) async fn put_off(&self, claimed: &WorkInHand, due: Due) -> Result<(), SettleError> {
         self.commit_unless_stale(self.until(claimed, due)).await
     }
 
     /// Like `put_off`, unless the payment has moved since it was read.
     pub(super) async fn put_off_as_it_stands(
         &self,
-        claimed: &Claimed,
+        claimed: &WorkInHand,
         payment: &Payment,
         due: Due,
     ) -> Result<(), SettleError> {
@@ -86,7 +86,7 @@ impl SettlePayment {
     }
 
     /// A single change: the claimed work is put off, with the attempts of the claim.
-    fn until(&self, claimed: &Claimed, due: Due) -> Changes {
+    fn until(&self, claimed: &WorkInHand, due: Due) -> Changes {
         let mut changes = Changes::new(claimed.tenant, self.clock.now());
         let (claim, action) = (claimed.clone(), due.action.as_str());
         changes.work.push(WorkChange::PutOff { claim, due: due.at, action });
@@ -95,12 +95,12 @@ impl SettlePayment {
 }
 
 /// The claim of work that could not be begun, without counting this attempt.
-pub(super) fn not_begun(claimed: &Claimed) -> Claimed {
-    Claimed { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() }
+pub(super) fn not_begun(claimed: &WorkInHand) -> WorkInHand {
+    WorkInHand { attempts: claimed.attempts.saturating_sub(1), ..claimed.clone() }
 }
 
 /// How long a withdrawal is put off when its rail has no room.
-pub(super) fn until_room(claimed: &Claimed) -> Duration {
+pub(super) fn until_room(claimed: &WorkInHand) -> Duration {
     let earlier = u32::try_from(claimed.attempts).unwrap_or(0).saturating_sub(1);
     IN_A_MOMENT.saturating_mul(2_u32.saturating_pow(earlier)).min(IN_A_WHILE)
 }

@@ -12,8 +12,8 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{
-    Aggregate, Audience, Changes, Claimed, Commit, CommitError, Committed, Holder, IdempotencyKey,
-    IdempotencyRecord, Kept, Memory, Queue, Save, WorkChange,
+    Aggregate, Audience, Changes, Commit, CommitError, Committed, Holder, IdempotencyKey, IdempotencyRecord,
+    Kept, Memory, Queue, Save, WorkChange, WorkInHand,
 };
 use quipu_kernel::{Currency, CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
 use quipu_ledger::{Balance, Transaction};
@@ -106,7 +106,7 @@ impl FakeStore {
     }
 
     /// What a worker that has just claimed a payment holds in its hands.
-    pub(super) fn claim(&self, id: &PaymentId) -> Option<Claimed> {
+    pub(super) fn claim(&self, id: &PaymentId) -> Option<WorkInHand> {
         let contents = self.memory.contents();
         let everything = contents.due(Queue::SETTLEMENT, Timestamp::from_millis(i64::MAX), usize::MAX);
         everything.into_iter().find(|work| work.subject == id.as_str())
