@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use quipu_kernel::{Environment, EventId, Timestamp};
 use quipu_signing::{SystemEntropy, WebhookSecret};
-use quipu_webhooks::{Answer, Begun, SendProblem, TargetUrl};
+use quipu_webhooks::{Begun, Response, SendProblem, TargetUrl};
 use rustls::{RootCertStore, ServerConfig, pki_types::PrivateKeyDer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -28,7 +28,7 @@ use crate::{
     sender::{EXCHANGE_WITHIN, Parcel, Sender, SenderSettings},
 };
 
-pub(crate) type Sent = Result<Answer, (SendProblem, Option<Begun>)>;
+pub(crate) type Sent = Result<Response, (SendProblem, Option<Begun>)>;
 
 fn status(status: u16) -> Begun {
     Begun { status, retry_after: None, excerpt: None }
@@ -163,7 +163,7 @@ async fn an_answer_that_is_announced_or_turns_out_too_long_is_not_read() {
     });
     let sender = Sender::new(settings(true)).expect("a sender");
     let sent = send(&sender, &format!("http://127.0.0.1:{}/", port.await)).await;
-    let begun = Begun { excerpt: Some("x".repeat(Answer::KEPT)), ..status(200) };
+    let begun = Begun { excerpt: Some("x".repeat(Response::KEPT)), ..status(200) };
     assert_eq!(sent, Err((SendProblem::TooMuch, Some(begun))));
     // The buffers of two sockets hold some megabytes; the ten gigabytes of the answer must not be written.
     assert!(written.load(Ordering::Relaxed) < 64 << 20);

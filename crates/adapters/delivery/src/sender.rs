@@ -20,7 +20,7 @@ use hyper_util::{
 };
 use quipu_kernel::{Environment, EventId, Timestamp};
 use quipu_signing::WebhookSecret;
-use quipu_webhooks::{Answer, Begun, SendProblem, TargetUrl};
+use quipu_webhooks::{Begun, Response, SendProblem, TargetUrl};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::Notify;
 use url::Url;
@@ -124,7 +124,7 @@ impl Sender {
     }
 
     /// Makes one exchange. If it fails after an answer has begun, the beginning is returned with the problem.
-    pub(crate) async fn send(&self, parcel: Parcel<'_>) -> Result<Answer, (SendProblem, Option<Begun>)> {
+    pub(crate) async fn send(&self, parcel: Parcel<'_>) -> Result<Response, (SendProblem, Option<Begun>)> {
         let mut request = request(&parcel).map_err(|problem| (problem, None))?;
         let preliminaries = Arc::new(Preliminaries::default());
         let counting = Arc::clone(&preliminaries);
@@ -148,7 +148,7 @@ impl Sender {
         request: Request<Full<Bytes>>,
         at: Timestamp,
         received: &mut Received,
-    ) -> Result<Answer, SendProblem> {
+    ) -> Result<Response, SendProblem> {
         let response = self.client.request(request).await.map_err(|error| problem_of(&error))?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers(), at));
         received.head = Some(Begun { status, retry_after, excerpt: None });
@@ -158,11 +158,11 @@ impl Sender {
         }
         let size_told = response.body().size_hint().lower();
         if usize::try_from(size_told).map_or(true, |size| size > MOST_READ) {
-            let _beginning = read(response.into_body(), &mut received.kept, Answer::KEPT).await;
+            let _beginning = read(response.into_body(), &mut received.kept, Response::KEPT).await;
             return Err(SendProblem::TooMuch);
         }
         read(response.into_body(), &mut received.kept, MOST_READ).await?;
-        Ok(Answer::new(status, retry_after, &received.kept))
+        Ok(Response::new(status, retry_after, &received.kept))
     }
 }
 
@@ -170,13 +170,13 @@ impl Sender {
 #[derive(Default)]
 struct Received {
     head: Option<Begun>,
-    /// The beginning of the body, at most [`Answer::KEPT`] bytes.
+    /// The beginning of the body, at most [`Response::KEPT`] bytes.
     kept: Vec<u8>,
 }
 
 impl Received {
     fn into_begun(self) -> Option<Begun> {
-        let excerpt = (!self.kept.is_empty()).then(|| Answer::excerpt_of(&self.kept));
+        let excerpt = (!self.kept.is_empty()).then(|| Response::excerpt_of(&self.kept));
         self.head.map(|head| Begun { excerpt, ..head })
     }
 }
@@ -195,7 +195,7 @@ async fn read(mut body: hyper::body::Incoming, kept: &mut Vec<u8>, most: usize) 
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| SendProblem::Broken)?;
         let Some(data) = frame.data_ref() else { continue };
-        let room = Answer::KEPT - kept.len();
+        let room = Response::KEPT - kept.len();
         kept.extend_from_slice(&data[..data.len().min(room)]);
         read += data.len();
         if read > most {

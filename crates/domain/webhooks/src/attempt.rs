@@ -39,23 +39,23 @@ pub enum SendProblem {
     NothingSent,
 }
 
-/// The answer of a receiver.
+/// The HTTP response of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The HTTP status code.
     pub status: u16,
     /// How long the receiver asks us to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// The beginning of the body, [`Answer::KEPT`] bytes at most.
+    /// The beginning of the body, [`Response::KEPT`] bytes at most.
     pub excerpt: String,
 }
 
-impl Answer {
+impl Response {
     /// The number of bytes of an answer that are stored.
     pub const KEPT: usize = 1024;
 
     /// An answer whose body began with `body`. Bytes that are not UTF-8 are replaced, as is NUL, which one of
-    /// the databases cannot store. The text stays within [`Answer::KEPT`] bytes.
+    /// the databases cannot store. The text stays within [`Response::KEPT`] bytes.
     pub fn new(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         Self { status, retry_after, excerpt: Self::excerpt_of(body) }
     }
@@ -95,13 +95,13 @@ pub struct Attempted {
     /// How long it took.
     pub duration: Duration,
     /// The complete answer, or the problem; in the latter case also the beginning of an answer, if one began.
-    pub result: Result<Answer, (SendProblem, Option<Begun>)>,
+    pub result: Result<Response, (SendProblem, Option<Begun>)>,
 }
 
 impl Attempted {
     /// Whether the receiver has accepted the event.
     pub fn is_success(&self) -> bool {
-        self.result.as_ref().is_ok_and(Answer::is_success)
+        self.result.as_ref().is_ok_and(Response::is_success)
     }
 
     /// Whether something may have been sent. Otherwise it does not count as an attempt.
@@ -112,7 +112,7 @@ impl Attempted {
     /// Whether the receiver wants no more deliveries, ever (status 410). The status counts even if the body
     /// does not arrive.
     pub const fn is_gone(&self) -> bool {
-        matches!(self.result, Ok(Answer { status: 410, .. }) | Err((_, Some(Begun { status: 410, .. }))))
+        matches!(self.result, Ok(Response { status: 410, .. }) | Err((_, Some(Begun { status: 410, .. }))))
     }
 
     /// How long the receiver asks us to wait before the next attempt.
@@ -177,13 +177,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_answer_gives_an_excerpt_of_a_kilobyte_at_most(body: Vec<u8>, repeat in 1_usize..200) {
-            let excerpt = Answer::new(200, None, &body.repeat(repeat)).excerpt;
-            prop_assert!(excerpt.len() <= Answer::KEPT && !excerpt.contains('\0'));
+            let excerpt = Response::new(200, None, &body.repeat(repeat)).excerpt;
+            prop_assert!(excerpt.len() <= Response::KEPT && !excerpt.contains('\0'));
         }
 
         #[test]
         fn a_short_text_is_kept_as_it_is(body in "[^\0]{0,200}") {
-            prop_assert_eq!(Answer::new(200, None, body.as_bytes()).excerpt, body);
+            prop_assert_eq!(Response::new(200, None, body.as_bytes()).excerpt, body);
         }
     }
 
@@ -192,7 +192,7 @@ mod tests {
         for (status, success) in
             [(199, false), (200, true), (204, true), (299, true), (300, false), (410, false)]
         {
-            assert_eq!(Answer::new(status, None, b"").is_success(), success, "{status}");
+            assert_eq!(Response::new(status, None, b"").is_success(), success, "{status}");
         }
     }
 }

@@ -196,17 +196,17 @@ mod tests {
 
     use super::*;
     use crate::{
-        attempt::{Answer, Begun, SendProblem},
+        attempt::{Begun, Response, SendProblem},
         endpoint::Source,
         samples::{NOON, endpoint, owed},
     };
 
-    fn attempted(result: Result<Answer, (SendProblem, Option<Begun>)>) -> Attempted {
+    fn attempted(result: Result<Response, (SendProblem, Option<Begun>)>) -> Attempted {
         Attempted { started_at: NOON, duration: Duration::from_millis(250), result }
     }
 
     fn answered(status: u16) -> Attempted {
-        attempted(Ok(Answer::new(status, None, b"noted")))
+        attempted(Ok(Response::new(status, None, b"noted")))
     }
 
     fn broken_off(status: u16, retry_after: Option<Duration>) -> Attempted {

@@ -16,7 +16,7 @@ mod schedule;
 mod signer;
 mod target;
 
-pub use attempt::{Answer, Attempt, Attempted, Begun, SendProblem};
+pub use attempt::{Attempt, Attempted, Begun, Response, SendProblem};
 pub use delivery::{DeliveryStatus, ENDPOINT_DISABLED, Next, Outcome, Owed};
 pub use draft::{EndpointDraft, EndpointPatch};
 pub use endpoint::{Enablement, Endpoint, EndpointChange, EndpointId, EndpointView, Source};

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_kernel::Clock as _;
-use quipu_webhooks::{Answer, Attempted, DeliveryStatus, Next, Owed, RetryPolicy, SendProblem, Spread};
+use quipu_webhooks::{Attempted, DeliveryStatus, Next, Owed, Response, RetryPolicy, SendProblem, Spread};
 
 use super::{engine::Doing, fault::Fault, node::Node};
 use crate::turns::give_way;
@@ -60,16 +60,16 @@ fn attempt(node: &Node, owed: &Owed, deaf: bool) -> Attempted {
         }
     };
     let result = match luck {
-        0..=2 => Ok(Answer::new(500, None, b"")),
+        0..=2 => Ok(Response::new(500, None, b"")),
         3 => Err((SendProblem::NotConnected, None)),
         4 => {
             takes(false);
             Err((SendProblem::TimedOut, None))
         }
-        5 => Ok(Answer::new(503, Some(Duration::from_mins(20)), b"")),
+        5 => Ok(Response::new(503, Some(Duration::from_mins(20)), b"")),
         _ => {
             takes(true);
-            Ok(Answer::new(200, None, b""))
+            Ok(Response::new(200, None, b""))
         }
     };
     Attempted { started_at: node.around.alarm.clock.now(), duration: Duration::from_millis(20), result }

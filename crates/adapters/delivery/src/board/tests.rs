@@ -6,7 +6,7 @@ use std::{collections::HashSet, time::Duration};
 
 use proptest::prelude::*;
 use quipu_kernel::{Environment, EventId, Tenant, Timestamp};
-use quipu_webhooks::{Answer, Attempt, Attempted, EventName, RetryPolicy, Spread, TargetUrl};
+use quipu_webhooks::{Attempt, Attempted, EventName, Response, RetryPolicy, Spread, TargetUrl};
 
 use super::*;
 use crate::endpoint_queue::{FIRST_WINDOW, WIDEST_WINDOW};
@@ -325,7 +325,7 @@ fn a_failure_that_began_before_a_success_of_its_endpoint_is_overtaken() {
     let (mut board, endpoint) = (Board::default(), endpoint(1, 1));
     let outcome = |status, after: u64| {
         let started_at = NOON.plus(Duration::from_millis(after));
-        let result = Ok(Answer::new(status, None, b""));
+        let result = Ok(Response::new(status, None, b""));
         let attempted = Attempted { started_at, duration: Duration::from_millis(5), result };
         owed(&endpoint, 0, 0).after(&attempted, &RetryPolicy::default(), Spread::NONE)
     };

@@ -14,8 +14,8 @@ use quipu_delivery::{Dispatcher, Parts};
 use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, Tenant, Timestamp};
 use quipu_merchants::StoreUnavailable;
 use quipu_webhooks::{
-    Answer, Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName,
-    Handover, Next, Outcome, Owed, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
+    Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
+    Next, Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
 };
 use tokio::{sync::oneshot, time::Instant};
 
@@ -223,7 +223,7 @@ impl Courier for Receivers {
         let (started_at, begun) = (self.clock.now(), Instant::now());
         let url = endpoint.url.as_str().to_owned();
         self.seen.lock().expect("no panic").push((url.clone(), started_at));
-        let answer = |status| Ok(Answer::new(status, None, b""));
+        let answer = |status| Ok(Response::new(status, None, b""));
         let (wait, result) = match url.as_str() {
             "https://hangs.test" => (15_000, Err((SendProblem::TimedOut, None))),
             "https://drips.test" => (

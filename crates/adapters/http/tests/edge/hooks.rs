@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use quipu_kernel::{EventId, Page, Tenant, Timestamp};
 use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
 use quipu_webhooks::{
-    Answer, Attempted, Courier, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints,
-    Handover, LogFilter, LoggedEvent, Owed, RetrySelection, Source,
+    Attempted, Courier, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints,
+    Handover, LogFilter, LoggedEvent, Owed, Response, RetrySelection, Source,
 };
 
 #[derive(Default)]
@@ -99,7 +99,7 @@ impl DeliveryLog for FakeHooks {
 #[async_trait]
 impl Courier for FakeHooks {
     async fn attempt(&self, endpoint: &Endpoint, _: &EventId, _: &str) -> Attempted {
-        let result = Ok(Answer::new(200, None, b"ok"));
+        let result = Ok(Response::new(200, None, b"ok"));
         Attempted { started_at: endpoint.created_at, duration: Duration::from_millis(1), result }
     }
 }

@@ -7,8 +7,9 @@ use quipu_commit::Changes;
 use quipu_kernel::{EventId, Page, Timestamp};
 use quipu_merchants::{Merchants as _, Period, Route};
 use quipu_webhooks::{
-    Answer, Attempted, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId, Event, EventName,
-    LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Spread, TargetUrl, Wanted,
+    Attempted, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId, Event, EventName,
+    LogFilter, LoggedEvent, Outcome, Owed, Response, RetryPolicy, RetrySelection, Source, Spread, TargetUrl,
+    Wanted,
 };
 
 use crate::{
@@ -84,7 +85,7 @@ pub(crate) async fn claim(store: &AnyDeliveries, endpoint: &Endpoint, now: i64, 
 }
 
 fn answered(status: u16, at: i64) -> Attempted {
-    let result = Ok(Answer::new(status, None, b"noted"));
+    let result = Ok(Response::new(status, None, b"noted"));
     Attempted { started_at: after(at), duration: Duration::from_millis(5), result }
 }
 

@@ -9,8 +9,8 @@ use quipu_ledger::LedgerReads as _;
 use quipu_payments::PaymentReads as _;
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
-    Answer, Attempted, DeliveryQueue as _, Endpoint, EndpointChange, EndpointId, Endpoints as _, EventName,
-    Owed, RetryPolicy, Spread, TargetUrl, Wanted,
+    Attempted, DeliveryQueue as _, Endpoint, EndpointChange, EndpointId, Endpoints as _, EventName, Owed,
+    Response, RetryPolicy, Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -67,7 +67,7 @@ fn what_shares_a_commit_with_a_late_outcome_is_stored_if_and_only_if_it_is_ackno
             let attempted = Attempted {
                 started_at: after(1_500),
                 duration: Duration::from_millis(5),
-                result: Ok(Answer::new(200, None, b"")),
+                result: Ok(Response::new(200, None, b"")),
             };
             let policy = RetryPolicy::default();
             let outcomes = owed.iter().map(|owed| owed.after(&attempted, &policy, Spread::NONE)).collect();

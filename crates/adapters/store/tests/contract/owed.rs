@@ -13,8 +13,8 @@ use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
 use quipu_merchants::{Merchants as _, StoreUnavailable};
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
-    Answer, Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints as _,
-    EventName, Handover, Owed, RetryPolicy, Source, Spread, TargetUrl, Wanted,
+    Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints as _, EventName,
+    Handover, Owed, Response, RetryPolicy, Source, Spread, TargetUrl, Wanted,
 };
 
 use crate::{
@@ -172,7 +172,7 @@ async fn whoever_delivers_here_learns_of_every_change_of_an_endpoint(fixture: Fi
     store.add(endpoint.clone(), None).await.expect("added");
     store.commit(Sample::deposit(tenant(1), 5).create()).await.expect("committed");
     until(async || handed.0.lock().expect("whole").len() == 1).await;
-    let (policy, result) = (RetryPolicy::default(), Ok(Answer::new(410, None, b"")));
+    let (policy, result) = (RetryPolicy::default(), Ok(Response::new(410, None, b"")));
     let gone = Attempted { started_at: after(1), duration: Duration::from_millis(5), result };
     let outcome = handed.0.lock().expect("whole")[0].after(&gone, &policy, Spread::NONE);
     store.record(vec![outcome], &policy).await.expect("recorded");
