@@ -22,7 +22,12 @@ on_both_databases!(
 async fn a_payments_events_arrive_signed_and_in_full(database: Database) {
     let gateway = Gateway::start(database).await;
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
-    let made = endpoint(&merchant.api, &receiver.url("/a"), &["payment.created", "payment.completed"]).await;
+    let both = ["payment.created", "payment.completed"];
+    let replaced = endpoint(&merchant.api, &receiver.url("/a"), &both).await;
+    // A secret is rotated by another endpoint at the same address.
+    let made = endpoint(&merchant.api, &receiver.url("/a"), &both).await;
+    assert!(made["id"] != replaced["id"] && made["secret"] != replaced["secret"], "{made}");
+    merchant.api.delete(&path_of(&replaced, "")).await.data();
     let id = merchant.create(&draft::deposit_mxn(100_000)).await;
     let deliveries = receiver.wait_for("/a", 2).await;
     let secret = made["secret"].as_str().expect("a secret");
@@ -41,7 +46,7 @@ async fn a_payments_events_arrive_signed_and_in_full(database: Database) {
     seen.sort();
     assert_eq!(seen, [(1, "payment.created".to_owned()), (2, "payment.completed".to_owned())]);
     let logged = merchant.api.get(&path_of(&made, "/events")).await.ok();
-    assert_eq!(logged["total"], 2);
+    assert_eq!((&logged["total"], receiver.count("/a")), (&json!(2), 2));
 }
 
 async fn each_endpoint_hears_its_subscription(database: Database) {
@@ -52,6 +57,9 @@ async fn each_endpoint_hears_its_subscription(database: Database) {
     endpoint(&merchant.api, &receiver.url("/payouts"), &payouts).await;
     let disabled = endpoint(&merchant.api, &receiver.url("/disabled"), &payouts).await;
     merchant.api.put(&path_of(&disabled, "/disable"), &json!({})).await.data();
+    let changed = endpoint(&merchant.api, &receiver.url("/changed"), &["payment.completed"]).await;
+    let change = json!({ "events": ["payment.created"] });
+    merchant.api.put(&path_of(&changed, ""), &change).await.data();
     let other = gateway.merchant().await;
     let others = endpoint(&other.api, &receiver.url("/other"), &payouts).await;
     merchant.create(&draft::withdrawal_ars(1_000)).await;
@@ -61,6 +69,8 @@ async fn each_endpoint_hears_its_subscription(database: Database) {
     assert_eq!(heard, ["payment.processing", "payout.completed", "payout.created"]);
     // The commit of an event makes its deliveries, so that none can follow.
     assert_eq!(merchant.api.get(&path_of(&disabled, "/events")).await.ok()["total"], 0);
+    assert_eq!(receiver.wait_for("/changed", 1).await[0].event_type(), "payment.created");
+    assert_eq!(merchant.api.get(&path_of(&changed, "/events")).await.ok()["total"], 1);
     assert_eq!(other.api.get(&path_of(&others, "/events")).await.ok()["total"], 0);
 }
 
@@ -91,7 +101,7 @@ async fn a_failed_delivery_is_tried_again_by_the_schedule(database: Database) {
 
     // The receiver is repaired, and the merchant retries.
     receiver.behave("/a", Behaviour::status(204));
-    let retry = merchant.api.post(&path_of(&made, "/retry"), &json!({})).await.data();
+    let retry = merchant.api.post_empty(&path_of(&made, "/retry")).await.data();
     assert_eq!(retry, json!({ "retried": 1 }));
     receiver.wait_for("/a", 4).await;
     let delivered = eventually("the delivery to be recorded", async || {

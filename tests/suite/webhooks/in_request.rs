@@ -35,15 +35,23 @@ async fn a_payment_names_its_own_target(database: Database) {
     let gateway = Gateway::start(database).await;
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     let id = merchant.create(&naming(&receiver.url("/a"), None)).await;
-    // Another payment of the same merchant names nothing, and a third asks for less.
-    let unnamed = merchant.create(&draft::deposit_mxn(100)).await;
+    // Events alone name no target.
+    let events = json!(["payment.created", "payment.completed"]);
+    let unnamed = merchant.create(&draft::with(draft::deposit_mxn(100), "/webhook_events", events)).await;
+    assert_eq!(merchant.api.payment(&unnamed).await["webhook_url"], Value::Null);
+    // A withdrawal has more events than those that are told unless a payment asks for others.
+    merchant.fund("ARS", 100).await;
+    let paid_out = draft::with(draft::withdrawal_ars(100), "/webhook_url", json!(receiver.url("/out")));
+    let paid_out = merchant.create(&paid_out).await;
     let few = merchant.create(&naming(&receiver.url("/few"), Some(&["payment.completed"]))).await;
     let deliveries = receiver.wait_for("/a", 2).await;
     let secret = default_secret(&merchant).await;
     assert!(deliveries.iter().all(|it| it.is_signed_with(&secret)));
-    let mut heard: Vec<_> = deliveries.iter().map(Delivery::event_type).collect();
-    heard.sort();
-    assert_eq!(heard, ["payment.completed", "payment.created"]);
+    for told in [&deliveries, &receiver.wait_for("/out", 2).await] {
+        let mut heard: Vec<_> = told.iter().map(Delivery::event_type).collect();
+        heard.sort();
+        assert_eq!(heard, ["payment.completed", "payment.created"]);
+    }
     assert!(deliveries.iter().all(|it| it.json()["data"]["payment"]["transaction_id"] == id));
     let completed = receiver.wait_for("/few", 1).await;
     assert_eq!(completed[0].json()["data"]["payment"]["transaction_id"], few);
@@ -54,14 +62,14 @@ async fn a_payment_names_its_own_target(database: Database) {
         "they are not among the configured ones"
     );
     let endpoints = named(&merchant).await;
-    assert_eq!(endpoints.len(), 2);
+    assert_eq!(endpoints.len(), 3);
     assert!(endpoints.iter().all(|it| it["source"] == "in_request" && it["enabled"] == true));
     assert!(endpoints.iter().all(|it| it.get("secret").is_none()));
     // Once the other payments are over, all their deliveries would be in the log: commits make them with the events.
-    for other in [&unnamed, &few] {
+    for other in [&unnamed, &few, &paid_out] {
         merchant.wait_for(other, "completed").await;
     }
-    for (path, owed) in [("/a", 2), ("/few", 1)] {
+    for (path, owed) in [("/a", 2), ("/few", 1), ("/out", 2)] {
         let target = endpoints.iter().find(|it| it["url"] == receiver.url(path)).expect("an endpoint");
         assert_eq!(merchant.api.get(&path_of(target, "/events")).await.ok()["total"], owed, "{path}");
     }

@@ -1,6 +1,7 @@
 //! The ten operations, their refusals, and what the operator configures.
 
-use quipu_tests::{Client, Database, Gateway, on_both_databases};
+use quipu_tests::{Client, Database, Gateway, draft, on_both_databases};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{endpoint, path_of};
@@ -34,10 +35,14 @@ async fn an_endpoint_is_made_read_changed_and_removed(database: Database) {
     let changed = api.put(&path_of(&made, ""), &change).await.data();
     assert_eq!((&changed["events"], &changed["description"]), (&change["events"], &change["description"]));
     assert_eq!(changed["url"], made["url"]);
-    let disabled = api.put(&path_of(&made, "/disable"), &json!({})).await.data();
-    assert_eq!(disabled["enabled"], false);
-    let enabled = api.put(&path_of(&made, "/enable"), &json!({})).await.data();
-    assert_eq!(enabled["enabled"], true);
+    let moved = api.put(&path_of(&made, ""), &json!({ "url": "https://a.example/moved" })).await.data();
+    assert_eq!((&moved["events"], &moved["description"]), (&change["events"], &change["description"]));
+    assert_eq!(moved["url"], "https://a.example/moved");
+    assert_eq!(api.get(&path_of(&made, "")).await.data(), moved);
+    let without_body =
+        async |rest: &str| api.send(Method::PUT, &path_of(&made, rest), None, &[]).await.data();
+    assert_eq!(without_body("/disable").await["enabled"], false);
+    assert_eq!(without_body("/enable").await["enabled"], true);
 
     let other = endpoint(&api, "https://b.example", &["payout.failed"]).await;
     let list = api.get("/api/v1/webhooks").await.ok();
@@ -50,8 +55,10 @@ async fn an_endpoint_is_made_read_changed_and_removed(database: Database) {
     assert_eq!(api.get("/webhooks").await.ok()["total"], 1);
 
     let own = format!("whsec_{}", "QUJD".repeat(8));
-    let made = api.post("/webhooks", &json!({ "url": "https://c.example", "secret": own })).await.data();
+    let wishes = json!({ "url": "https://c.example", "secret": own, "description": "with its own secret" });
+    let made = api.post("/webhooks", &wishes).await.data();
     assert_eq!(made["secret"], own);
+    assert_eq!(api.get(&path_of(&made, "")).await.data()["description"], wishes["description"]);
 }
 
 async fn everything_wrong_with_a_request_is_named(database: Database) {
@@ -140,10 +147,19 @@ async fn each_operation_asks_for_its_scope(database: Database) {
 async fn a_merchant_has_fifty_endpoints_at_most(database: Database) {
     let gateway = Gateway::start(database).await;
     let merchant = gateway.merchant().await;
+    // An endpoint that a payment names for itself takes none of the places.
+    let mut naming = draft::steered(draft::deposit_mxn(100), "stay");
+    naming["webhook_url"] = json!("https://named.example");
+    naming["webhook_events"] = json!(["payment.failed"]);
+    merchant.create(&naming).await;
+    let mut made = Value::Null;
     for number in 0..50 {
-        endpoint(&merchant.api, &format!("https://{number}.example"), &DEFAULTS).await;
+        made = endpoint(&merchant.api, &format!("https://{number}.example"), &DEFAULTS).await;
     }
     let one_more = json!({ "url": "https://more.example" });
+    merchant.api.post("/webhooks", &one_more).await.refused(400, "LIMIT_REACHED");
+    merchant.api.delete(&path_of(&made, "")).await.data();
+    merchant.api.post("/webhooks", &one_more).await.data();
     merchant.api.post("/webhooks", &one_more).await.refused(400, "LIMIT_REACHED");
     merchant.key(&json!({ "environment": "live" })).await.post("/webhooks", &one_more).await.data();
 }

@@ -36,6 +36,21 @@ fn a_whole_request_is_read_whole() {
     assert_eq!(draft.return_urls.cancel_url, None);
 }
 
+#[test]
+fn a_webhook_hears_four_events_unless_the_request_names_others() {
+    let webhook_of = |members: Value| Draft::parse(&with(deposit(), &members)).expect("valid").webhook;
+    let webhook = webhook_of(json!({"webhook_url": "https://shop.example/hook"})).expect("a webhook");
+    let four = [
+        EventName::PaymentCreated,
+        EventName::PaymentCompleted,
+        EventName::PaymentFailed,
+        EventName::PaymentRefunded,
+    ];
+    assert_eq!(webhook.events, four);
+    let events_alone = webhook_of(json!({"webhook_events": ["payment.completed"]}));
+    assert!(events_alone.is_none(), "events without a URL have no effect");
+}
+
 /// With these members a deposit breaks one rule, which is named with its field.
 fn each_is_named<const N: usize>(rows: [(Value, &str); N]) {
     for (members, problem) in rows {
