@@ -1,5 +1,7 @@
 //! Balances through the life of deposits and withdrawals (docs/API.md, "Balances").
 
+use std::collections::BTreeMap;
+
 use quipu_tests::{Database, Gateway, Setup, draft, on_both_databases};
 use serde_json::json;
 
@@ -61,6 +63,19 @@ async fn the_record_is_as_specified(database: Database) {
     // MXN and main are the defaults.
     let default = merchant.api.get("/api/v1/balance").await.ok();
     assert_eq!((&default["currency"], &default["balance_type"]), (&json!("MXN"), &json!("main")));
+
+    for (caller, path) in [(&merchant.api, "/api/v1/balance"), (&gateway.v2(), "/api/v2/balance")] {
+        for currency in ["ARS", "AUD", "LKR", "MXN", "TRY", "UYU"] {
+            for balance_type in ["main", "deposit", "withdrawal", "commission", "frozen"] {
+                let query = format!("{path}?currency={currency}&balance_type={balance_type}");
+                let read = caller.get(&query).await.ok();
+                let echoed = (&read["currency"], &read["balance_type"]);
+                assert_eq!(echoed, (&json!(currency), &json!(balance_type)), "{query}");
+            }
+        }
+        caller.get(&format!("{path}?currency=GEL")).await.invalid("currency");
+        caller.get(&format!("{path}?balance_type=all")).await.invalid("balance_type");
+    }
 }
 
 async fn all_balances_are_listed(database: Database) {
@@ -85,6 +100,21 @@ async fn all_balances_are_listed(database: Database) {
         "balance_amount": "700", "available_amount": "700", "frozen_amount": "0",
     });
     assert!(balances.contains(&gel), "{all}");
+
+    // A currency is listed for its activity or for an enabled route.
+    let listed = async || {
+        let all = merchant.api.get("/api/v1/balance/all").await.ok();
+        let mut types_of = BTreeMap::<String, usize>::new();
+        for balance in all["balances"].as_array().expect("a list") {
+            *types_of.entry(balance["currency"].as_str().expect("a string").to_owned()).or_default() += 1;
+        }
+        types_of
+    };
+    assert_eq!(listed().await.get("TRY"), None);
+    merchant.fund("TRY", 5).await;
+    assert_eq!(listed().await["TRY"], 5);
+    gateway.operator().put(&merchant.operator_path("/routes"), &json!({ "routes": [] })).await.data();
+    assert_eq!(listed().await, BTreeMap::from([("GEL".to_owned(), 5), ("TRY".to_owned(), 5)]));
 }
 
 async fn merchant_scoped_reads_answer_the_same(database: Database) {
