@@ -92,6 +92,12 @@ async fn a_merchant_is_onboarded_step_by_step(database: Database) {
     let own = api.get(&format!("/api/v1/merchants/{id}")).await.data();
     assert_eq!((&own["merchant_id"], &own["environment"]), (&json!(id), &json!("test")));
     assert_eq!(own["default_webhook_secret"], created["default_webhook_secret"]);
+    let issued = operator.post(&keys, &json!({ "environment": "live" })).await.data();
+    let live = gateway.anonymous().with_api_key(issued["key"].as_str().expect("a key"));
+    let own = live.get(&format!("/api/v1/merchants/{id}")).await.data();
+    assert_eq!((&own["merchant_id"], &own["environment"]), (&json!(id), &json!("live")));
+    assert_eq!(own["default_webhook_secret"], created["default_webhook_secrets"]["live"]);
+    assert_ne!(own["default_webhook_secret"], created["default_webhook_secret"]);
 }
 
 async fn roles_bound_what_an_operator_may_do(database: Database) {
