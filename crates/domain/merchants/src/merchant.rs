@@ -137,3 +137,31 @@ impl Merchant {
         self.former_webhook_secrets[slot] = Some(FormerSecret { sealed: replaced, until });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_secret_signs_for_24_hours_in_its_own_environment() {
+        const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+        let at = |millis| Timestamp::from_millis(1_763_683_200_000 + millis);
+        let mut merchant = Merchant {
+            id: MerchantId(7),
+            name: "Tienda".to_owned(),
+            api_version: ApiVersion::V1,
+            status: MerchantStatus::Active,
+            return_urls: ReturnUrls::default(),
+            sealed_webhook_secrets: ["test 1".to_owned(), "live 1".to_owned()],
+            former_webhook_secrets: [None, None],
+            created_at: at(0),
+        };
+        merchant.replace_webhook_secret(Environment::Live, "live 2".to_owned(), at(0));
+        assert_eq!(merchant.sealed_webhook_secrets, ["test 1", "live 2"]);
+        let former = |environment, millis| merchant.former_webhook_secret(environment, at(millis));
+        assert_eq!(former(Environment::Live, 0), Some("live 1"));
+        assert_eq!(former(Environment::Live, DAY_MILLIS - 1), Some("live 1"));
+        assert_eq!(former(Environment::Live, DAY_MILLIS), None);
+        assert_eq!(former(Environment::Test, 0), None);
+    }
+}
