@@ -86,6 +86,17 @@ mod tests {
     }
 
     #[test]
+    fn webhooks_and_tickets_answer_under_the_bare_paths_too() {
+        let resources = ["/api/v1/webhooks", "/api/v1/tickets"];
+        let rows = route_table().filter(|row| resources.iter().any(|path| row.path().starts_with(path)));
+        let rows: Vec<_> = rows.collect();
+        assert_eq!(rows.len(), 20, "{rows:?}");
+        for row in rows {
+            assert_eq!(row.alias(), row.path().strip_prefix("/api/v1"), "{row:?}");
+        }
+    }
+
+    #[test]
     fn of_what_asks_for_credentials_only_tokens_ask_for_no_scope() {
         let unscoped = route_table().filter(|row| row.scope().is_none());
         let unscoped = unscoped.filter(|row| {
