@@ -33,8 +33,16 @@ async fn a_pending_withdrawal_is_cancelled_once(database: Database) {
     gateway.check();
 }
 
+/// Waits for this status; a cancel is then refused and changes nothing.
+async fn refuse_cancel(table: &mut Table, merchant: &Merchant, id: &str, status: &str) {
+    let before = merchant.wait_for(id, status).await;
+    table.refused(status, &cancel(merchant, id).await, 400, "PAYMENT_ALREADY_PROCESSED");
+    assert_eq!(merchant.api.payment(id).await, before, "a refused cancel changes nothing");
+}
+
 async fn nothing_else_can_be_cancelled(database: Database) {
-    let gateway = Gateway::start(database).await;
+    let setup = Setup::new(database).set("REDIRECTPAY__ALERT_AFTER", "100ms");
+    let gateway = setup.set("REDIRECTPAY__CANCEL_AFTER", "300ms").start().await;
     let merchant = gateway.merchant().await;
     merchant.fund("ARS", 1_000).await;
     let cases = [
@@ -45,13 +53,19 @@ async fn nothing_else_can_be_cancelled(database: Database) {
         (draft::steered(draft::withdrawal_ars(100), "stay"), "processing"),
         (draft::withdrawal_ars(100), "completed"),
         (draft::steered(draft::withdrawal_ars(100), "fail"), "failed"),
+        (draft::steered(draft::deposit("LKR", "redirectpay", 100), "stay"), "cancelled"),
     ];
     let mut table = Table::new();
     for (draft, status) in cases {
         let id = merchant.create(&draft).await;
-        let before = merchant.wait_for(&id, status).await;
-        table.refused(status, &cancel(&merchant, &id).await, 400, "PAYMENT_ALREADY_PROCESSED");
-        assert_eq!(merchant.api.payment(&id).await, before, "a refused cancel changes nothing");
+        refuse_cancel(&mut table, &merchant, &id, status).await;
+    }
+    let id = merchant.create(&draft::deposit_mxn(100)).await;
+    merchant.wait_for(&id, "completed").await;
+    let refunds = format!("/operator/v1/payments/{id}/refunds");
+    for (amount, status) in [(40, "partial_refund"), (60, "refunded")] {
+        gateway.operator().post(&refunds, &json!({ "amount": amount })).await.data();
+        refuse_cancel(&mut table, &merchant, &id, status).await;
     }
     for id in ["pay_1763683200000_abcdefghjkmn", "pay_1", "x", "%00", "pay_1763683200000_ABCDEFGHJKMN"] {
         table.refused(id, &cancel(&merchant, id).await, 404, "PAYMENT_NOT_FOUND");

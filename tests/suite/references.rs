@@ -33,6 +33,18 @@ async fn a_reference_in_use_is_refused(database: Database) {
         assert_eq!(refusal["transaction_id"], id, "{status}");
         assert_eq!(merchant.balance("ARS").await, balance, "a refused payment freezes nothing");
     }
+    // A deposit of which something went back to the payer keeps its reference.
+    let draft = draft::deposit_mxn(100);
+    let id = merchant.create(&draft).await;
+    merchant.wait_for(&id, "completed").await;
+    let refunds = format!("/operator/v1/payments/{id}/refunds");
+    for (amount, status) in [(40, "partial_refund"), (60, "refunded")] {
+        let refunded = gateway.operator().post(&refunds, &json!({ "amount": amount })).await.data();
+        assert_eq!(refunded["status"], status);
+        let again = with(draft::deposit_mxn(100), "/merchant_reference", draft["merchant_reference"].clone());
+        let refusal = merchant.api.create(&again).await.refused(409, "DUPLICATE_MERCHANT_REFERENCE");
+        assert_eq!(refusal["transaction_id"], id, "{status}");
+    }
     // References are compared as they are written.
     let draft = draft::deposit_mxn(100);
     merchant.create(&draft).await;
