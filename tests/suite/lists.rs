@@ -71,14 +71,18 @@ async fn filters_narrow_the_list_and_its_total(database: Database) {
         withdrawals.push(merchant.create(&draft::withdrawal_ars(100)).await);
     }
     merchant.api.post_empty(&format!("/api/v1/payments/{}/cancel", withdrawals[0])).await.data();
+    let refunded = format!("/operator/v1/payments/{}", merchant.create(&draft::deposit_mxn(100)).await);
+    gateway.operator().post_empty(&format!("{refunded}/complete")).await.data();
+    gateway.operator().post(&format!("{refunded}/refunds"), &json!({ "amount": 40 })).await.data();
     let reference = aud["merchant_reference"].as_str().expect("a string");
     let rows = [
-        (String::new(), 9),
+        (String::new(), 10),
         ("?status=processing".to_owned(), 5),
         ("?status=pending".to_owned(), 3),
         ("?status=cancelled".to_owned(), 1),
+        ("?status=partial_refund".to_owned(), 1),
         ("?status=refunded".to_owned(), 0),
-        ("?type=deposit".to_owned(), 5),
+        ("?type=deposit".to_owned(), 6),
         ("?type=withdrawal".to_owned(), 4),
         ("?type=deposit_pp".to_owned(), 0),
         ("?method=payid".to_owned(), 1),

@@ -46,6 +46,7 @@ async fn a_list_shows_summaries_and_exact_totals(database: Database) {
     }
     opened.reverse();
     assert_eq!(ids(&merchant.api, "").await, opened[..20], "newest first");
+    assert_eq!(ids(&merchant.api, "?limit=100").await, opened, "as many as may be asked for");
     assert_eq!(ids(&merchant.api, "?limit=5&offset=20").await, opened[20..]);
     assert_eq!(ids(&merchant.api, "?limit=5&offset=23").await, [""; 0]);
     let list = merchant.api.get("/api/v1/tickets?limit=5").await.ok();

@@ -158,6 +158,9 @@ async fn a_merchant_has_fifty_endpoints_at_most(database: Database) {
     }
     let one_more = json!({ "url": "https://more.example" });
     merchant.api.post("/webhooks", &one_more).await.refused(400, "LIMIT_REACHED");
+    let all = merchant.api.get("/webhooks?limit=100").await.ok();
+    assert_eq!((all["data"].as_array().map(Vec::len), &all["total"]), (Some(50), &json!(50)));
+    merchant.api.get("/webhooks?limit=101").await.invalid("limit");
     merchant.api.delete(&path_of(&made, "")).await.data();
     merchant.api.post("/webhooks", &one_more).await.data();
     merchant.api.post("/webhooks", &one_more).await.refused(400, "LIMIT_REACHED");
