@@ -15,6 +15,7 @@ on_both_databases!(
     nothing_else_of_payout_goes_with_it,
     it_goes_with_bank_transfer_withdrawals_only,
     without_a_partner_route_it_is_not_ready,
+    it_takes_any_enabled_currency_and_converts_none,
 );
 
 async fn funded(gateway: &Gateway) -> Merchant {
@@ -293,4 +294,22 @@ async fn without_a_partner_route_it_is_not_ready(database: Database) {
         .await;
     let answer = merchant.api.create(&partner_withdrawal("GEL", 100, wallet())).await;
     answer.refused(400, "PARTNER_PAYOUT_NOT_READY");
+}
+
+async fn it_takes_any_enabled_currency_and_converts_none(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let merchant = gateway.merchant().await;
+    merchant.fund("MXN", 1_000_000).await;
+    merchant.api.create(&partner_withdrawal("GEL", 100, wallet())).await.refused(400, "INSUFFICIENT_BALANCE");
+    assert_eq!(merchant.balance("MXN").await, (1_000_000, 0));
+    merchant
+        .add_routes([json!({ "environment": "test", "currency": "USD", "method": "bank_transfer",
+            "direction": "withdrawal", "partner": true, "enabled": true, "rail": "simulator", "min_amount": 1 })])
+        .await;
+    merchant.fund("USD", 100).await;
+    merchant.create(&partner_withdrawal("USD", 100, wallet())).await;
+    // The currency is enabled for partners only.
+    let payout = json!({ "recipient_name": "Ana", "bank_account": "1" });
+    let plain = draft::withdrawal("USD", "bank_transfer", 100, payout);
+    merchant.api.create(&plain).await.invalid("currency");
 }
