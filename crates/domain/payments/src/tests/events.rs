@@ -6,7 +6,7 @@ use quipu_merchants::{BeneficiaryKind, Direction, Method};
 use serde_json::{Value, json};
 
 use super::world::{START, World, beneficiary, deposit, minor, ready, route, with, withdrawal};
-use crate::{Happening, PaymentRecord, Trigger, moves::chain};
+use crate::{Failure, Happening, PaymentRecord, Trigger, moves::chain};
 
 /// The payloads of everything that happened so far.
 fn told(world: &World) -> Vec<Value> {
@@ -92,6 +92,72 @@ fn a_new_withdrawal_is_told_of_twice_with_its_payout() {
     assert_eq!(
         events[0]["data"]["payment"]["customer_data"]["payout"],
         json!({"bank_account": "032180000118359719", "recipient_name": "Ana"})
+    );
+}
+
+#[test]
+fn all_of_the_whitelist_is_told_and_nothing_else() {
+    let world = World::new();
+    let mut dear = route(Method::Spei, Currency::MXN, Direction::Withdrawal, false);
+    dear.fee_fixed = minor(25);
+    world.store.set_routes(vec![dear]);
+    world.fund(Currency::MXN, 1_000_000);
+    let members = json!({
+        "customer": { "name": "Ana", "email": "ana@example.com", "phone": "+52 55 1234 5678" },
+        "description": "two shoes", "note": "a gift", "external_id": "e-1", "traffic_type": "vip",
+        "payout": {
+            "bank_code": "032", "bank_account": "032180000118359719", "recipient_name": "Ana Pérez",
+            "account_type": "savings", "beneficiary_tax_id": "PEAA800101AAA",
+        },
+    });
+    world.created(&with(withdrawal(), &members));
+    assert_eq!(
+        told(&world)[0]["data"]["payment"]["customer_data"],
+        json!({
+            "note": "a gift", "customer_email": "ana@example.com", "customer_phone": "+52 55 1234 5678",
+            "customer_name": "Ana", "external_id": "e-1", "reference": "out-1", "description": "two shoes",
+            "requested_payment_type": "withdrawal", "commission": { "currency": "MXN", "total_minor": 25 },
+            "payout": {
+                "bank_code": "032", "bank_account": "032180000118359719", "recipient_name": "Ana Pérez",
+            },
+        })
+    );
+}
+
+#[test]
+fn each_move_is_told_with_both_statuses_its_version_and_what_went_wrong() {
+    let world = World::new();
+    world.fund(Currency::MXN, 1_000_000);
+    let id = world.created(&withdrawal()).id().clone();
+    for trigger in [Trigger::Submit, Trigger::Confirm, Trigger::Return] {
+        world.moved(&id, trigger);
+    }
+    let failed = world.created(&with(deposit(), &json!({"merchant_reference": "order-2"}))).id().clone();
+    let failure = Failure { code: "NO_FUNDS".to_owned(), message: "the payer has too little".to_owned() };
+    let how = Happening { failure: Some(failure), ..Happening::new(START, &*world.entropy) };
+    let changes = world.store.payment(&failed).apply(Trigger::Fail, how).expect("a move").changes;
+    ready(world.store.commit(changes)).expect("committed");
+
+    let of_moves = told(&world).into_iter().filter_map(|event| {
+        let (data, payment) = (&event["data"], &event["data"]["payment"]);
+        assert_eq!(data["status_version"], payment["status_version"]);
+        let members = ["previous_status", "status", "status_version", "refunded_amount", "failure"];
+        let members: Vec<_> = members.iter().map(|member| payment[member].clone()).collect();
+        let is_move = payment["previous_status"].is_string();
+        is_move.then(|| json!({ "type": event["type"], "says": members }))
+    });
+    let returned = json!({ "code": "PAYOUT_RETURNED", "message": "the bank sent the payout back" });
+    let no_funds = json!({ "code": "NO_FUNDS", "message": "the payer has too little" });
+    assert_eq!(
+        of_moves.collect::<Vec<_>>(),
+        [
+            json!({ "type": "payment.processing", "says": ["pending", "processing", 2, 0, null] }),
+            json!({ "type": "payment.completed", "says": ["processing", "completed", 3, 0, null] }),
+            json!({ "type": "payout.completed", "says": ["processing", "completed", 3, 0, null] }),
+            json!({ "type": "payment.refunded", "says": ["completed", "refunded", 4, 50_000, returned] }),
+            json!({ "type": "payout.failed", "says": ["completed", "refunded", 4, 50_000, returned] }),
+            json!({ "type": "payment.failed", "says": ["processing", "failed", 2, 0, no_funds] }),
+        ]
     );
 }
 
