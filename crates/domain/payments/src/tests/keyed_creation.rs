@@ -113,6 +113,9 @@ fn an_answer_is_kept_for_a_day() {
     ask(&world, "k", &deposit(), None).expect("created");
     world.clock.advance(24 * 3_600_000 - 1);
     assert!(ask(&world, "k", &deposit(), None).expect("repeated").replayed);
+    world.clock.advance(1);
+    let another = with(deposit(), &json!({"merchant_reference": "order-2"}));
+    assert!(!ask(&world, "k", &another, None).expect("created under a free key").replayed);
 }
 
 #[test]
