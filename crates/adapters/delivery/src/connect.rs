@@ -20,7 +20,7 @@ use tower_service::Service;
 use crate::guard::is_public;
 
 /// The longest time for resolving, dialling and TLS together.
-pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Resolves names to addresses.
 #[async_trait]

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The longest time of an exchange, the answer's body included.
-pub(crate) const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
+const EXCHANGE_WITHIN: Duration = Duration::from_secs(15);
 /// The most bytes of an answer's body that are read.
 const MOST_READ: usize = 64 * 1024;
 /// The most bytes of an answer's head that are read; no receiver needs more.

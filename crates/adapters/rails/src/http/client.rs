@@ -268,3 +268,13 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_3_seconds_to_connect_and_10_in_all() {
+        assert_eq!((CONNECT, WHOLE), (Duration::from_secs(3), Duration::from_secs(10)));
+    }
+}
