@@ -119,3 +119,59 @@ fn written(details: &PageDetails<'_>, before: std::fmt::Arguments<'_>) -> Bytes 
     let json = serde_json::to_string(details).unwrap_or_default();
     Bytes::from(format!("{before}id: {}\ndata: {json}\n\n", details.status_version()))
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt as _;
+    use quipu_kernel::{
+        Amount, Currency, CustomerId, Environment, MerchantId, SystemClock, Tenant, Timestamp,
+    };
+    use quipu_merchants::{Method, ReturnUrls};
+    use quipu_pages::Language;
+    use quipu_payments::{Customer, Payment, PaymentType, State, Terms};
+
+    use super::*;
+    use crate::pages::{about::About, viewers::Viewers};
+
+    /// A deposit that nobody has paid yet.
+    fn unpaid() -> Payment {
+        let made = Timestamp::from_millis(1_763_683_200_000);
+        let terms = Terms {
+            id: "pay_1763683200000_abcdefghjkmn".parse().expect("an identifier"),
+            tenant: Tenant::new(MerchantId(1), Environment::Test),
+            kind: PaymentType::DepositPp,
+            method: Method::Spei,
+            currency: Currency::MXN,
+            amount: Amount::new(1_000).expect("in range"),
+            merchant_reference: "order-1".to_owned(),
+            customer: Customer { id: CustomerId(1), email: None, phone: None, name: Some("Ana".to_owned()) },
+            rail: "simulator".to_owned(),
+            created_at: made,
+            expires_at: None,
+            description: None,
+            note: None,
+            external_id: None,
+            traffic_type: None,
+            webhook: None,
+            return_urls: ReturnUrls::default(),
+            redirect_scheme: None,
+        };
+        Payment::restore(terms, State::first(PaymentType::DepositPp, made))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_nothing_changes_a_stream_beats_every_15_seconds() {
+        let (payment, about) = (unpaid(), Arc::new(About::plain()));
+        let viewers = Arc::new(Viewers::default());
+        let seat = viewers.enter(payment.terms().tenant, payment.id(), &about).expect("a seat");
+        let visit = Visit { payment, about, words: Words::of(Language::English), token: String::new() };
+        let mut pieces = Box::pin(Watching::new(seat, &visit, Arc::new(SystemClock)).pieces());
+        let first = pieces.next().await.expect("the present state");
+        assert!(first.starts_with(b"retry: 2000\nid: 1\ndata: {"), "{first:?}");
+        let begun = Instant::now();
+        for beat in 1..=3 {
+            assert_eq!(pieces.next().await.as_deref(), Some(&b":\n\n"[..]));
+            assert_eq!(begun.elapsed().as_secs(), 15 * beat);
+        }
+    }
+}
