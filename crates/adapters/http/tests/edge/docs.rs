@@ -16,6 +16,8 @@ async fn the_documents_name_the_path_of_the_public_address() {
         for path in ["/api/v1/openapi.json", "/operator/v1/openapi.json"] {
             let document = world.send(request("GET", path)).await;
             assert_eq!(document.body["servers"], json!([{ "url": expected }]), "{path}");
+            let version = document.body["openapi"].as_str();
+            assert!(version.is_some_and(|version| version.starts_with("3.0.")), "{version:?}");
         }
     }
 }
