@@ -73,6 +73,10 @@ async fn bodies_must_be_json_and_within_bounds(database: Database) {
         let headers = [("Content-Type", content_type)];
         let answer = merchant.api.send(Method::POST, "/api/v1/payments", Some(body.clone()), &headers).await;
         answer.refused(415, "UNSUPPORTED_MEDIA_TYPE");
+        let ticket = merchant.api.send(Method::POST, "/api/v1/tickets", Some(body.clone()), &headers).await;
+        let told = ticket.refused(415, "UNSUPPORTED_MEDIA_TYPE");
+        assert!(told["success"] == false && told["error"].is_string(), "{told}");
+        assert_eq!(told.as_object().map(serde_json::Map::len), Some(4), "{told}");
     }
     let headers = [("Content-Type", "application/json; charset=utf-8")];
     merchant.api.send(Method::POST, "/api/v1/payments", Some(body), &headers).await.ok();

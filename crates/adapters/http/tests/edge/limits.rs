@@ -6,6 +6,7 @@ use actix_web::{App, test};
 use quipu_http::configure;
 use quipu_kernel::{Environment, Tenant};
 use quipu_merchants::{Actor, ApiVersion, NewApiKey, RateLimits, Scopes};
+use serde_json::json;
 
 use crate::world::{World, request};
 
@@ -42,6 +43,32 @@ async fn creation_and_everything_else_have_budgets_of_their_own() {
 
     assert_eq!(balance().await.status, 200);
     assert_eq!(balance().await.code(), (429, "RATE_LIMITED"));
+}
+
+#[actix_web::test]
+async fn a_limited_call_about_tickets_is_refused_in_their_shape() {
+    let world = World::new();
+    let key = limited_key(&world).await;
+    let list = async || {
+        world.send(request("GET", "/api/v1/tickets").insert_header(("X-API-Key", key.as_str()))).await
+    };
+    assert_eq!(list().await.status, 200);
+    let refused = list().await;
+    assert!(refused.body["error"].is_string(), "{refused:?}");
+    assert_eq!(
+        refused.body,
+        json!({
+            "success": false, "statusCode": 429, "error": refused.body["error"], "error_code": "RATE_LIMITED",
+        })
+    );
+    for (header, value) in [
+        ("x-ratelimit-limit", "1"),
+        ("x-ratelimit-remaining", "0"),
+        ("x-ratelimit-reset", "1763683260"),
+        ("retry-after", "60"),
+    ] {
+        assert_eq!(refused.header(header), Some(value), "{header}");
+    }
 }
 
 #[actix_web::test]
