@@ -1,6 +1,6 @@
 //! Files on their way in and out.
 
-use quipu_tests::{Database, Gateway, Setup, eventually, on_both_databases};
+use quipu_tests::{Client, Database, Gateway, Setup, draft, eventually, on_both_databases};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ on_both_databases!(
     an_upload_url_is_asked_for_rightly,
     an_attachment_is_found_where_it_belongs,
     files_in_a_bucket_go_all_the_way,
+    links_begin_with_the_configured_addresses,
 );
 
 async fn a_file_goes_all_the_way(database: Database) {
@@ -159,11 +160,27 @@ async fn an_attachment_is_found_where_it_belongs(database: Database) {
     assert_eq!(save(&id).status, Some(0));
     assert_eq!(std::fs::read(&saved).expect("saved"), b"%PDF-1.7 and so on");
     assert_eq!(save(&id).status, Some(2), "what is there already stays");
+    film_goes_all_the_way(api, &id, "video/mp4", b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom and so on").await;
+    film_goes_all_the_way(api, &id, "video/webm", b"\x1a\x45\xdf\xa3\x87\x42\x82\x84webm and so on").await;
     let links = api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data();
     assert_eq!(links["thumb_url"], json!(null), "a document has none");
     let answer = fetch(&links["download_url"]).await;
     let how = answer.headers()["content-disposition"].to_str().expect("ASCII");
     assert!(how.starts_with("attachment"), "{how}");
+}
+
+/// Sends a film, names it in a comment and fetches it.
+async fn film_goes_all_the_way(api: &Client, ticket: &str, kind: &str, bytes: &[u8]) {
+    let film = sent(api, ticket, "film", kind, bytes).await;
+    let comment = created(&comment_with(api, ticket, &[film]).await);
+    let attachment = comment["attachments"][0]["id"].as_str().expect("an id");
+    let links = api.get(&path(ticket, &format!("/attachments/{attachment}"))).await.data();
+    assert_eq!(links["thumb_url"], Value::Null, "{kind}");
+    let answer = fetch(&links["download_url"]).await;
+    let header = |name: &str| answer.headers()[name].to_str().expect("ASCII").to_owned();
+    assert_eq!(header("content-type"), kind);
+    assert!(header("content-disposition").starts_with("attachment"), "{kind}");
+    assert_eq!(answer.bytes().await.expect("bytes"), bytes);
 }
 
 async fn files_in_a_bucket_go_all_the_way(database: Database) {
@@ -172,7 +189,7 @@ async fn files_in_a_bucket_go_all_the_way(database: Database) {
     let (credentials, place) = rest.split_once('@').expect("credentials");
     let (key, secret) = credentials.split_once(':').expect("a key and its secret");
     let (host, bucket) = place.split_once('/').expect("a bucket");
-    let prefix = quipu_tests::draft::reference();
+    let prefix = draft::reference();
     let gateway = Setup::new(database)
         .set("ATTACHMENTS_URL", &format!("s3://{bucket}/{prefix}"))
         .set("ATTACHMENTS__S3__ENDPOINT", &format!("http://{host}"))
@@ -209,4 +226,33 @@ async fn files_in_a_bucket_go_all_the_way(database: Database) {
     }
     assert_eq!(api.get(&path(&id, "/comments")).await.ok()["total"], 1);
     gateway.assert_no_panic();
+}
+
+async fn links_begin_with_the_configured_addresses(database: Database) {
+    let setup = Setup::new(database).set("PUBLIC_URL", "https://pay.example");
+    let gateway = setup.set("UPLOAD_URL", "https://files.example").start().await;
+    let merchant = gateway.merchant().await;
+    let api = &merchant.api;
+    // A proxy stands at each of the addresses; the gateway itself hears the same paths.
+    let behind = |proxy: &str, url: &Value| {
+        let path = url.as_str().and_then(|url| url.strip_prefix(proxy));
+        let path = path.unwrap_or_else(|| panic!("{url} is not at {proxy}"));
+        json!(format!("{}{path}", gateway.anonymous().base_url()))
+    };
+    let id = plain(api).await;
+    let url = upload_url(api, &id, "a.png", "image/png").await;
+    let (status, body) = put(&behind("https://files.example", &url["upload_url"]), "image/png", PIXEL).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    let comment = created(&comment_with(api, &id, &[named(&url, "a.png", "image/png")]).await);
+    let attachment = comment["attachments"][0]["id"].as_str().expect("an id");
+    let links = api.get(&path(&id, &format!("/attachments/{attachment}"))).await.data();
+    let file = fetch(&behind("https://files.example", &links["download_url"])).await;
+    assert_eq!(file.bytes().await.expect("bytes"), PIXEL);
+
+    let hosted = draft::steered(draft::deposit("LKR", "redirectpay", 100), "stay");
+    let hosted = api.create(&draft::with(hosted, "/type", json!("deposit_pp"))).await.ok();
+    for member in ["payment_page_url", "redirect_url"] {
+        let page = fetch(&behind("https://pay.example", &hosted[member])).await;
+        assert_eq!(page.status(), StatusCode::OK, "{member}");
+    }
 }
