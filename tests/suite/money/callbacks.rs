@@ -183,9 +183,9 @@ async fn a_contradiction_is_parked(database: Database) {
 }
 
 async fn callbacks_have_a_budget_that_strangers_cannot_use_up(database: Database) {
-    let provider = Provider::start().await;
-    let setup = provider.configure(Setup::new(database)).set("LIMITS__CALLBACKS_PER_MINUTE", "3");
-    let gateway = setup.start().await;
+    let (provider, other) = (Provider::start().await, Provider::start().await);
+    let setup = other.configure(provider.configure(Setup::new(database)));
+    let gateway = setup.set("LIMITS__CALLBACKS_PER_MINUTE", "3").start().await;
     let merchant = merchant_on(&gateway, &provider).await;
     let id = merchant.create(&draft::deposit_mxn(1_000)).await;
     let event = provider.event("payment.completed", &id);
@@ -199,5 +199,9 @@ async fn callbacks_have_a_budget_that_strangers_cannot_use_up(database: Database
     for expected in [200, 200, 200, 429] {
         assert_eq!(provider.call_back(&anonymous, &event).await.status, expected);
     }
+    // The rail of another provider has a budget of its own.
+    let mut of_nobody = other.event("payment.completed", "pay_1763683200000_222222222222");
+    (of_nobody["amount"], of_nobody["currency"]) = (json!(5), json!("MXN"));
+    assert_eq!(other.call_back(&anonymous, &of_nobody).await.data()["outcome"], "parked");
     assert_eq!(merchant.balance("MXN").await, (1_000, 0));
 }
