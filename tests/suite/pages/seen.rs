@@ -172,6 +172,8 @@ async fn pages_are_limited_by_address(database: Database) {
     let refused = visitor.get(&format!("{path}/details")).await;
     refused.refused(429, "RATE_LIMITED");
     assert!(refused.header("retry-after").is_some());
+    // Files at signed URLs are counted together with pages.
+    visitor.get("/files/test/1/x/y").await.refused(429, "RATE_LIMITED");
     let created = merchant.api.create(&draft::deposit_mxn(1_000)).await;
     created.ok();
     eventually("an answer beside the limit", || async {
