@@ -136,6 +136,14 @@ async fn customers_and_beneficiaries_belong_to_one_merchant(database: Database) 
     owner.api.create(&foreign).await.ok();
     let foreign = draft::with(foreign, "/merchant_reference", json!(draft::reference()));
     other.api.create(&foreign).await.invalid("customer_id");
+    owner
+        .add_routes([json!({ "environment": "live", "currency": "MXN", "method": "spei", "direction": "deposit",
+            "partner": false, "enabled": true, "rail": "manual", "min_amount": 1,
+            "instructions": { "bank_name": "Banco", "account_holder": "Quipu", "account_number": "032180000118359719" } })])
+        .await;
+    let live = owner.key(&json!({ "environment": "live" })).await;
+    live.create(&foreign).await.invalid("customer_id");
+    live.create(&draft::without(foreign, "/customer_id")).await.ok();
 
     let beneficiary = json!({
         "environment": "test", "kind": "bank", "iban": "GE29NB0000000101904917", "swift": "BAGAGE22",

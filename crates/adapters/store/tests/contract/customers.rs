@@ -1,7 +1,7 @@
 //! Who a new payment's customer is.
 
 use futures_util::future::join_all;
-use quipu_kernel::CustomerId;
+use quipu_kernel::{CustomerId, Environment, Tenant};
 use quipu_payments::{Customer, CustomerClaim, Payment};
 
 use crate::{
@@ -70,4 +70,11 @@ async fn customers_of_tenants_are_apart(fixture: Fixture) {
     let first = create(&store, 1, customer(Some("ana@example.com"), None)).await;
     assert_ne!(create(&store, 2, customer(Some("ana@example.com"), None)).await, first);
     assert_eq!(store.customer(tenant(2), first).await.expect("read"), None);
+    let live = Tenant::new(tenant(1).merchant(), Environment::Live);
+    let same = customer(Some("ana@example.com"), None);
+    let sample = Sample { customer: same, ..Sample::deposit(live, 5) };
+    let committed = store.commit(sample.create()).await.expect("committed");
+    let in_live = committed.into_saved::<Payment>().expect("a payment").terms().customer.id;
+    assert_ne!(in_live, first);
+    assert_eq!(store.customer(live, first).await.expect("read"), None);
 }
