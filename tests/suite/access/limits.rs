@@ -131,6 +131,17 @@ async fn a_token_counts_for_its_key(database: Database) {
     assert_eq!(announced(&bearer.get(BALANCE).await), (4, 0));
     refused(&key.get(BALANCE).await, 4, 60);
     refused(&bearer.get(BALANCE).await, 4, 60);
+
+    // Likewise one of version 2 for the credential that signed for it.
+    let (merchant, caller) = (SigningMerchant::onboard(&gateway).await, gateway.anonymous());
+    let token = merchant.signer.post("/api/v2/auth/token", &json!({})).send(&caller).await;
+    assert_eq!(announced(&token), (4, 3));
+    let bearer = caller.with_bearer(&text(&token.ok(), "access_token"));
+    let balance = async || merchant.signer.get("/api/v2/balance").send(&caller).await;
+    assert_eq!(announced(&bearer.get("/api/v1/tickets").await), (4, 2));
+    assert_eq!(announced(&balance().await), (4, 1));
+    assert_eq!(announced(&bearer.get("/api/v1/tickets").await), (4, 0));
+    refused(&balance().await, 4, 60);
 }
 
 async fn credentials_of_version_2_are_limited_each(database: Database) {

@@ -248,7 +248,15 @@ async fn a_signing_merchant_gets_tokens_that_end_with_the_credential(database: D
 
     let empty =
         merchant.signer.request(Method::POST, "/api/v2/auth/token", None, unix_seconds(), "no-body-1");
-    assert_eq!(empty.send(&caller).await.ok()["expires_in"], 900);
+    let everything = empty.send(&caller).await.ok();
+    assert_eq!(everything["expires_in"], 900);
+    // Tickets and webhooks have no signed paths of their own.
+    let everything = caller.with_bearer(&text(&everything, "access_token"));
+    let ticket = everything.post("/api/v1/tickets", &json!({ "title": "Where is it?" })).await;
+    assert_eq!(ticket.status, 201, "{ticket}");
+    assert_eq!(everything.get("/api/v1/tickets").await.ok()["total"], 1);
+    everything.post("/api/v1/webhooks", &json!({ "url": "https://shop.example/hook" })).await.data();
+    assert_eq!(everything.get("/api/v1/webhooks").await.ok()["total"], 1);
     let credential = format!("/hmac-credentials/{}", merchant.credential_id);
     gateway.operator().delete(&merchant.path(&credential)).await.ok();
     refused_401(&bearer.get(&path).await, "TOKEN_INVALID");
