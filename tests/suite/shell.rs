@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 on_both_databases!(
     a_merchant_is_onboarded_from_the_shell,
     the_shell_can_do_what_onboarding_needs,
+    an_operators_token_ends_at_its_time_or_by_a_command,
     support_and_onboarding_work_from_the_shell,
     what_the_shell_does_with_money_it_does_once_under_a_key,
     what_the_shell_refuses_it_explains,
@@ -97,6 +98,29 @@ async fn the_shell_can_do_what_onboarding_needs(database: Database) {
     printed(&gateway, &["credential", "revoke", &id, credential_id]);
     let listed = gateway.run(&["credential", "list", &id]);
     assert!(listed.ok().contains(credential_id) && !listed.stdout.contains(secret), "{}", listed.stdout);
+}
+
+async fn an_operators_token_ends_at_its_time_or_by_a_command(database: Database) {
+    let gateway = Gateway::start(database).await;
+    let create = |rest: &[&str]| {
+        printed(&gateway, &[&["operator", "create", "--name", "Ana", "--role", "viewer"], rest].concat())
+    };
+    let (brief, revoked) = (create(&["--expires-in", "2s"]), create(&[]));
+    assert!(brief["expires_at"].is_string() && revoked["expires_at"].is_null(), "{brief} {revoked}");
+    let read = async |made: &Value| {
+        let operator = gateway.anonymous().with_bearer(made["token"].as_str().expect("the token, once"));
+        operator.get("/operator/v1/payments").await
+    };
+    read(&revoked).await.ok();
+    let id = revoked["operator_id"].as_str().expect("an identifier");
+    assert_eq!(printed(&gateway, &["operator", "revoke", id]), json!({ "revoked": id }));
+    for (made, code) in [(&revoked, "TOKEN_INVALID"), (&brief, "TOKEN_EXPIRED")] {
+        let refused = quipu_tests::eventually("the token to end", async || {
+            let answer = read(made).await;
+            (answer.status != 200).then_some(answer)
+        });
+        refused.await.refused(401, code);
+    }
 }
 
 async fn support_and_onboarding_work_from_the_shell(database: Database) {
