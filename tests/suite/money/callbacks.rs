@@ -24,7 +24,7 @@ on_both_databases!(
 
 async fn world(database: Database) -> (Gateway, Provider, Merchant) {
     let provider = Provider::start().await;
-    let gateway = provider.configure(Setup::new(database)).start().await;
+    let gateway = provider.configure(Setup::new(database)).set("LOG__FORMAT", "json").start().await;
     let merchant = merchant_on(&gateway, &provider).await;
     (gateway, provider, merchant)
 }
@@ -98,6 +98,8 @@ async fn money_that_does_not_match_is_parked(database: Database) {
     let listed =
         gateway.operator().get(&format!("/operator/v1/receipts?merchant_id={}", merchant.id)).await.ok();
     assert_eq!(listed["total"], 2);
+    let parked = gateway.measured("quipu_receipts_parked_total").await;
+    assert!((1.5..2.5).contains(&parked), "two receipts: {parked}");
     assert_eq!(merchant.api.payment(&id).await["status"], "processing");
     let right = provider.event("payment.completed", &id);
     assert_eq!(provider.call_back(&gateway.anonymous(), &right).await.data()["outcome"], "applied");

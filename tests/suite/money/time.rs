@@ -19,7 +19,7 @@ on_both_databases!(
 async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database) {
     let setup =
         Setup::new(database).set("REDIRECTPAY__ALERT_AFTER", "300ms").set("REDIRECTPAY__CANCEL_AFTER", "2s");
-    let gateway = setup.start().await;
+    let gateway = setup.set("LOG__FORMAT", "json").start().await;
     let merchant = gateway.merchant().await;
     let id = merchant.create(&steered(draft::deposit("LKR", "redirectpay", 500), "stay")).await;
     let alerted = eventually("the alert", async || {
@@ -37,6 +37,8 @@ async fn an_unresolved_redirect_is_alerted_and_then_cancelled(database: Database
             .then_some(())
     })
     .await;
+    let alerts = gateway.measured("quipu_redirectpay_alerts_total").await;
+    assert!((0.5..1.5).contains(&alerts), "one alert: {alerts}");
     let record = merchant.wait_for(&id, "cancelled").await;
     assert_eq!(record["status_version"], 2);
     assert_eq!(events(&seen(&gateway, &id).await, "payment.cancelled"), 1);

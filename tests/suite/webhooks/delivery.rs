@@ -211,7 +211,8 @@ async fn a_test_is_sent_at_once_and_answers_its_attempt(database: Database) {
 async fn a_hanging_endpoint_delays_no_other(database: Database) {
     // As many as one page of the log shows.
     const PAYMENTS: usize = 100;
-    let gateway = Setup::new(database).set("SIMULATOR__DELAY", "1h").start().await;
+    let setup = Setup::new(database).set("SIMULATOR__DELAY", "1h").set("LOG__FORMAT", "json");
+    let gateway = setup.start().await;
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     for path in ["/fails", "/well"] {
         endpoint(&merchant.api, &receiver.url(path), &["payment.created"]).await;
@@ -229,4 +230,6 @@ async fn a_hanging_endpoint_delays_no_other(database: Database) {
     assert_eq!(events.len(), PAYMENTS);
     assert!(events.iter().all(|event| event["attempts"].as_array().is_some_and(Vec::is_empty)), "{log}");
     assert!(receiver.count("/hangs") <= 8, "an endpoint that has never answered gets a few places");
+    let waited = gateway.measured("quipu_webhooks_oldest_seconds").await;
+    assert!(waited > 0.0, "what hangs is due");
 }

@@ -12,7 +12,8 @@ on_both_databases!(
 );
 
 async fn totals_are_exact_under_every_filter(database: Database) {
-    let gateway = Setup::new(database).set("WEBHOOKS__RETRY_SCHEDULE", "1h").start().await;
+    let setup = Setup::new(database).set("WEBHOOKS__RETRY_SCHEDULE", "1h").set("LOG__FORMAT", "json");
+    let gateway = setup.start().await;
     let (merchant, receiver) = (gateway.merchant().await, Receiver::start().await);
     let made = endpoint(&merchant.api, &receiver.url("/a"), &["payment.created"]).await;
     for _ in 0..5 {
@@ -32,6 +33,8 @@ async fn totals_are_exact_under_every_filter(database: Database) {
         (pending["total"] == 3 && tried && log("status=delivered").await["total"] == 5).then_some(())
     })
     .await;
+    let owed = gateway.measured("quipu_webhooks_owed").await;
+    assert!((2.5..3.5).contains(&owed), "three are owed: {owed}");
     for (query, total) in [
         ("", 8),
         ("status=failed", 0),
