@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The long forms of what `make test` holds short: kills, faults, failovers, histories; and upgrades from an earlier release,
-# which are here only. Run by with-servers.sh.
+# The long forms of what `make test` holds short: kills, faults, failovers, histories; and what is here only: upgrades from
+# an earlier release, and a stop that meets a call without an end. Run by with-servers.sh.
 #
 #   EFFORT  how many times as long (20)
 #   FAULTS  runs of the fault proxy between store and server (5000)
@@ -42,6 +42,8 @@ export QUIPU_EFFORT=${EFFORT:-20}
 # One after the other: each of them uses both cores.
 step cargo test --workspace --profile soak --locked --test suite -- --test-threads 1 \
     crash:: webhooks::kills:: money::chaos:: cluster::
+# It waits as long as a stop may.
+step cargo test --workspace --profile soak --locked --test suite -- --ignored running::
 step former_release
 if [ -n "$former" ]; then
     QUIPU_FORMER_BIN=$former step cargo test --workspace --profile soak --locked --test suite -- --ignored rolling::
