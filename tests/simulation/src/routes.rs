@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Minor, Tenant};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, Method, Route, RouteBook, StoreUnavailable};
+use quipu_kernel::{MerchantId, Minor, StoreError, Tenant};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, Method, Route, RouteBook};
 
 use crate::rail::{BANK, DESK};
 
-type Read<T> = Result<T, StoreUnavailable>;
+type Read<T> = Result<T, StoreError>;
 
 /// Routes, the same for everybody.
 pub struct FixedRoutes(Arc<[Route]>);

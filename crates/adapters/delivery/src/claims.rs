@@ -9,8 +9,7 @@ use std::{
     time::Duration,
 };
 
-use quipu_kernel::Timestamp;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{StoreError, Timestamp};
 use quipu_webhooks::{Owed, Waiting, Wanted};
 use tokio::time::timeout;
 
@@ -52,7 +51,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
 }
 
 /// Reads the endpoints that other nodes have changed.
-async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
+async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
     let mut ids = in_hand.board().stale();
     while !ids.is_empty() {
         let portion = ids.split_off(ids.len().saturating_sub(READ_AT_ONCE));
@@ -77,7 +76,7 @@ async fn read_again(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
 
 /// Releases deliveries in portions, so that commits stay short and a locked row delays few others. They are kept
 /// until the store has released them, so that none stays claimed by a node that has forgotten it.
-async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
+async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreError> {
     let mut returned = std::mem::take(&mut *lock(&in_hand.returned));
     let (mut kept, mut failures) = (Vec::new(), Vec::new());
     while !returned.is_empty() && failures.len() < MOST_LOCKED {
@@ -95,7 +94,7 @@ async fn give_back(in_hand: &Arc<InHand>) -> Result<(), StoreUnavailable> {
 }
 
 /// Fetches deliveries while there is room; returns the time until more are due.
-async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
+async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreError> {
     let queue = &in_hand.parts.queue;
     let now = in_hand.parts.clock.now();
     let mut after = None;
@@ -124,7 +123,7 @@ async fn fetch(in_hand: &Arc<InHand>) -> Result<Duration, StoreUnavailable> {
 }
 
 /// Claims in portions, so that commits stay short.
-async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreUnavailable> {
+async fn claim(in_hand: &Arc<InHand>, now: Timestamp, wanted: Vec<Wanted>) -> Result<(), StoreError> {
     let mut portion: Vec<Wanted> = Vec::new();
     let mut size = 0;
     for (index, one) in wanted.iter().enumerate() {
@@ -168,7 +167,7 @@ async fn claim_portion(
     in_hand: &Arc<InHand>,
     now: Timestamp,
     asked: &[Wanted],
-) -> Result<Vec<Owed>, StoreUnavailable> {
+) -> Result<Vec<Owed>, StoreError> {
     let queue = &in_hand.parts.queue;
     let mut failures = match queue.claim(now, asked.to_vec()).await {
         Err(error) if asked.len() > 1 => vec![error],

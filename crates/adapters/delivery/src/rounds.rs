@@ -5,8 +5,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use quipu_merchants::StoreUnavailable;
 use tokio::{task::JoinError, time::timeout};
+
+use quipu_kernel::StoreError;
 
 use crate::in_hand::InHand;
 
@@ -43,7 +44,7 @@ pub(crate) async fn run(in_hand: Arc<InHand>) {
 }
 
 /// Makes one round. Returns whether there is more to do than fits into it.
-async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreUnavailable> {
+async fn make(in_hand: &Arc<InHand>) -> Result<bool, StoreError> {
     let (queue, now) = (&in_hand.parts.queue, in_hand.parts.clock.now());
     tidy_up(in_hand);
     let freed = queue.free_abandoned().await?;

@@ -1,5 +1,7 @@
 //! Every `error_code`, with the HTTP status of its answers.
 
+use quipu_kernel::StoreError;
+
 use actix_web::http::StatusCode;
 
 /// One line for each code: its name here, its name in answers, its status.
@@ -100,7 +102,6 @@ mod tests {
     use std::{collections::BTreeSet, iter::successors};
 
     use quipu_kernel::{Amount, Currency, PaymentId, Problems};
-    use quipu_merchants::StoreUnavailable;
     use quipu_payments::CreateError;
 
     use super::*;
@@ -129,11 +130,11 @@ mod tests {
             CreateError::IdempotencyKeyInUse => CreateError::IdempotencyKeyMismatch,
             CreateError::IdempotencyKeyMismatch => CreateError::NonceUsed,
             CreateError::NonceUsed => CreateError::OutcomeUnknown { id: id() },
-            CreateError::OutcomeUnknown { .. } => StoreUnavailable::Overloaded.into(),
-            CreateError::Store(StoreUnavailable::Overloaded) => StoreUnavailable::Unavailable(cause()).into(),
-            CreateError::Store(StoreUnavailable::Unavailable(_)) => StoreUnavailable::Unknown(cause()).into(),
-            CreateError::Store(StoreUnavailable::Unknown(_)) => StoreUnavailable::Failed(cause()).into(),
-            CreateError::Store(StoreUnavailable::Failed(_)) => return None,
+            CreateError::OutcomeUnknown { .. } => StoreError::Overloaded.into(),
+            CreateError::Store(StoreError::Overloaded) => StoreError::Unavailable(cause()).into(),
+            CreateError::Store(StoreError::Unavailable(_)) => StoreError::OutcomeUnknown(cause()).into(),
+            CreateError::Store(StoreError::OutcomeUnknown(_)) => StoreError::Failed(cause()).into(),
+            CreateError::Store(StoreError::Failed(_)) => return None,
         })
     }
 

@@ -5,9 +5,8 @@ use std::slice;
 
 use actix_web::{HttpResponse, http::header};
 use quipu_commit::Answer;
-use quipu_kernel::{Problems, Timestamp};
-use quipu_ledger::LedgerUnavailable;
-use quipu_merchants::{DirectoryError, RateVerdict, Scope, StoreUnavailable};
+use quipu_kernel::{Problems, StoreError, Timestamp};
+use quipu_merchants::{DirectoryError, RateVerdict, Scope};
 use quipu_payments::{AdjustError, CancelError, CreateError, DecideError, HearError, NotVerified};
 use quipu_signing::{ApiKeyProblem, SignatureProblem};
 use quipu_tickets::{FileRefused, TicketError, UploadError};
@@ -165,23 +164,13 @@ impl From<Problems> for ApiError {
     }
 }
 
-impl From<StoreUnavailable> for ApiError {
-    fn from(error: StoreUnavailable) -> Self {
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
         match error {
-            StoreUnavailable::Overloaded => Self::Overloaded,
-            StoreUnavailable::Unavailable(cause) => Self::Unavailable { cause },
-            StoreUnavailable::Unknown(cause) => Self::OutcomeUnknown { cause },
-            StoreUnavailable::Failed(cause) => Self::Internal { cause },
-        }
-    }
-}
-
-impl From<LedgerUnavailable> for ApiError {
-    fn from(error: LedgerUnavailable) -> Self {
-        match error {
-            LedgerUnavailable::Overloaded => Self::Overloaded,
-            LedgerUnavailable::Unavailable(cause) => Self::Unavailable { cause },
-            LedgerUnavailable::Failed(cause) => Self::Internal { cause },
+            StoreError::Overloaded => Self::Overloaded,
+            StoreError::Unavailable(cause) => Self::Unavailable { cause },
+            StoreError::OutcomeUnknown(cause) => Self::OutcomeUnknown { cause },
+            StoreError::Failed(cause) => Self::Internal { cause },
         }
     }
 }

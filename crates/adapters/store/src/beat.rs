@@ -8,8 +8,9 @@ use diesel::{
 };
 
 use futures_util::future::join_all;
-use quipu_merchants::StoreUnavailable;
 use uuid::Uuid;
+
+use quipu_kernel::StoreError;
 
 use crate::{connection::Connection, error::Fault, lock::locked, statement::statement, store::Store};
 
@@ -95,7 +96,7 @@ impl Store {
                 .map(|lane| engine.write_alone(lane, |conn: &mut Connection| Box::pin(note_and_erase(conn))));
             join_all(tries).await
         };
-        let is_in_trouble = |fault: &Fault| !matches!(fault.told(), StoreUnavailable::Overloaded);
+        let is_in_trouble = |fault: &Fault| !matches!(fault.told(), StoreError::Overloaded);
         tried.into_iter().filter_map(Result::err).find(is_in_trouble).map_or(Ok(()), Err)
     }
 

@@ -5,8 +5,7 @@
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
 use quipu_commit::CallWaits;
-use quipu_kernel::MerchantId;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{MerchantId, StoreError};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, oneshot},
@@ -197,7 +196,7 @@ impl Engine {
     pub(crate) async fn write<T, E>(&self, query: impl Query<T, E>) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<Fault> + From<StoreUnavailable> + Trouble + Send + 'static,
+        E: From<Fault> + From<StoreError> + Trouble + Send + 'static,
     {
         let (reply, outcome) = oneshot::channel();
         let step = Step::begin(self.times);

@@ -1,8 +1,8 @@
 //! The faults of the store, and the errors that the domain gets for them.
 
 use diesel::result::{DatabaseErrorKind, Error};
-use quipu_ledger::LedgerUnavailable;
-use quipu_merchants::{DirectoryError, StoreUnavailable};
+use quipu_kernel::StoreError;
+use quipu_merchants::DirectoryError;
 
 use crate::file_trouble::FileTrouble;
 
@@ -29,13 +29,13 @@ pub enum OpenError {
     Migration(String),
 }
 
-impl From<StoreUnavailable> for OpenError {
-    fn from(error: StoreUnavailable) -> Self {
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> Self {
         match error {
-            StoreUnavailable::Failed(text)
-            | StoreUnavailable::Unavailable(text)
-            | StoreUnavailable::Unknown(text) => Self::Unreachable(text),
-            StoreUnavailable::Overloaded => Self::Unreachable(error.to_string()),
+            StoreError::Failed(text) | StoreError::Unavailable(text) | StoreError::OutcomeUnknown(text) => {
+                Self::Unreachable(text)
+            }
+            StoreError::Overloaded => Self::Unreachable(error.to_string()),
         }
     }
 }
@@ -81,7 +81,7 @@ pub(crate) enum Fault {
     OutcomeUnknown(String),
     /// A fault that several readers share.
     #[error(transparent)]
-    Shared(StoreUnavailable),
+    Shared(StoreError),
     /// Too much work waits.
     #[error("overloaded")]
     Overloaded,
@@ -217,7 +217,7 @@ pub(crate) trait LeavesOpen {
 
 impl LeavesOpen for Fault {
     fn leaves_open(&self) -> bool {
-        matches!(self, Self::OutcomeUnknown(_) | Self::Shared(StoreUnavailable::Unknown(_)))
+        matches!(self, Self::OutcomeUnknown(_) | Self::Shared(StoreError::OutcomeUnknown(_)))
     }
 }
 
@@ -237,26 +237,26 @@ impl Trouble for DirectoryError {
     }
 }
 
-impl From<StoreUnavailable> for Fault {
-    fn from(error: StoreUnavailable) -> Self {
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
         Self::Shared(error)
     }
 }
 
 impl Fault {
     /// The error that the domain gets.
-    pub(crate) fn told(&self) -> StoreUnavailable {
+    pub(crate) fn told(&self) -> StoreError {
         match self {
-            Self::Overloaded => StoreUnavailable::Overloaded,
+            Self::Overloaded => StoreError::Overloaded,
             Self::Shared(error) => error.clone(),
-            Self::OutcomeUnknown(_) => StoreUnavailable::Unknown(self.to_string()),
-            Self::Corrupt(_) => StoreUnavailable::Failed(self.to_string()),
-            other => StoreUnavailable::Unavailable(other.to_string()),
+            Self::OutcomeUnknown(_) => StoreError::OutcomeUnknown(self.to_string()),
+            Self::Corrupt(_) => StoreError::Failed(self.to_string()),
+            other => StoreError::Unavailable(other.to_string()),
         }
     }
 }
 
-impl From<Fault> for StoreUnavailable {
+impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
         fault.told()
     }
@@ -265,15 +265,5 @@ impl From<Fault> for StoreUnavailable {
 impl From<Fault> for DirectoryError {
     fn from(fault: Fault) -> Self {
         Self::Store(fault.into())
-    }
-}
-
-impl From<Fault> for LedgerUnavailable {
-    fn from(fault: Fault) -> Self {
-        match StoreUnavailable::from(fault) {
-            StoreUnavailable::Overloaded => Self::Overloaded,
-            StoreUnavailable::Unavailable(text) | StoreUnavailable::Unknown(text) => Self::Unavailable(text),
-            StoreUnavailable::Failed(text) => Self::Failed(text),
-        }
     }
 }

@@ -11,9 +11,8 @@ use std::{
 use async_trait::async_trait;
 use diesel::{Connection as _, SqliteConnection};
 use quipu_commit::{Changes, Commit, CommitError, Committed, Listener, NewsDesk};
-use quipu_kernel::{Currency, PaymentId, Tenant};
+use quipu_kernel::{Currency, PaymentId, StoreError, Tenant};
 use quipu_ledger::Balance;
-use quipu_merchants::StoreUnavailable;
 use quipu_payments::Payment;
 use tokio::{runtime::Handle, sync::oneshot};
 
@@ -74,7 +73,7 @@ impl Store {
             let times = settings.times();
             match session::configured(&settings.url, times.connect, times.call) {
                 Err(Fault::Unconnected(what)) => return Err(OpenError::Address(what)),
-                address => address.map(drop).map_err(StoreUnavailable::from)?,
+                address => address.map(drop).map_err(StoreError::from)?,
             }
             Engine::postgres(&settings, &hub, &runtime)?
         } else {
@@ -120,11 +119,11 @@ impl Store {
     /// Whether migrations are missing.
     pub async fn pending_migrations(&self) -> Result<bool, OpenError> {
         let pending = self.inner.engine.read(|conn: &mut Connection| Box::pin(migrate::is_pending(conn)));
-        pending.await.map_err(|fault: Fault| StoreUnavailable::from(fault).into())
+        pending.await.map_err(|fault: Fault| StoreError::from(fault).into())
     }
 
     /// Whether the database answers.
-    pub async fn ping(&self) -> Result<(), StoreUnavailable> {
+    pub async fn ping(&self) -> Result<(), StoreError> {
         Ok(self.inner.engine.ping().await?)
     }
 
@@ -169,7 +168,7 @@ impl Commit for Store {
         let standing = Arc::new(Standing::until(step.deadline));
         let not_before = self.inner.sealed_until.load(Ordering::Relaxed);
         let job = Job::new(changes, not_before, reply);
-        let job = job.ok_or_else(|| StoreUnavailable::Failed("a record has no table".to_owned()))?;
+        let job = job.ok_or_else(|| StoreError::Failed("a record has no table".to_owned()))?;
         let job = Box::new(job.within(Arc::clone(&standing)));
         lane.put(Work::Change(job))?;
         standing.outcome(outcome, times).await

@@ -3,8 +3,7 @@
 use async_trait::async_trait;
 use diesel::{pg::Pg, sql_types::BigInt, sqlite::Sqlite};
 use quipu_commit::UsedKeys;
-use quipu_kernel::Timestamp;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{StoreError, Timestamp};
 
 use crate::{connection::Connection, error::Fault, statement::statement, store::Store};
 
@@ -30,7 +29,7 @@ statement! { DeleteAnswersOnServer on Pg {
 
 #[async_trait]
 impl UsedKeys for Store {
-    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let (now, limit) = (now.millis(), i64::from(limit));
         let deleted = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {

@@ -12,8 +12,7 @@ use diesel::{
     sqlite::Sqlite,
 };
 use quipu_commit::{DueWork, Queue, QueueState, WorkInHand, WorkQueue};
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{MerchantId, StoreError, Tenant, Timestamp};
 
 use crate::{
     connection::{Connection, either, execute, first, load},
@@ -73,7 +72,7 @@ impl WorkQueue for Store {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreError> {
         // Reading the index takes no turn in the writer's queue when no work is due.
         if self.next_due(queue).await?.is_none_or(|due| due > now) {
             return Ok(Vec::new());
@@ -101,7 +100,7 @@ impl WorkQueue for Store {
         queue: Queue,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Option<DueWork>, StoreUnavailable> {
+    ) -> Result<Option<DueWork>, StoreError> {
         if self.inner.hub.has_others() {
             return Ok(None);
         }
@@ -134,7 +133,7 @@ impl WorkQueue for Store {
         &self,
         shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreError> {
         let (node, until) = (self.inner.hub.node().to_owned(), lease_until.millis());
         let claimed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -165,7 +164,7 @@ impl WorkQueue for Store {
         claimed.await.map_err(|fault: Fault| fault.into())
     }
 
-    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreError> {
         let due = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = work::table.filter(work::queue.eq(queue.0)).select(min(work::due_at));
@@ -176,7 +175,7 @@ impl WorkQueue for Store {
         Ok(due.await?)
     }
 
-    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError> {
         let states = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = work::table
@@ -199,7 +198,7 @@ impl WorkQueue for Store {
         self.inner.hub.woken(queue, before).await;
     }
 
-    async fn beat(&self) -> Result<(), StoreUnavailable> {
+    async fn beat(&self) -> Result<(), StoreError> {
         if self.say_alive().await? > 0 {
             self.inner.hub.note_others();
         } else {
@@ -214,7 +213,7 @@ impl WorkQueue for Store {
         Ok(())
     }
 
-    async fn release_all(&self) -> Result<(), StoreUnavailable> {
+    async fn release_all(&self) -> Result<(), StoreError> {
         let released = self.inner.engine.write(|conn: &mut Connection| {
             Box::pin(async move {
                 let leased = work::table.filter(work::lease_node.is_not_null());

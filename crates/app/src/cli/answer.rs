@@ -5,7 +5,8 @@ use std::fmt;
 
 use anyhow::Result;
 use quipu_commit::IdempotencyKey;
-use quipu_merchants::{DirectoryError, StoreUnavailable};
+use quipu_kernel::StoreError;
+use quipu_merchants::DirectoryError;
 use quipu_webhooks::EndpointError;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -83,7 +84,7 @@ pub(super) fn explained<T>(
 }
 
 fn is_unknown(error: &anyhow::Error) -> bool {
-    let of_store = |error: &StoreUnavailable| matches!(error, StoreUnavailable::Unknown(_));
+    let of_store = |error: &StoreError| matches!(error, StoreError::OutcomeUnknown(_));
     let of_directory =
         |error: &DirectoryError| matches!(error, DirectoryError::Store(error) if of_store(error));
     let of_webhook = |error: &EndpointError| matches!(error, EndpointError::Store(error) if of_store(error));
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn only_an_unknown_outcome_is_told_with_what_may_have_been_made() {
-        let unknown = || StoreUnavailable::Unknown("silence".to_owned());
+        let unknown = || StoreError::OutcomeUnknown("silence".to_owned());
         let told = |error: anyhow::Error| {
             let refused = explained::<()>(Err(error), || "a key may have been made".to_owned());
             format!("{:#}", refused.expect_err("it stays an error"))
@@ -133,7 +134,7 @@ mod tests {
             let told = told(error);
             assert!(told.starts_with("a key may have been made: ") && told.ends_with("silence"), "{told}");
         }
-        for error in [StoreUnavailable::Overloaded.into(), DirectoryError::NotFound.into()] {
+        for error in [StoreError::Overloaded.into(), DirectoryError::NotFound.into()] {
             assert!(!told(error).contains("may have been"));
         }
     }

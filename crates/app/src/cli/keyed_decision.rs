@@ -6,8 +6,8 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer};
-use quipu_kernel::{Tenant, base62};
-use quipu_merchants::{Actor, StoreUnavailable};
+use quipu_kernel::{StoreError, Tenant, base62};
+use quipu_merchants::Actor;
 use quipu_payments::{AdjustError, DecideError, Doing};
 use quipu_signing::sha256_hex;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ impl From<DecideError> for Undecided {
     fn from(error: DecideError) -> Self {
         match error {
             DecideError::IdempotencyKeyUsed => Self::KeyUsed,
-            DecideError::Store(StoreUnavailable::Unknown(_)) => Self::Unknown(error.to_string()),
+            DecideError::Store(StoreError::OutcomeUnknown(_)) => Self::Unknown(error.to_string()),
             _ => Self::Refused(error.into()),
         }
     }
@@ -125,7 +125,7 @@ impl From<AdjustError> for Undecided {
     fn from(error: AdjustError) -> Self {
         match error {
             AdjustError::IdempotencyKeyUsed => Self::KeyUsed,
-            AdjustError::Store(StoreUnavailable::Unknown(_)) => Self::Unknown(error.to_string()),
+            AdjustError::Store(StoreError::OutcomeUnknown(_)) => Self::Unknown(error.to_string()),
             _ => Self::Refused(error.into()),
         }
     }

@@ -4,8 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
-use quipu_kernel::Clock;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, StoreError};
 use quipu_payments::RaiseAlert;
 
 use super::rounds::{Found, LEASE, PATIENCE, Rounds};
@@ -32,7 +31,7 @@ impl Alert {
     }
 
     /// Makes the due checks, and answers how long there is nothing to do.
-    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreUnavailable> {
+    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreError> {
         match rounds.claim(LEASE, AT_ONCE).await? {
             Found::Nothing(pause) => Ok(pause),
             Found::Work(claimed) => {

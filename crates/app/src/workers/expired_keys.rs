@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::UsedKeys;
-use quipu_kernel::Clock;
+use quipu_kernel::{Clock, StoreError};
 
 use crate::stop_signal::StopSignal;
 
@@ -46,7 +46,6 @@ mod tests {
 
     use async_trait::async_trait;
     use quipu_kernel::Timestamp;
-    use quipu_merchants::StoreUnavailable;
 
     use super::{super::Workers, *};
 
@@ -65,7 +64,7 @@ mod tests {
 
     #[async_trait]
     impl UsedKeys for Asked {
-        async fn delete_expired(&self, expired: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {
+        async fn delete_expired(&self, expired: Timestamp, _: u32) -> Result<u64, StoreError> {
             if let Some(asked) = self.0.lock().expect("no test panics with the lock").take() {
                 asked.send(expired).expect("the test waits");
             }

@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
-use quipu_kernel::Clock;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, StoreError};
 use tokio::time::timeout;
 
 use super::back_off;
@@ -46,7 +45,7 @@ impl Rounds {
 
     /// Claims at most `limit` pieces of due work for the time of `lease`. It counts from the beginning of this call,
     /// however long the claim waits for its turn.
-    pub(super) async fn claim(&self, lease: Duration, limit: u32) -> Result<Found, StoreUnavailable> {
+    pub(super) async fn claim(&self, lease: Duration, limit: u32) -> Result<Found, StoreError> {
         let now = self.clock.now();
         let Some(next) = self.queue.next_due(self.kind).await? else {
             return Ok(Found::Nothing(LONGEST_SLEEP));
@@ -61,7 +60,7 @@ impl Rounds {
     /// Rests after a round. A round that succeeded says how long there is nothing to do; new work that is due
     /// earlier ends this rest. After a failure the rest is longer each time, and new work does not end it, since
     /// the next claim would most likely fail as well. The signal to stop ends every rest.
-    pub(super) async fn rest(&mut self, round: Result<Duration, StoreUnavailable>, stop: &mut StopSignal) {
+    pub(super) async fn rest(&mut self, round: Result<Duration, StoreError>, stop: &mut StopSignal) {
         match round {
             Ok(pause) => {
                 self.failures = 0;
@@ -139,7 +138,7 @@ mod tests {
     async fn failures_in_a_row_make_the_rest_longer_and_a_signal_ends_every_rest() {
         let (told, receiver) = watch::channel(false);
         let (mut rounds, mut stop) = (rounds(&Memory::default()), StopSignal::heard_by(receiver));
-        let (failed, made) = (|| Err(StoreUnavailable::Overloaded), Ok(Duration::from_secs(3)));
+        let (failed, made) = (|| Err(StoreError::Overloaded), Ok(Duration::from_secs(3)));
         let mut rests = Vec::new();
         for round in [failed(), failed(), failed(), made, failed()] {
             let begun = Instant::now();

@@ -5,8 +5,7 @@ mod hands;
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{DueWork, Queue, WorkInHand, WorkQueue};
-use quipu_kernel::{Clock, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, StoreError, Timestamp};
 use quipu_payments::{DueAction, SettlePayment};
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -59,7 +58,7 @@ impl Settle {
     }
 
     /// Takes due work as far as there is room, and answers how long it will be until more is due.
-    async fn round(&self, rounds: &Rounds, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
+    async fn round(&self, rounds: &Rounds, hands: &mut Hands) -> Result<Duration, StoreError> {
         hands.put_down();
         while hands.have_room()
             && let Some(next) = hands.waiting.pop_front()
@@ -84,7 +83,7 @@ impl Settle {
         hands: &mut Hands,
         due: DueWork,
         now: Timestamp,
-    ) -> Result<Duration, StoreUnavailable> {
+    ) -> Result<Duration, StoreError> {
         let (mut submissions, others): (Vec<_>, Vec<_>) = due.work.into_iter().partition(is_submission);
         hands.take_up(others);
         // The rest is shown again.
@@ -112,7 +111,7 @@ impl Settle {
 }
 
 /// Claims due work, since other nodes may do so too.
-async fn take_claimed(rounds: &Rounds, hands: &mut Hands) -> Result<Duration, StoreUnavailable> {
+async fn take_claimed(rounds: &Rounds, hands: &mut Hands) -> Result<Duration, StoreError> {
     // The lease begins before the claim, however long that waits for its turn.
     let until = Instant::now() + PATIENCE;
     let limit = u32::try_from(BATCH).unwrap_or(u32::MAX);

@@ -4,8 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use quipu_commit::{Queue, WorkInHand, WorkQueue};
-use quipu_kernel::Clock;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, StoreError};
 use quipu_tickets::TicketOffice;
 
 use super::rounds::{Found, LEASE, PATIENCE, Rounds};
@@ -33,7 +32,7 @@ impl Tend {
     }
 
     /// Does the due work, and answers how long there is nothing to do.
-    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreUnavailable> {
+    async fn round(&self, rounds: &Rounds) -> Result<Duration, StoreError> {
         let at_once = if self.kind == Queue::THUMBNAILS { 1 } else { AT_ONCE };
         match rounds.claim(LEASE, at_once).await? {
             Found::Nothing(pause) => Ok(pause),

@@ -12,9 +12,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_kernel::{Currency, PaymentId, Tenant, Timestamp};
+use quipu_kernel::{Currency, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_ledger::{Balance, Entry, Reason, Transaction};
-use quipu_merchants::StoreUnavailable;
 
 use crate::{
     answer::{Answer, AnswerKey, IdempotencyRecord},
@@ -328,7 +327,7 @@ impl WorkQueue for Memory {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreError> {
         Ok(self.contents().claim(queue, now, lease, limit.try_into().unwrap_or(usize::MAX)))
     }
 
@@ -337,7 +336,7 @@ impl WorkQueue for Memory {
         queue: Queue,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Option<DueWork>, StoreUnavailable> {
+    ) -> Result<Option<DueWork>, StoreError> {
         let contents = self.contents();
         let work = contents.due(queue, now, limit.try_into().unwrap_or(usize::MAX));
         let next = contents.waiting(queue).map(|(_, _, due_at)| due_at).filter(|due_at| *due_at > now).min();
@@ -348,15 +347,15 @@ impl WorkQueue for Memory {
         &self,
         shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreError> {
         Ok(self.contents().claim_shown(shown, lease_until))
     }
 
-    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.contents().next_due(queue))
     }
 
-    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError> {
         let contents = self.contents();
         let mut states: BTreeMap<(Queue, &str), QueueState> = BTreeMap::new();
         for (key, waiting) in contents.work.iter().filter(|(_, waiting)| waiting.due_at <= now) {
@@ -378,11 +377,11 @@ impl WorkQueue for Memory {
         std::future::pending::<()>().await;
     }
 
-    async fn beat(&self) -> Result<(), StoreUnavailable> {
+    async fn beat(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    async fn release_all(&self) -> Result<(), StoreUnavailable> {
+    async fn release_all(&self) -> Result<(), StoreError> {
         self.contents().release_all();
         Ok(())
     }
@@ -390,7 +389,7 @@ impl WorkQueue for Memory {
 
 #[async_trait]
 impl UsedKeys for Memory {
-    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let limit = limit.try_into().unwrap_or(usize::MAX);
         Ok(self.contents().delete_expired(now, limit))
     }

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use quipu_kernel::{Tenant, Timestamp};
+use quipu_kernel::{StoreError, Tenant, Timestamp};
 use quipu_ledger::PostingError;
-use quipu_merchants::StoreUnavailable;
 
 use crate::{
     changes::{Changes, Committed},
@@ -46,10 +45,10 @@ pub enum CommitError {
     Refused(#[from] Refusal),
     /// The store refused or failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
-impl From<CommitError> for StoreUnavailable {
+impl From<CommitError> for StoreError {
     /// Converts a refusal that this caller cannot receive into an internal error.
     fn from(error: CommitError) -> Self {
         match error {
@@ -93,18 +92,14 @@ pub trait WorkQueue: Send + Sync {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable>;
+    ) -> Result<Vec<WorkInHand>, StoreError>;
 
     /// Up to `limit` pieces of work of a queue that are due at `now`, without a claim, beginning with the
     /// work that has been due longest. They are shown again until something is committed for them, and
     /// another node may do them meanwhile, so this is for work that may be done twice without harm. It
     /// answers nothing while other nodes live, since they would do the same work; then it has to be claimed.
-    async fn due_here(
-        &self,
-        queue: Queue,
-        now: Timestamp,
-        limit: u32,
-    ) -> Result<Option<DueWork>, StoreUnavailable>;
+    async fn due_here(&self, queue: Queue, now: Timestamp, limit: u32)
+    -> Result<Option<DueWork>, StoreError>;
 
     /// Claims work that [`WorkQueue::due_here`] showed, until `lease_until`, as far as nobody has written or
     /// claimed it since. Work that the caller has claimed already may be given too: its lease is renewed, and it
@@ -113,14 +108,14 @@ pub trait WorkQueue: Send + Sync {
         &self,
         shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable>;
+    ) -> Result<Vec<WorkInHand>, StoreError>;
 
     /// When the next work of a queue is due; `None` if there is none.
-    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable>;
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreError>;
 
     /// The unclaimed work of all queues at `now`, counted by queue and action; a pair without such work is
     /// left out.
-    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable>;
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError>;
 
     /// Completes when this queue may have new work that is due before `before`: after a commit of this node
     /// that added some, or when another node has said that it added some, whenever that is due. Work added
@@ -130,10 +125,10 @@ pub trait WorkQueue: Send + Sync {
 
     /// Writes this node's heartbeat, and releases the work of dead nodes, except locked rows, which are
     /// released later. An error means that other nodes may take this node for dead. Called every two seconds.
-    async fn beat(&self) -> Result<(), StoreUnavailable>;
+    async fn beat(&self) -> Result<(), StoreError>;
 
     /// Releases the claims of all nodes: for a database that one process alone serves, when it starts.
-    async fn release_all(&self) -> Result<(), StoreUnavailable>;
+    async fn release_all(&self) -> Result<(), StoreError>;
 }
 
 /// The nonces and idempotency keys that have been used, over all tenants. They are kept until they expire.
@@ -141,5 +136,5 @@ pub trait WorkQueue: Send + Sync {
 pub trait UsedKeys: Send + Sync {
     /// Deletes nonces and kept answers that expired before `now`, at most `limit` of each; answers how many
     /// it deleted.
-    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

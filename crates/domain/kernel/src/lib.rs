@@ -11,6 +11,7 @@ mod money;
 mod page;
 mod problems;
 mod secret;
+mod store_error;
 mod unrecognised;
 mod web_url;
 mod wire_names;
@@ -28,5 +29,6 @@ pub use problems::{Fields, Problems, has_control_characters};
 pub use secret::Secret;
 #[doc(hidden)]
 pub use serde;
+pub use store_error::StoreError;
 pub use unrecognised::Unrecognised;
 pub use web_url::{is_https, is_web_url, names_a_user};

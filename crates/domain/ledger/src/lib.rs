@@ -11,5 +11,5 @@ pub use account::Account;
 pub use balance::{Balance, PostingError};
 pub use chain::{Book, Chain, ChainHash, ChainedRow, Head, NoHash, Sealed};
 pub use check::{Breach, CheckReport};
-pub use ports::{Chains, LedgerReads, LedgerUnavailable};
+pub use ports::{Chains, LedgerReads};
 pub use transaction::{Entry, Reason, Transaction, Unbalanced};

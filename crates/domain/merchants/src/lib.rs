@@ -26,7 +26,7 @@ pub use audit::{Actor, AuditRecord};
 pub use bank_identifiers::{judge_iban, judge_swift};
 pub use beneficiary::{Beneficiary, BeneficiaryKind};
 pub use credential::HmacCredential;
-pub use error::{DirectoryError, StoreUnavailable};
+pub use error::DirectoryError;
 pub use limit::{Budget, BudgetKind, LimitsNotShared, RateDecision, RateLimiter, RateVerdict, Window};
 pub use listing::{AuditFilter, MerchantFilter, Period};
 pub use memory::{DirectoryRows, MemoryDirectory};

@@ -3,13 +3,13 @@
 use std::str::FromStr;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, PaymentId, Tenant, Unrecognised};
+use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant, Unrecognised};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     audit::{Actor, AuditRecord},
-    error::{DirectoryError, StoreUnavailable},
+    error::DirectoryError,
     onboarding::Onboarding,
 };
 
@@ -91,10 +91,10 @@ impl MerchantPage {
 #[async_trait]
 pub trait PageStore: Send + Sync {
     /// The payment whose page has an address with this hash.
-    async fn payment_of(&self, hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreUnavailable>;
+    async fn payment_of(&self, hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreError>;
 
     /// The appearance of a merchant's pages, if it was set.
-    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable>;
+    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreError>;
 
     /// Sets or unsets the appearance of a merchant's pages, with the picture of a new logo and the audit
     /// line, to which the store adds the former appearance, all or nothing. `NotFound` if there is no such
@@ -107,11 +107,11 @@ pub trait PageStore: Send + Sync {
     ) -> Result<(), DirectoryError>;
 
     /// The picture with this hash, as PNG.
-    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreUnavailable>;
+    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// The sealed page key of the installation. The first key that is offered is stored, and every caller
     /// gets that one.
-    async fn page_key(&self, offered: &str) -> Result<String, StoreUnavailable>;
+    async fn page_key(&self, offered: &str) -> Result<String, StoreError>;
 }
 
 impl Onboarding {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 
 use crate::{
     api_key::{ApiKeyRecord, KeyEnvelope},
     audit::AuditRecord,
     beneficiary::{Beneficiary, BeneficiaryKind},
     credential::HmacCredential,
-    error::{DirectoryError, StoreUnavailable},
+    error::DirectoryError,
     listing::{AuditFilter, MerchantFilter, Period},
     merchant::{Merchant, MerchantChange},
     operator::Operator,
@@ -22,7 +22,7 @@ use crate::{
 #[async_trait]
 pub trait RouteBook: Send + Sync {
     /// All routes of a merchant, in the order of their keys.
-    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable>;
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreError>;
 
     /// The saved beneficiary with this tenant, kind and number.
     async fn beneficiary(
@@ -30,7 +30,7 @@ pub trait RouteBook: Send + Sync {
         tenant: Tenant,
         kind: BeneficiaryKind,
         id: i32,
-    ) -> Result<Option<Beneficiary>, StoreUnavailable>;
+    ) -> Result<Option<Beneficiary>, StoreError>;
 }
 
 /// The look-ups that find the caller of a request; every call makes them. They may be answered from memory: a
@@ -39,38 +39,34 @@ pub trait RouteBook: Send + Sync {
 #[async_trait]
 pub trait CallerBook: Send + Sync {
     /// The key with this hash, revoked and expired ones included, with its merchant.
-    async fn api_key_by_hash(
-        &self,
-        hash: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
+    async fn api_key_by_hash(&self, hash: &str)
+    -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError>;
 
     /// The key with this identifier, with its merchant: the key with which a bearer token was made.
-    async fn api_key_by_id(
-        &self,
-        key_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable>;
+    async fn api_key_by_id(&self, key_id: &str)
+    -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError>;
 
     /// All credentials of a merchant, newest first, revoked ones included.
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable>;
+    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError>;
 
     /// The credential with this identifier, with its merchant: the credential with which a bearer token was
     /// made.
     async fn credential_by_id(
         &self,
         credential_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable>;
+    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreError>;
 
     /// The member of staff with this token hash, revoked ones included.
-    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable>;
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreError>;
 
     /// The merchant with this number; for code that asks often.
-    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable>;
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreError>;
 
     /// Notes when keys were last used. An earlier time than the stored one changes nothing.
-    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable>;
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
 }
 
 /// Merchants with their API keys and HMAC credentials. Every write takes the [`AuditRecord`] that tells of it
@@ -91,21 +87,18 @@ pub trait Merchants: Send + Sync {
     -> Result<(), DirectoryError>;
 
     /// The merchant with this number.
-    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable>;
+    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError>;
 
     /// A page of merchants, newest first, and the number of all that pass the filter.
-    async fn merchants(
-        &self,
-        filter: MerchantFilter,
-        page: Page,
-    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable>;
+    async fn merchants(&self, filter: MerchantFilter, page: Page)
+    -> Result<(Vec<Merchant>, u64), StoreError>;
 
     /// Adds an API key. Refused with `NotFound` if there is no such merchant, and with `Conflict` if it is on v2, whose
     /// calls are signed.
     async fn add_api_key(&self, key: ApiKeyRecord, audit: AuditRecord) -> Result<(), DirectoryError>;
 
     /// All keys of a merchant, newest first, revoked ones included.
-    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable>;
+    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreError>;
 
     /// Revokes a key of this merchant at `at`; revoking it again changes nothing. Refused with `NotFound`.
     async fn revoke_api_key(
@@ -174,7 +167,7 @@ pub trait Routing: RouteBook {
         merchant: MerchantId,
         created: Period,
         page: Page,
-    ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<Beneficiary>, u64), StoreError>;
 }
 
 /// The operator's staff, and the log of what they changed. Every write takes the [`AuditRecord`] that tells
@@ -186,7 +179,7 @@ pub trait Staff: Send + Sync {
 
     /// A page of the members of staff who were added in a period, newest first, including revoked ones, and the
     /// number of all of them.
-    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable>;
+    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreError>;
 
     /// Revokes a member of staff's token at `at`; revoking it again changes nothing. Refused with `NotFound`, and with
     /// `Conflict` if no other admin would be active at `at`, however many are revoked at once.
@@ -198,11 +191,8 @@ pub trait Staff: Send + Sync {
     ) -> Result<(), DirectoryError>;
 
     /// A page of the audit log, newest first, and how many lines pass the filter in all.
-    async fn audit_log(
-        &self,
-        filter: AuditFilter,
-        page: Page,
-    ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable>;
+    async fn audit_log(&self, filter: AuditFilter, page: Page)
+    -> Result<(Vec<AuditRecord>, u64), StoreError>;
 }
 
 /// Everything that the operator's verbs change: merchants with their keys, routes and beneficiaries, and staff.

@@ -1,7 +1,7 @@
 //! Runs a decision on the current payment and commits it; if the payment has changed in the meantime, decides again.
 
 use quipu_commit::{Changes, Commit, CommitError, Refusal};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::StoreError;
 
 /// How often a decision is made anew. Of several callers that act on one payment at the same time, at least
 /// one succeeds in each round.
@@ -64,5 +64,5 @@ where
             Err(error) => return Err(error.into()),
         }
     }
-    Err(CommitError::Store(StoreUnavailable::Overloaded).into())
+    Err(CommitError::Store(StoreError::Overloaded).into())
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, IdempotencyRecord, Refusal};
-use quipu_kernel::{Clock, Currency, Minor, Tenant};
+use quipu_kernel::{Clock, Currency, Minor, StoreError, Tenant};
 use quipu_ledger::{PostingError, Transaction};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_merchants::AuditRecord;
 
 use crate::error::AdjustError;
 
@@ -48,7 +48,7 @@ impl AdjustBalance {
             }
             Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => Err(AdjustError::IdempotencyKeyUsed),
             Err(CommitError::Refused(refusal)) => {
-                Err(AdjustError::Store(StoreUnavailable::Failed(refusal.to_string())))
+                Err(AdjustError::Store(StoreError::Failed(refusal.to_string())))
             }
             Err(CommitError::Store(error)) => Err(error.into()),
         }

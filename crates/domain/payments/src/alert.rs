@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, Queue, Record, Work, WorkChange, WorkInHand};
-use quipu_kernel::{Clock, PaymentId, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, PaymentId, StoreError, Timestamp};
 
 use crate::{ports::PaymentReads, status::Status};
 
@@ -40,7 +39,7 @@ impl RaiseAlert {
 
     /// Checks a payment whose check is due. If it is still unresolved an alert is written, and answered so
     /// that the caller can report it.
-    pub async fn attend(&self, claimed: &WorkInHand) -> Result<Option<Alert>, StoreUnavailable> {
+    pub async fn attend(&self, claimed: &WorkInHand) -> Result<Option<Alert>, StoreError> {
         let at = self.clock.now();
         let mut changes = Changes::new(claimed.tenant, at);
         changes.work.push(WorkChange::Done(claimed.clone()));
@@ -55,7 +54,7 @@ impl RaiseAlert {
         }
         match self.commit.commit(changes).await {
             Ok(_) => Ok(alert),
-            Err(CommitError::Refused(refusal)) => Err(StoreUnavailable::Failed(refusal.to_string())),
+            Err(CommitError::Refused(refusal)) => Err(StoreError::Failed(refusal.to_string())),
             Err(CommitError::Store(error)) => Err(error),
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, Holder, Index, Name, NameChange, Refusal};
-use quipu_kernel::{Clock, Entropy, base32};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_kernel::{Clock, Entropy, StoreError, base32};
+use quipu_merchants::AuditRecord;
 
 use crate::{
     act::{Decided, act_again_if_overtaken},
@@ -53,7 +53,7 @@ impl ExportPayouts {
         route: &ExportRoute,
         fit: &(dyn Fn(&Payment) -> bool + Sync),
         audit: &(dyn Fn(&BankExport, &[Payment]) -> AuditRecord + Sync),
-    ) -> Result<Exported, StoreUnavailable> {
+    ) -> Result<Exported, StoreError> {
         // At the same time another file may take some of them, or a person may fail one, whose money is then
         // free again.
         let is_overtaken = |refusal: &Refusal| matches!(refusal, Refusal::NameTaken { .. } | Refusal::Stale);
@@ -90,7 +90,7 @@ impl ExportPayouts {
         &self,
         route: &ExportRoute,
         fit: &(dyn Fn(&Payment) -> bool + Sync),
-    ) -> Result<(Vec<Payment>, Vec<Payment>), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, Vec<Payment>), StoreError> {
         let (mut fitting, mut left_out) = (Vec::new(), Vec::new());
         let mut after = None;
         loop {

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::{
     Aggregate, Answer, Changes, Commit, CommitError, Expect, Holder, KeptAnswer, Nonce, Refusal,
 };
-use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, Tenant};
+use quipu_kernel::{Clock, Entropy, IdSource, PaymentId, PaymentIdSource, StoreError, Tenant};
 use quipu_ledger::PostingError;
-use quipu_merchants::{RouteBook, StoreUnavailable};
+use quipu_merchants::RouteBook;
 
 use crate::{
     creation::Creation,
@@ -232,9 +232,9 @@ fn absent(id: &PaymentId) -> Expect {
 }
 
 /// The error for a failed commit of a payment with this identifier.
-fn unlearnt(error: StoreUnavailable, id: Option<PaymentId>) -> CreateError {
+fn unlearnt(error: StoreError, id: Option<PaymentId>) -> CreateError {
     match (error, id) {
-        (StoreUnavailable::Unknown(_), Some(id)) => CreateError::OutcomeUnknown { id },
+        (StoreError::OutcomeUnknown(_), Some(id)) => CreateError::OutcomeUnknown { id },
         (error, _) => error.into(),
     }
 }
@@ -260,5 +260,5 @@ impl Bounds {
 
 /// The error for a broken contract, of the store or of this crate.
 pub(crate) fn broken(what: &str) -> CreateError {
-    CreateError::Store(StoreUnavailable::Failed(what.to_owned()))
+    CreateError::Store(StoreError::Failed(what.to_owned()))
 }

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use quipu_commit::Changes;
 use quipu_kernel::{
     Amount, Clock, CustomerId, Entropy, Environment, IdSource, Minor, OutOfRange, PaymentId, PaymentIdSource,
-    Problems, Tenant, Timestamp,
+    Problems, StoreError, Tenant, Timestamp,
 };
 use quipu_ledger::Transaction;
-use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey, StoreUnavailable};
+use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey};
 
 use crate::{
     alert,
@@ -249,7 +249,7 @@ impl Payment {
 async fn reserve(rail: &dyn Rail) -> Result<Reservation, CreateError> {
     match rail.reserve(Direction::Deposit).await {
         Capacity::Reserved(reserved) => Ok(reserved),
-        Capacity::Busy | Capacity::CircuitOpen => Err(CreateError::Store(StoreUnavailable::Overloaded)),
+        Capacity::Busy | Capacity::CircuitOpen => Err(CreateError::Store(StoreError::Overloaded)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The destination of a partner payout (docs/API.md, "Create").
 
-use quipu_kernel::{Fields, Problems, Tenant, wire_names};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, RouteBook, StoreUnavailable, judge_iban, judge_swift};
+use quipu_kernel::{Fields, Problems, StoreError, Tenant, wire_names};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, RouteBook, judge_iban, judge_swift};
 use serde::{Deserialize, Serialize};
 
 use crate::address::is_email;
@@ -210,7 +210,7 @@ impl Destination {
         book: &dyn RouteBook,
         tenant: Tenant,
         problems: &mut Problems,
-    ) -> Result<(), StoreUnavailable> {
+    ) -> Result<(), StoreError> {
         let Some((kind, id)) = self.saved() else { return Ok(()) };
         match book.beneficiary(tenant, kind, id).await? {
             Some(beneficiary) => self.fill(beneficiary),

@@ -1,9 +1,8 @@
 //! The refusals of the use cases of this crate.
 
 use quipu_commit::{CommitError, Refusal};
-use quipu_kernel::{Amount, Currency, PaymentId, Problems};
+use quipu_kernel::{Amount, Currency, PaymentId, Problems, StoreError};
 use quipu_ledger::PostingError;
-use quipu_merchants::StoreUnavailable;
 
 use crate::status::Status;
 
@@ -60,7 +59,7 @@ pub enum CreateError {
     },
     /// The store failed, and the payment was not made.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 impl CreateError {
@@ -77,17 +76,17 @@ impl CreateError {
             Self::IdempotencyKeyInUse => "IDEMPOTENCY_KEY_IN_USE",
             Self::IdempotencyKeyMismatch => "IDEMPOTENCY_KEY_MISMATCH",
             Self::NonceUsed => "NONCE_REUSED",
-            Self::OutcomeUnknown { .. } | Self::Store(StoreUnavailable::Unknown(_)) => {
+            Self::OutcomeUnknown { .. } | Self::Store(StoreError::OutcomeUnknown(_)) => {
                 "payment_create_outcome_unknown"
             }
-            Self::Store(StoreUnavailable::Overloaded | StoreUnavailable::Unavailable(_)) => "OVERLOADED",
-            Self::Store(StoreUnavailable::Failed(_)) => "INTERNAL_ERROR",
+            Self::Store(StoreError::Overloaded | StoreError::Unavailable(_)) => "OVERLOADED",
+            Self::Store(StoreError::Failed(_)) => "INTERNAL_ERROR",
         }
     }
 
     /// Whether it says that nothing happened and that the same call, with the same nonce, may be sent again.
     pub(crate) const fn invites_repeat(&self) -> bool {
-        matches!(self, Self::Store(StoreUnavailable::Overloaded | StoreUnavailable::Unavailable(_)))
+        matches!(self, Self::Store(StoreError::Overloaded | StoreError::Unavailable(_)))
     }
 
     /// Whether a repeat under the same idempotency key is to get this answer again: the refusal follows from
@@ -121,7 +120,7 @@ pub enum CancelError {
     AlreadyProcessed(Status),
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 impl From<CommitError> for CancelError {
@@ -147,7 +146,7 @@ pub enum AdjustError {
     IdempotencyKeyUsed,
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 /// Why the due work on a payment was not done. It stays due.
@@ -162,7 +161,7 @@ pub enum SettleError {
     UnknownRail(String),
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 impl From<CommitError> for SettleError {
@@ -182,7 +181,7 @@ pub enum HearError {
     Unbookable(PostingError),
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 impl From<CommitError> for HearError {
@@ -220,7 +219,7 @@ pub enum DecideError {
     IdempotencyKeyUsed,
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 impl From<CommitError> for DecideError {

@@ -3,8 +3,8 @@
 //! The caller is told all of them at once: those that the request itself shows, and those that the merchant's
 //! customers, routes and beneficiaries show for the parts that could be read.
 
-use quipu_kernel::{Environment, Problems, Tenant};
-use quipu_merchants::{RouteKey, StoreUnavailable};
+use quipu_kernel::{Environment, Problems, StoreError, Tenant};
+use quipu_merchants::RouteKey;
 
 use crate::{
     decide::{Decider, choose_route},
@@ -18,7 +18,7 @@ impl Decider {
         &self,
         tenant: Tenant,
         invalid: InvalidDraft,
-    ) -> Result<Problems, StoreUnavailable> {
+    ) -> Result<Problems, StoreError> {
         let InvalidDraft { mut problems, customer_id, pairing, payout, webhook } = invalid;
         judge_webhook(webhook.as_ref(), tenant.environment(), &mut problems);
         if let Some(id) = customer_id

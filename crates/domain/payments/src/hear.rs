@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use quipu_commit::{Changes, Commit, CommitError, Holder, Index, Name, NameChange, Refusal};
-use quipu_kernel::{Clock, Entropy, PaymentId, Tenant, Timestamp, base32};
-use quipu_merchants::{SIMULATOR_RAIL, StoreUnavailable};
+use quipu_kernel::{Clock, Entropy, PaymentId, StoreError, Tenant, Timestamp, base32};
+use quipu_merchants::SIMULATOR_RAIL;
 
 use crate::{
     act::{Decided, act},
@@ -363,5 +363,5 @@ impl HearRail {
 }
 
 fn failed(what: &str) -> HearError {
-    HearError::Store(StoreUnavailable::Failed(what.to_owned()))
+    HearError::Store(StoreError::Failed(what.to_owned()))
 }

@@ -1,7 +1,7 @@
 //! The methods that a merchant may use, and the check whether a payment by one could be created.
 
-use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, Tenant};
-use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey, StoreUnavailable};
+use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, StoreError, Tenant};
+use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -124,7 +124,7 @@ pub async fn judge_method(
     question: &MethodQuestion,
     tenant: Tenant,
     route_book: &dyn RouteBook,
-) -> Result<Vec<MethodFinding>, StoreUnavailable> {
+) -> Result<Vec<MethodFinding>, StoreError> {
     let mut findings = Vec::new();
     let method = question.method.parse::<Method>();
     let currency = question.currency.parse::<Currency>();
@@ -214,7 +214,7 @@ impl MethodQuestion {
         tenant: Tenant,
         route_book: &dyn RouteBook,
         findings: &mut Vec<MethodFinding>,
-    ) -> Result<(), StoreUnavailable> {
+    ) -> Result<(), StoreError> {
         let mut problems = Problems::new();
         let recipient = self.read_recipient(asked, &mut problems);
         let mut payout = match &recipient {

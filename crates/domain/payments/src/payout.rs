@@ -1,8 +1,8 @@
 //! The recipient of a withdrawal (docs/API.md, "Create").
 
-use quipu_kernel::{Currency, Fields, Problems, Tenant, wire_names};
+use quipu_kernel::{Currency, Fields, Problems, StoreError, Tenant, wire_names};
 use quipu_merchants::{
-    AccountCheck, Direction, Method, PAYOUT_FIELDS, Route, RouteBook, StoreUnavailable, refused_payout_fields,
+    AccountCheck, Direction, Method, PAYOUT_FIELDS, Route, RouteBook, refused_payout_fields,
 };
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,7 @@ impl Payout {
         book: &dyn RouteBook,
         tenant: Tenant,
         problems: &mut Problems,
-    ) -> Result<(), StoreUnavailable> {
+    ) -> Result<(), StoreError> {
         match &mut self.partner_destination {
             Some(destination) => destination.look_up(book, tenant, problems).await,
             None => Ok(()),

@@ -2,8 +2,10 @@
 
 use async_trait::async_trait;
 use quipu_commit::{Answer, Audience, IdempotencyKey};
-use quipu_kernel::{Currency, CustomerId, Environment, MerchantId, Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::{Method, StoreUnavailable};
+use quipu_kernel::{
+    Currency, CustomerId, Environment, MerchantId, Page, PaymentId, StoreError, Tenant, Timestamp,
+};
+use quipu_merchants::Method;
 
 use crate::{
     bank_file::{BankExport, ExportRoute, ExportStretch},
@@ -52,7 +54,7 @@ pub struct KeptKey {
 #[async_trait]
 pub trait PaymentReads: Send + Sync {
     /// The payment of the tenant with this identifier.
-    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable>;
+    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError>;
 
     /// A page of the tenant's payments, newest first, and the exact number of all that match.
     async fn payments(
@@ -60,10 +62,10 @@ pub trait PaymentReads: Send + Sync {
         tenant: Tenant,
         filter: &PaymentFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<Payment>, u64), StoreError>;
 
     /// The customer of the tenant with this number.
-    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable>;
+    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreError>;
 
     /// The kept key, unless it has expired at `now`.
     async fn kept_answer(
@@ -72,7 +74,7 @@ pub trait PaymentReads: Send + Sync {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptKey>, StoreUnavailable>;
+    ) -> Result<Option<KeptKey>, StoreError>;
 }
 
 /// A filter of the search over all merchants; every given member must match.
@@ -107,33 +109,29 @@ pub struct ReceiptFilter {
 #[async_trait]
 pub trait CrossTenantReads: Send + Sync {
     /// The payment with this identifier, of any tenant.
-    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable>;
+    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreError>;
 
     /// A page of all payments that match, newest first, and their exact number.
     async fn search_payments(
         &self,
         filter: &SearchFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<Payment>, u64), StoreError>;
 
     /// The history of a payment.
-    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable>;
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreError>;
 
     /// Whether an event of this rail is stored.
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable>;
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError>;
 
     /// The refunds of a payment, oldest first.
-    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable>;
+    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError>;
 
     /// The receipt with this identifier, of any tenant.
-    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable>;
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError>;
 
     /// A page of receipts, newest first, and the exact number of all that match.
-    async fn receipts(
-        &self,
-        filter: &ReceiptFilter,
-        page: Page,
-    ) -> Result<(Vec<Receipt>, u64), StoreUnavailable>;
+    async fn receipts(&self, filter: &ReceiptFilter, page: Page) -> Result<(Vec<Receipt>, u64), StoreError>;
 }
 
 /// Reads for bank files.
@@ -145,14 +143,14 @@ pub trait BankReads: Send + Sync {
         &self,
         route: &ExportRoute,
         after: Option<&PaymentId>,
-    ) -> Result<ExportStretch, StoreUnavailable>;
+    ) -> Result<ExportStretch, StoreError>;
 
     /// A file with its tenant and its withdrawals, oldest first.
     async fn bank_export(
         &self,
         export_id: &str,
-    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreUnavailable>;
+    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreError>;
 
     /// The latest file of a route.
-    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreUnavailable>;
+    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreError>;
 }

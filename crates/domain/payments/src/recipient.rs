@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use quipu_commit::{Changes, Commit, CommitError};
-use quipu_kernel::{Clock, Fields, PaymentId, Problems, Tenant, Timestamp};
-use quipu_merchants::{Direction, Route, RouteBook, RouteKey, StoreUnavailable};
+use quipu_kernel::{Clock, Fields, PaymentId, Problems, StoreError, Tenant, Timestamp};
+use quipu_merchants::{Direction, Route, RouteBook, RouteKey};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -41,7 +41,7 @@ pub enum FillError {
     MethodNotAvailable,
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 impl From<CommitError> for FillError {

@@ -6,8 +6,7 @@ use std::{
 };
 
 use quipu_commit::{IdempotencyKey, Nonce};
-use quipu_kernel::Tenant;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{StoreError, Tenant};
 
 use crate::error::CreateError;
 
@@ -41,7 +40,7 @@ impl RunningKeys {
             return Err(if is_copy { CreateError::NonceUsed } else { CreateError::IdempotencyKeyInUse });
         }
         if keys.len() >= MOST_RUNNING {
-            return Err(StoreUnavailable::Overloaded.into());
+            return Err(StoreError::Overloaded.into());
         }
         keys.insert(entry.clone(), nonce);
         Ok(Running { keys: self, entry })

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use quipu_commit::Commit;
-use quipu_kernel::{Clock, Environment, PaymentId, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant};
 
 use crate::{
     act::{Decided, act},
@@ -54,7 +53,7 @@ impl PlayScheme {
         tenant: Tenant,
         id: &PaymentId,
         decision: SchemeDecision,
-    ) -> Result<(), StoreUnavailable> {
+    ) -> Result<(), StoreError> {
         match decision {
             SchemeDecision::Approve => self.tell(tenant, id, RailEventKind::Completed).await,
             SchemeDecision::Decline => self.tell(tenant, id, RailEventKind::Failed).await,
@@ -62,12 +61,7 @@ impl PlayScheme {
         }
     }
 
-    async fn tell(
-        &self,
-        tenant: Tenant,
-        id: &PaymentId,
-        kind: RailEventKind,
-    ) -> Result<(), StoreUnavailable> {
+    async fn tell(&self, tenant: Tenant, id: &PaymentId, kind: RailEventKind) -> Result<(), StoreError> {
         let Some(payment) = self.waiting(tenant, id).await? else { return Ok(()) };
         let declined = kind == RailEventKind::Failed;
         let event = RailEvent {
@@ -82,13 +76,13 @@ impl PlayScheme {
         };
         match self.hear.run_choice(&payment.terms().rail, &event, &payment).await {
             Ok(_) => Ok(()),
-            Err(HearError::Unbookable(error)) => Err(StoreUnavailable::Failed(error.to_string())),
+            Err(HearError::Unbookable(error)) => Err(StoreError::Failed(error.to_string())),
             Err(HearError::Store(error)) => Err(error),
         }
     }
 
     /// Removes all due work of the payment except its expiry.
-    async fn leave(&self, tenant: Tenant, id: &PaymentId) -> Result<(), StoreUnavailable> {
+    async fn leave(&self, tenant: Tenant, id: &PaymentId) -> Result<(), StoreError> {
         let decide = |payment: Option<Payment>| {
             let Some(payment) = payment else { return Ok(Decided::Stay(())) };
             let end = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
@@ -97,7 +91,7 @@ impl PlayScheme {
         act(&*self.commit, None, || self.waiting(tenant, id), decide).await
     }
 
-    async fn waiting(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn waiting(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         let payment = self.reads.payment(tenant, id).await?;
         let plays = tenant.environment() == Environment::Test;
         Ok(payment.filter(|payment| plays && payment.status() == Status::Processing))

@@ -10,8 +10,8 @@ mod unknown_rails;
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{Changes, Commit, CommitError, Refusal, WorkInHand, WorkQueue};
-use quipu_kernel::{Clock, Entropy};
-use quipu_merchants::{Direction, Method, StoreUnavailable};
+use quipu_kernel::{Clock, Entropy, StoreError};
+use quipu_merchants::{Direction, Method};
 
 use self::{
     again::{CIRCUIT_OPEN_FOR, IN_A_WHILE, expiry, not_begun, until_room},
@@ -369,5 +369,5 @@ fn stale_is_success(error: CommitError) -> Result<(), SettleError> {
 }
 
 fn failed(what: String) -> SettleError {
-    SettleError::Store(StoreUnavailable::Failed(what))
+    SettleError::Store(StoreError::Failed(what))
 }

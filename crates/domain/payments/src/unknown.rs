@@ -11,8 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use quipu_kernel::{PaymentId, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{PaymentId, StoreError, Tenant};
 
 use crate::{creation::Creation, error::CreateError};
 
@@ -71,9 +70,7 @@ impl UnknownOutcomes {
         let outcome = match (outcome, &subject.earlier) {
             (
                 Err(CreateError::Store(
-                    StoreUnavailable::Overloaded
-                    | StoreUnavailable::Unavailable(_)
-                    | StoreUnavailable::Unknown(_),
+                    StoreError::Overloaded | StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_),
                 )),
                 Some(id),
             ) => Err(CreateError::OutcomeUnknown { id: id.clone() }),

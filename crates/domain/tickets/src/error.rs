@@ -1,8 +1,7 @@
 //! The refusals of the use cases of this crate.
 
 use quipu_commit::{CommitError, Refusal};
-use quipu_kernel::Problems;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Problems, StoreError};
 
 use crate::{
     ports::{FileRefused, ThumbnailFailed},
@@ -38,7 +37,7 @@ pub enum TicketError {
     Thumbnail(#[from] ThumbnailFailed),
     /// The store failed. After `Failed` the change may have been applied all the same.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 /// Why the bytes of an upload were refused.
@@ -55,13 +54,13 @@ pub enum UploadError {
     Refused(#[from] FileRefused),
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }
 
 /// Turns a refusal that no rule of tickets foresees into a failure of the store.
-pub(crate) fn unforeseen(error: CommitError) -> StoreUnavailable {
+pub(crate) fn unforeseen(error: CommitError) -> StoreError {
     match error {
-        CommitError::Refused(refusal) => StoreUnavailable::Failed(refusal.to_string()),
+        CommitError::Refused(refusal) => StoreError::Failed(refusal.to_string()),
         CommitError::Store(error) => error,
     }
 }

@@ -1,8 +1,8 @@
 //! The ports that a store and a store of files implement for this crate.
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::{Period, StoreUnavailable};
+use quipu_kernel::{Page, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_merchants::Period;
 
 use crate::{
     attachment::{Arrival, StoredAttachment, Upload},
@@ -19,7 +19,7 @@ use crate::{
 #[async_trait]
 pub trait TicketReads: Send + Sync {
     /// The ticket of the tenant with this identifier.
-    async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable>;
+    async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreError>;
 
     /// A page of the tenant's tickets, and the exact number of all that match.
     async fn tickets(
@@ -28,7 +28,7 @@ pub trait TicketReads: Send + Sync {
         filter: &TicketFilter,
         sort: TicketSort,
         page: Page,
-    ) -> Result<(Vec<TicketSummary>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<TicketSummary>, u64), StoreError>;
 
     /// A page of a ticket's comments, the oldest first, and the exact number of all.
     async fn comments(
@@ -36,7 +36,7 @@ pub trait TicketReads: Send + Sync {
         tenant: Tenant,
         ticket: &TicketId,
         page: Page,
-    ) -> Result<(Vec<Comment>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<Comment>, u64), StoreError>;
 
     /// Whether a ticket has this comment.
     async fn has_comment(
@@ -44,34 +44,30 @@ pub trait TicketReads: Send + Sync {
         tenant: Tenant,
         ticket: &TicketId,
         comment: CommentId,
-    ) -> Result<bool, StoreUnavailable>;
+    ) -> Result<bool, StoreError>;
 
     /// The attachment with this identifier on one of the tenant's tickets.
     async fn attachment(
         &self,
         tenant: Tenant,
         id: &AttachmentId,
-    ) -> Result<Option<StoredAttachment>, StoreUnavailable>;
+    ) -> Result<Option<StoredAttachment>, StoreError>;
 
     /// Whether the tenant has this payment.
-    async fn has_payment(&self, tenant: Tenant, id: &PaymentId) -> Result<bool, StoreUnavailable>;
+    async fn has_payment(&self, tenant: Tenant, id: &PaymentId) -> Result<bool, StoreError>;
 
     /// The upload of the tenant with this identifier.
-    async fn upload(&self, tenant: Tenant, id: &AttachmentId) -> Result<Option<Upload>, StoreUnavailable>;
+    async fn upload(&self, tenant: Tenant, id: &AttachmentId) -> Result<Option<Upload>, StoreError>;
 }
 
 /// Reads of tickets for support, over all tenants, including notes.
 #[async_trait]
 pub trait SupportReads: Send + Sync {
     /// A page of the queue, and the exact number of all that match.
-    async fn queue(
-        &self,
-        filter: &QueueFilter,
-        page: Page,
-    ) -> Result<(Vec<QueueItem>, u64), StoreUnavailable>;
+    async fn queue(&self, filter: &QueueFilter, page: Page) -> Result<(Vec<QueueItem>, u64), StoreError>;
 
     /// The ticket with this identifier, of any tenant.
-    async fn any_ticket(&self, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable>;
+    async fn any_ticket(&self, id: &TicketId) -> Result<Option<Ticket>, StoreError>;
 
     /// A page of a ticket's comments and notes of a period together, the oldest first, and the exact number of
     /// all of them.
@@ -81,7 +77,7 @@ pub trait SupportReads: Send + Sync {
         ticket: &TicketId,
         written: Period,
         page: Page,
-    ) -> Result<(Vec<Entry>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<Entry>, u64), StoreError>;
 }
 
 /// Why a file was refused.

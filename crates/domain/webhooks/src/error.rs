@@ -1,6 +1,6 @@
 //! The refusals of use cases about endpoints.
 
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::StoreError;
 
 /// Why a use case did nothing to an endpoint.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -19,5 +19,5 @@ pub enum EndpointError {
     Disabled,
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreUnavailable),
+    Store(#[from] StoreError),
 }

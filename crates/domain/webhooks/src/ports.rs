@@ -1,8 +1,8 @@
 //! The ports that a store and a sender implement for this crate.
 
 use async_trait::async_trait;
-use quipu_kernel::{EventId, Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
+use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
+use quipu_merchants::{AuditRecord, Period};
 use serde::Serialize;
 
 use crate::{
@@ -23,7 +23,7 @@ pub trait Endpoints: Send + Sync {
     async fn add(&self, endpoint: Endpoint, audit: Option<AuditRecord>) -> Result<(), EndpointError>;
 
     /// The endpoint of the tenant with this identifier.
-    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreUnavailable>;
+    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreError>;
 
     /// A page of the tenant's endpoints from a source that were made in a period, newest first, and the number
     /// of all of them.
@@ -33,7 +33,7 @@ pub trait Endpoints: Send + Sync {
         source: Source,
         created: Period,
         page: Page,
-    ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<Endpoint>, u64), StoreError>;
 
     /// Applies a change and answers the changed endpoint. Simultaneous changes are applied one after the
     /// other. If the change disables the endpoint, its pending deliveries fail at once, or soon after if
@@ -98,7 +98,7 @@ pub trait DeliveryLog: Send + Sync {
         endpoint: &EndpointId,
         filter: LogFilter,
         page: Page,
-    ) -> Result<(Vec<LoggedEvent>, u64), StoreUnavailable>;
+    ) -> Result<(Vec<LoggedEvent>, u64), StoreError>;
 
     /// Begins a new round for failed events at `at`; answers the number of them. An event that has not
     /// failed, or is not this endpoint's, is skipped. If something goes wrong in between, the remaining
@@ -109,7 +109,7 @@ pub trait DeliveryLog: Send + Sync {
         endpoint: &EndpointId,
         selection: RetrySelection,
         at: Timestamp,
-    ) -> Result<u64, StoreUnavailable>;
+    ) -> Result<u64, StoreError>;
 }
 
 /// Receives the deliveries that commits of this node make.
@@ -168,33 +168,33 @@ pub trait DeliveryQueue: Send + Sync {
     /// The endpoints with deliveries that are due at `now` and that no node has in hand, and the endpoints
     /// that are disabled or removed and still have pending deliveries, due or not. It looks at no more than a
     /// thousand endpoints, beginning after `after` in the order of identifiers.
-    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable>;
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError>;
 
     /// Takes in hand deliveries that are due at `now` and that no node has in hand, beginning with those that
     /// have been due longest. Deliveries to a disabled endpoint fail instead; those to a removed one are
     /// deleted.
-    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable>;
+    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError>;
 
     /// These endpoints as they are now; one that was removed is returned as disabled. An unknown one is left
     /// out.
-    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable>;
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreError>;
 
     /// Records outcomes and their consequences for endpoints, those of a tenant in one commit. An outcome
     /// counts only while this node has the delivery in hand. If the delivery has failed meanwhile because its
     /// endpoint was disabled, the attempt is stored all the same, and a success makes the delivery a
     /// delivered one. An outcome that is not recorded has no consequence for the endpoint. If an outcome
     /// disables its endpoint, the other deliveries fail soon afterwards.
-    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable>;
+    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreError>;
 
     /// Releases deliveries that this node will not attempt.
-    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable>;
+    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreError>;
 
     /// When, after `now`, the next delivery is due that no node has in hand; `None` if there is none.
-    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable>;
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError>;
 
     /// Releases deliveries that dead nodes have in hand, and those that this node has in hand because of a
     /// commit whose outcome is not known; answers the number of them.
-    async fn free_abandoned(&self) -> Result<u64, StoreUnavailable>;
+    async fn free_abandoned(&self) -> Result<u64, StoreError>;
 
     /// Disables endpoints that at `now` have been without a success for too long, at most `limit`; answers
     /// them. Their pending deliveries fail soon afterwards. Endpoints that somebody has locked, or for which
@@ -204,12 +204,12 @@ pub trait DeliveryQueue: Send + Sync {
         now: Timestamp,
         policy: &RetryPolicy,
         limit: u32,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable>;
+    ) -> Result<Vec<Endpoint>, StoreError>;
 
     /// Deletes finished deliveries of events that happened before `before`, and what is left of removed
     /// endpoints, at most `limit` deliveries; answers how many it deleted.
-    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable>;
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
     /// The number of pending deliveries, and since when the oldest of them could have been sent.
-    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreUnavailable>;
+    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreError>;
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use quipu_kernel::{Clock, MerchantId};
-use quipu_merchants::{CallerBook, Merchant, StoreUnavailable};
+use quipu_kernel::{Clock, MerchantId, StoreError};
+use quipu_merchants::{CallerBook, Merchant};
 use quipu_signing::{Keyring, WebhookSecret};
 
 use crate::endpoint::Endpoint;
@@ -23,13 +23,13 @@ pub enum NoSecret {
     Unusable(String),
     /// It could not be read at the moment.
     #[error(transparent)]
-    Unavailable(StoreUnavailable),
+    Unavailable(StoreError),
 }
 
-impl From<StoreUnavailable> for NoSecret {
-    fn from(error: StoreUnavailable) -> Self {
+impl From<StoreError> for NoSecret {
+    fn from(error: StoreError) -> Self {
         match error {
-            StoreUnavailable::Failed(reason) => Self::Unusable(reason),
+            StoreError::Failed(reason) => Self::Unusable(reason),
             other => Self::Unavailable(other),
         }
     }

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use quipu_commit::{Aggregate, Contents, Record};
-use quipu_kernel::{Page, PaymentId, Tenant};
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_kernel::{Page, PaymentId, StoreError, Tenant};
+use quipu_merchants::AuditRecord;
 use quipu_payments::{
     Alert, AuditLine, CallbackLine, CrossTenantReads, EntryLine, EventLine, HeardEvent, Payment, Receipt,
     ReceiptFilter, Refund, SearchFilter, StatusLine, Timeline,
@@ -18,7 +18,7 @@ use crate::turns::give_way;
 
 #[async_trait]
 impl CrossTenantReads for MemoryStore {
-    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         give_way().await;
         let found = self.payment_of(id);
         give_way().await;
@@ -29,7 +29,7 @@ impl CrossTenantReads for MemoryStore {
         &self,
         filter: &SearchFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, u64), StoreError> {
         give_way().await;
         let contents = self.contents();
         let all = contents.all::<Payment>(Aggregate::PAYMENT).filter(|(tenant, payment)| {
@@ -43,36 +43,32 @@ impl CrossTenantReads for MemoryStore {
         Ok(paged(found, page))
     }
 
-    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable> {
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreError> {
         give_way().await;
         Ok(timeline(&self.contents(), payment))
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable> {
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
         give_way().await;
         let contents = self.contents();
         let mut heard = contents.rows_of::<HeardEvent>();
         Ok(heard.any(|(_, heard)| heard.rail == rail && heard.event.id == event_id))
     }
 
-    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable> {
+    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError> {
         give_way().await;
         let contents = self.contents();
         Ok(rows(&contents, tenant, |refund: &Refund| refund.payment_id == *id).cloned().collect())
     }
 
-    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable> {
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
         give_way().await;
         let contents = self.contents();
         let mut all = contents.all::<Receipt>(Aggregate::RECEIPT);
         Ok(all.find(|(_, receipt)| receipt.receipt_id == id).map(|(_, receipt)| receipt.clone()))
     }
 
-    async fn receipts(
-        &self,
-        filter: &ReceiptFilter,
-        page: Page,
-    ) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
+    async fn receipts(&self, filter: &ReceiptFilter, page: Page) -> Result<(Vec<Receipt>, u64), StoreError> {
         give_way().await;
         let contents = self.contents();
         let all = contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt);

@@ -9,8 +9,8 @@ use std::{
 };
 
 use quipu_commit::Record;
-use quipu_kernel::{EventId, Tenant, Timestamp};
-use quipu_merchants::{Period, StoreUnavailable};
+use quipu_kernel::{EventId, StoreError, Tenant, Timestamp};
+use quipu_merchants::Period;
 use quipu_webhooks::{
     Attempt, DeliveryStatus, ENDPOINT_DISABLED, Endpoint, EndpointError, EndpointId, Event, EventName,
     LoggedEvent, NamedTarget, Next, Outcome, Owed, Source,
@@ -226,7 +226,7 @@ impl Deliveries {
             return Err(EndpointError::LimitReached);
         }
         if self.hearers.contains_key(&endpoint.id) {
-            return Err(StoreUnavailable::Failed(format!("there is an endpoint {}", endpoint.id)).into());
+            return Err(StoreError::Failed(format!("there is an endpoint {}", endpoint.id)).into());
         }
         self.keep(endpoint);
         Ok(())

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
+use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
+use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{
     DeliveryLog, DeliveryQueue, DeliveryStatus, Endpoint, EndpointChange, EndpointError, EndpointId,
     Endpoints, LogFilter, LoggedEvent, Outcome, Owed, RetryPolicy, RetrySelection, Source, Waiting, Wanted,
@@ -29,7 +29,7 @@ impl Endpoints for MemoryStore {
         Ok(())
     }
 
-    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreUnavailable> {
+    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         Ok(kept.hearer(tenant, id).map(|hearer| hearer.endpoint.clone()))
@@ -41,7 +41,7 @@ impl Endpoints for MemoryStore {
         source: Source,
         created: Period,
         page: Page,
-    ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Endpoint>, u64), StoreError> {
         give_way().await;
         let mut found: Vec<_> = self.deliveries().endpoints(tenant, source).cloned().collect();
         found.retain(|endpoint| created.contains(endpoint.created_at));
@@ -85,7 +85,7 @@ impl DeliveryLog for MemoryStore {
         endpoint: &EndpointId,
         filter: LogFilter,
         page: Page,
-    ) -> Result<(Vec<LoggedEvent>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<LoggedEvent>, u64), StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         let Some(hearer) = kept.hearer(tenant, endpoint) else { return Ok((Vec::new(), 0)) };
@@ -100,7 +100,7 @@ impl DeliveryLog for MemoryStore {
         endpoint: &EndpointId,
         selection: RetrySelection,
         at: Timestamp,
-    ) -> Result<u64, StoreUnavailable> {
+    ) -> Result<u64, StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         let Some(hearer) = kept.hearer(tenant, endpoint) else { return Ok(0) };
@@ -118,7 +118,7 @@ impl DeliveryLog for MemoryStore {
 
 #[async_trait]
 impl DeliveryQueue for MemoryStore {
-    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable> {
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError> {
         give_way().await;
         let kept = self.deliveries();
         let waiting = kept.hearers.iter().filter(|(id, hearer)| {
@@ -130,7 +130,7 @@ impl DeliveryQueue for MemoryStore {
         Ok(Waiting { endpoints, next })
     }
 
-    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
+    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         let mut claimed = Vec::new();
@@ -143,14 +143,14 @@ impl DeliveryQueue for MemoryStore {
         Ok(claimed)
     }
 
-    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreError> {
         give_way().await;
         let kept = self.deliveries();
         Ok(ids.iter().filter_map(|id| Some(kept.hearers.get(id)?.endpoint.clone())).collect())
     }
 
     /// An endpoint is asked only where an outcome may mean something for it, as elsewhere.
-    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable> {
+    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         let mut of_endpoint: BTreeMap<(Tenant, &EndpointId), Vec<&Outcome>> = BTreeMap::new();
@@ -168,7 +168,7 @@ impl DeliveryQueue for MemoryStore {
         Ok(())
     }
 
-    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {
+    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         for owed in deliveries {
@@ -181,13 +181,13 @@ impl DeliveryQueue for MemoryStore {
         Ok(())
     }
 
-    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable> {
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         give_way().await;
         let kept = self.deliveries();
         Ok(kept.hearers.values().flat_map(Hearer::waiting).filter(|due_at| *due_at > now).min())
     }
 
-    async fn free_abandoned(&self) -> Result<u64, StoreUnavailable> {
+    async fn free_abandoned(&self) -> Result<u64, StoreError> {
         give_way().await;
         Ok(self.deliveries().free_abandoned(self.node))
     }
@@ -197,7 +197,7 @@ impl DeliveryQueue for MemoryStore {
         now: Timestamp,
         policy: &RetryPolicy,
         limit: u32,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    ) -> Result<Vec<Endpoint>, StoreError> {
         give_way().await;
         let mut kept = self.deliveries();
         let there = kept.hearers.values_mut().filter(|hearer| !hearer.removed);
@@ -206,12 +206,12 @@ impl DeliveryQueue for MemoryStore {
         Ok(disabled.take(limit as usize).collect())
     }
 
-    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         give_way().await;
         Ok(self.deliveries().prune(before, limit.try_into().unwrap_or(usize::MAX)))
     }
 
-    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         give_way().await;
         let kept = self.deliveries();
         let owed = kept.hearers.values().flat_map(|hearer| hearer.told.values());

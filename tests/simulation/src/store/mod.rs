@@ -21,8 +21,7 @@ use quipu_commit::{
     Aggregate, Changes, Commit, CommitError, Committed, Contents, DueWork, Memory, Queue, QueueState,
     UsedKeys, WorkInHand, WorkQueue,
 };
-use quipu_kernel::{PaymentId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::Payment;
 
 use self::deliveries::{Deliveries, Node};
@@ -99,7 +98,7 @@ impl WorkQueue for MemoryStore {
         now: Timestamp,
         lease: Duration,
         limit: u32,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreError> {
         give_way().await;
         let claimed = self.memory.claim(queue, now, lease, limit).await;
         give_way().await;
@@ -111,7 +110,7 @@ impl WorkQueue for MemoryStore {
         queue: Queue,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Option<DueWork>, StoreUnavailable> {
+    ) -> Result<Option<DueWork>, StoreError> {
         give_way().await;
         self.memory.due_here(queue, now, limit).await
     }
@@ -120,19 +119,19 @@ impl WorkQueue for MemoryStore {
         &self,
         shown: Vec<WorkInHand>,
         lease_until: Timestamp,
-    ) -> Result<Vec<WorkInHand>, StoreUnavailable> {
+    ) -> Result<Vec<WorkInHand>, StoreError> {
         give_way().await;
         let claimed = self.memory.claim_shown(shown, lease_until).await;
         give_way().await;
         claimed
     }
 
-    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreUnavailable> {
+    async fn next_due(&self, queue: Queue) -> Result<Option<Timestamp>, StoreError> {
         give_way().await;
         self.memory.next_due(queue).await
     }
 
-    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreUnavailable> {
+    async fn queues(&self, now: Timestamp) -> Result<Vec<QueueState>, StoreError> {
         give_way().await;
         self.memory.queues(now).await
     }
@@ -141,19 +140,19 @@ impl WorkQueue for MemoryStore {
         self.memory.woken(queue, before).await;
     }
 
-    async fn beat(&self) -> Result<(), StoreUnavailable> {
+    async fn beat(&self) -> Result<(), StoreError> {
         self.deliveries().beat(self.node);
         self.memory.beat().await
     }
 
-    async fn release_all(&self) -> Result<(), StoreUnavailable> {
+    async fn release_all(&self) -> Result<(), StoreError> {
         self.memory.release_all().await
     }
 }
 
 #[async_trait]
 impl UsedKeys for MemoryStore {
-    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+    async fn delete_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.memory.delete_expired(now, limit).await
     }
 }

@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 use quipu_commit::{Aggregate, Audience, IdempotencyKey};
-use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{CustomerId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::{Customer, KeptKey, NewCustomer, Payment, PaymentFilter, PaymentReads};
 
 use super::MemoryStore;
@@ -35,7 +34,7 @@ pub(super) fn paged<T>(all: Vec<T>, page: Page) -> (Vec<T>, u64) {
 
 #[async_trait]
 impl PaymentReads for MemoryStore {
-    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         give_way().await;
         let found = self.contents().saved::<Payment>(Aggregate::PAYMENT, tenant, id.as_str()).cloned();
         give_way().await;
@@ -47,7 +46,7 @@ impl PaymentReads for MemoryStore {
         tenant: Tenant,
         filter: &PaymentFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, u64), StoreError> {
         give_way().await;
         let contents = self.contents();
         let mine = contents.all::<Payment>(Aggregate::PAYMENT).filter(|(owner, _)| *owner == tenant);
@@ -57,7 +56,7 @@ impl PaymentReads for MemoryStore {
         Ok(paged(mine, page))
     }
 
-    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable> {
+    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreError> {
         give_way().await;
         let contents = self.contents();
         let mut all = contents.rows_of::<NewCustomer>();
@@ -71,7 +70,7 @@ impl PaymentReads for MemoryStore {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptKey>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreError> {
         give_way().await;
         let contents = self.contents();
         let kept = contents.kept(&audience.answer_key(tenant, key), now);

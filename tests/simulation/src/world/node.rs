@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use quipu_commit::{Answer, Audience, IdempotencyKey, IdempotencyRecord, KeptAnswer, Nonce, WorkInHand};
 use quipu_kernel::{
-    Amount, Clock as _, Currency, Environment, MerchantId, Minor, PaymentId, Tenant, Timestamp,
+    Amount, Clock as _, Currency, Environment, MerchantId, Minor, PaymentId, StoreError, Tenant, Timestamp,
 };
-use quipu_merchants::{Actor, AuditRecord, ReturnUrls, StoreUnavailable};
+use quipu_merchants::{Actor, AuditRecord, ReturnUrls};
 use quipu_payments::{
     AdjustBalance, AdjustError, CancelError, CancelPayment, CreateError, CreatePayment, Creation,
     CrossTenantReads as _, DecideError, DecidePayment, Draft, HearRail, KeyedRequest, ManualDecision,
@@ -68,8 +68,8 @@ impl RefusalForm for Form {
 }
 
 /// Whether nobody knows what happened.
-fn is_unknown(error: &StoreUnavailable) -> bool {
-    matches!(error, StoreUnavailable::Unknown(_))
+fn is_unknown(error: &StoreError) -> bool {
+    matches!(error, StoreError::OutcomeUnknown(_))
 }
 
 pub(crate) fn tenant_of(merchant: usize) -> Tenant {
@@ -168,7 +168,7 @@ impl Node {
                 known.perhaps.insert(id);
                 return Call::Again;
             }
-            Err(CreateError::Store(StoreUnavailable::Failed(what))) => {
+            Err(CreateError::Store(StoreError::Failed(what))) => {
                 book.complaints.push(format!("creation {number}: {what}"));
             }
             // Of a key in use another call is still at work; its answer counts.
@@ -185,7 +185,7 @@ impl Node {
     pub(crate) async fn cancel(&self, tenant: Tenant, id: &PaymentId) -> Call {
         match self.cancel.run(tenant, id, None).await {
             Ok(_) => drop(self.around.book.open().cancelled.insert(id.clone())),
-            Err(CancelError::Store(StoreUnavailable::Failed(what))) => self.complain("cancel", &what),
+            Err(CancelError::Store(StoreError::Failed(what))) => self.complain("cancel", &what),
             Err(CancelError::Store(_)) => return Call::Again,
             Err(_) => {}
         }
@@ -199,7 +199,7 @@ impl Node {
             |_: &Payment, _: &Payment, _: &_| (self.line("payment.refund", format!("payment/{id}")), None);
         match self.refund.run(id, &order, &record).await {
             Ok(_) => self.around.book.open().refunded.push((id.clone(), units)),
-            Err(DecideError::Store(StoreUnavailable::Failed(what))) => self.complain("refund", &what),
+            Err(DecideError::Store(StoreError::Failed(what))) => self.complain("refund", &what),
             // Without a key of his own nobody repeats what may have happened.
             Err(_) => {}
         }
@@ -210,7 +210,7 @@ impl Node {
         self.around.book.open().decided.insert(id.clone());
         let record = |_: &Payment, _: &Payment| (self.line("payment.decide", format!("payment/{id}")), None);
         match self.decide.run(id, decision, None, &record).await {
-            Err(DecideError::Store(StoreUnavailable::Failed(what))) => self.complain("decide", &what),
+            Err(DecideError::Store(StoreError::Failed(what))) => self.complain("decide", &what),
             Err(DecideError::Store(_)) => return Call::Again,
             _ => {}
         }
@@ -229,7 +229,7 @@ impl Node {
         }
         let record = |_: &Receipt, _: &Receipt| (self.line("receipt.resolve", "receipt".to_owned()), None);
         match self.resolve.run(&receipt.receipt_id, resolution, &record).await {
-            Err(DecideError::Store(StoreUnavailable::Failed(what))) => self.complain("resolve", &what),
+            Err(DecideError::Store(StoreError::Failed(what))) => self.complain("resolve", &what),
             Err(DecideError::Store(_)) => return Call::Again,
             _ => {}
         }
@@ -254,7 +254,7 @@ impl Node {
             Ok(()) | Err(AdjustError::IdempotencyKeyUsed) => {
                 self.around.book.open().adjusted.insert(number, known);
             }
-            Err(AdjustError::Store(StoreUnavailable::Failed(what))) => self.complain("adjust", &what),
+            Err(AdjustError::Store(StoreError::Failed(what))) => self.complain("adjust", &what),
             Err(AdjustError::Store(error)) => {
                 if is_unknown(&error) {
                     self.around.book.open().adjusted_perhaps.insert(number, known);

@@ -14,8 +14,8 @@ use quipu_commit::{
     Audience, Changes, Commit, CommitError, Committed, DueWork, IdempotencyKey, Queue, QueueState,
     WorkInHand, WorkQueue,
 };
-use quipu_kernel::{CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::{Direction, StoreUnavailable};
+use quipu_kernel::{CustomerId, Minor, Page, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_merchants::Direction;
 use quipu_payments::{
     CrossTenantReads, Customer, KeptKey, Payment, PaymentFilter, PaymentReads, Receipt, ReceiptFilter,
     Refund, SearchFilter, Status, Timeline,
@@ -49,7 +49,7 @@ pub(crate) struct SimStore {
     reader: Reader,
 }
 
-type Read<T> = Result<T, StoreUnavailable>;
+type Read<T> = Result<T, StoreError>;
 
 impl SimStore {
     pub(crate) fn new(seed: u64, outages: bool, fault: Option<Fault>) -> Self {
@@ -118,14 +118,14 @@ impl Commit for SimStore {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
         give_way().await;
         if self.is_bad_luck(30) {
-            return Err(StoreUnavailable::Unavailable("an outage".to_owned()).into());
+            return Err(StoreError::Unavailable("an outage".to_owned()).into());
         }
         if self.is_bad_luck(30) {
             if self.is_bad_luck(2) {
                 drop(self.apply(changes));
             }
             give_way().await;
-            return Err(StoreUnavailable::Unknown("the answer was lost".to_owned()).into());
+            return Err(StoreError::OutcomeUnknown("the answer was lost".to_owned()).into());
         }
         let committed = self.apply(changes);
         give_way().await;
@@ -137,7 +137,7 @@ impl Commit for SimStore {
 impl PaymentReads for SimStore {
     async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Read<Option<Payment>> {
         if self.is_bad_luck(60) {
-            return Err(StoreUnavailable::Unavailable("an outage".to_owned()));
+            return Err(StoreError::Unavailable("an outage".to_owned()));
         }
         Ok(self.told(self.shared.memory.payment(tenant, id).await?))
     }
@@ -170,7 +170,7 @@ impl PaymentReads for SimStore {
 impl CrossTenantReads for SimStore {
     async fn find_payment(&self, id: &PaymentId) -> Read<Option<Payment>> {
         if self.is_bad_luck(60) {
-            return Err(StoreUnavailable::Unavailable("an outage".to_owned()));
+            return Err(StoreError::Unavailable("an outage".to_owned()));
         }
         Ok(self.told(self.shared.memory.find_payment(id).await?))
     }

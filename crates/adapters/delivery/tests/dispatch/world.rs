@@ -11,8 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_delivery::{Dispatcher, Parts};
-use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Clock, Entropy, Environment, EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
     Attempted, Begun, Courier, DeliveryQueue, DeliveryStatus, Endpoint, EndpointId, EventName, Handover,
     Next, Outcome, Owed, Response, RetryPolicy, SendProblem, TargetUrl, Waiting, Wanted,
@@ -86,7 +85,7 @@ impl Queue {
 
 #[async_trait]
 impl DeliveryQueue for Queue {
-    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable> {
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError> {
         assert!(!self.is_broken.load(Ordering::Relaxed), "as a fault in a part of the dispatcher would");
         let rows = self.rows.lock().expect("no panic");
         let mut found: Vec<_> = rows
@@ -101,10 +100,10 @@ impl DeliveryQueue for Queue {
         Ok(Waiting { endpoints: found, next })
     }
 
-    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
+    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError> {
         if self.gives_nothing.load(Ordering::Relaxed) {
             self.refused_claims.fetch_add(1, Ordering::Relaxed);
-            return Err(StoreUnavailable::Overloaded);
+            return Err(StoreError::Overloaded);
         }
         let endpoints = self.endpoints.lock().expect("no panic");
         let mut rows = self.rows.lock().expect("no panic");
@@ -130,19 +129,19 @@ impl DeliveryQueue for Queue {
         Ok(claimed)
     }
 
-    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreError> {
         let endpoints = self.endpoints.lock().expect("no panic");
         Ok(endpoints.iter().filter(|endpoint| ids.contains(&endpoint.id)).cloned().collect())
     }
 
-    async fn record(&self, outcomes: Vec<Outcome>, _: &RetryPolicy) -> Result<(), StoreUnavailable> {
+    async fn record(&self, outcomes: Vec<Outcome>, _: &RetryPolicy) -> Result<(), StoreError> {
         let locked = *self.locked.lock().expect("no panic");
         if outcomes.iter().any(|outcome| Some(outcome.tenant.merchant()) == locked) {
             std::future::pending::<()>().await;
         }
         let refuse = |left: usize| left.checked_sub(1);
         if self.refusals_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, refuse).is_ok() {
-            return Err(StoreUnavailable::Overloaded);
+            return Err(StoreError::Overloaded);
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
         let mut rows = self.rows.lock().expect("no panic");
@@ -160,25 +159,25 @@ impl DeliveryQueue for Queue {
         Ok(())
     }
 
-    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {
+    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreError> {
         let mut rows = self.rows.lock().expect("no panic");
         self.released.lock().expect("no panic").push(deliveries.len());
         for owed in deliveries {
             rows.get_mut(&(owed.endpoint.id.clone(), owed.event_id.to_string())).expect("a row").held = false;
         }
         if self.releases_are_doubtful.load(Ordering::Relaxed) {
-            return Err(StoreUnavailable::Unknown("the answer was lost".to_owned()));
+            return Err(StoreError::OutcomeUnknown("the answer was lost".to_owned()));
         }
         Ok(())
     }
 
-    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable> {
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let rows = self.rows.lock().expect("no panic");
         let due = rows.values().filter(|row| !row.held && row.status == DeliveryStatus::Pending);
         Ok(due.map(|row| row.owed.due_at).filter(|due| *due > now).min())
     }
 
-    async fn free_abandoned(&self) -> Result<u64, StoreUnavailable> {
+    async fn free_abandoned(&self) -> Result<u64, StoreError> {
         if !self.holder_is_dead.swap(false, Ordering::Relaxed) {
             return Ok(0);
         }
@@ -192,18 +191,18 @@ impl DeliveryQueue for Queue {
         _: Timestamp,
         _: &RetryPolicy,
         _: u32,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    ) -> Result<Vec<Endpoint>, StoreError> {
         if self.disables_for_ever.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
         Ok(Vec::new())
     }
 
-    async fn prune(&self, _: Timestamp, _: u32) -> Result<u64, StoreUnavailable> {
+    async fn prune(&self, _: Timestamp, _: u32) -> Result<u64, StoreError> {
         Ok(0)
     }
 
-    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         Ok((0, None))
     }
 }

@@ -1,8 +1,7 @@
 //! Reads over all merchants that find nothing: what staff decide about payments is tested on the real thing.
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, PaymentId, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Page, PaymentId, StoreError, Tenant};
 use quipu_payments::{CrossTenantReads, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline};
 
 /// Finds nothing.
@@ -11,35 +10,31 @@ pub(crate) struct NoPayments;
 
 #[async_trait]
 impl CrossTenantReads for NoPayments {
-    async fn find_payment(&self, _: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn find_payment(&self, _: &PaymentId) -> Result<Option<Payment>, StoreError> {
         Ok(None)
     }
 
-    async fn search_payments(
-        &self,
-        _: &SearchFilter,
-        _: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    async fn search_payments(&self, _: &SearchFilter, _: Page) -> Result<(Vec<Payment>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 
-    async fn timeline(&self, _: &Payment) -> Result<Timeline, StoreUnavailable> {
+    async fn timeline(&self, _: &Payment) -> Result<Timeline, StoreError> {
         Ok(Timeline::default())
     }
 
-    async fn has_heard(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+    async fn has_heard(&self, _: &str, _: &str) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    async fn refunds(&self, _: Tenant, _: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable> {
+    async fn refunds(&self, _: Tenant, _: &PaymentId) -> Result<Vec<Refund>, StoreError> {
         Ok(Vec::new())
     }
 
-    async fn receipt(&self, _: &str) -> Result<Option<Receipt>, StoreUnavailable> {
+    async fn receipt(&self, _: &str) -> Result<Option<Receipt>, StoreError> {
         Ok(None)
     }
 
-    async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
+    async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 }

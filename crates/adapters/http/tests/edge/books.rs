@@ -10,11 +10,9 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{Aggregate, Audience, Changes, Commit, CommitError, Committed, IdempotencyKey, Memory};
-use quipu_kernel::{Currency, CustomerId, MerchantId, Page, PaymentId, Tenant, Timestamp};
-use quipu_ledger::{
-    Balance, Chain, ChainHash, Chains, CheckReport, Head, LedgerReads, LedgerUnavailable, Sealed,
-};
-use quipu_merchants::{Route, StoreUnavailable};
+use quipu_kernel::{Currency, CustomerId, MerchantId, Page, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_ledger::{Balance, Chain, ChainHash, Chains, CheckReport, Head, LedgerReads, Sealed};
+use quipu_merchants::Route;
 use quipu_payments::{
     CallbackHeaders, Customer, IssuedInstructions, KeptKey, NotVerified, Payment, PaymentFilter,
     PaymentReads, Rail, RailStatus, Submission,
@@ -24,7 +22,7 @@ use quipu_payments::{
 pub(crate) struct FakeBooks {
     memory: Memory,
     /// What every read of a balance answers, if anything.
-    pub(crate) ledger_failure: Mutex<Option<LedgerUnavailable>>,
+    pub(crate) ledger_failure: Mutex<Option<StoreError>>,
     /// Whether creations had better be refused.
     pub(crate) pressed: AtomicBool,
 }
@@ -42,7 +40,7 @@ impl Commit for FakeBooks {
 
 #[async_trait]
 impl PaymentReads for FakeBooks {
-    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         let contents = self.memory.contents();
         Ok(contents.saved::<Payment>(Aggregate::PAYMENT, tenant, id.as_str()).cloned())
     }
@@ -52,7 +50,7 @@ impl PaymentReads for FakeBooks {
         tenant: Tenant,
         filter: &PaymentFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, u64), StoreError> {
         let contents = self.memory.contents();
         let all = contents.all::<Payment>(Aggregate::PAYMENT);
         let wanted = all.filter(|(owner, payment)| {
@@ -65,7 +63,7 @@ impl PaymentReads for FakeBooks {
         Ok((cut, all.len() as u64))
     }
 
-    async fn customer(&self, _: Tenant, _: CustomerId) -> Result<Option<Customer>, StoreUnavailable> {
+    async fn customer(&self, _: Tenant, _: CustomerId) -> Result<Option<Customer>, StoreError> {
         Ok(None)
     }
 
@@ -75,7 +73,7 @@ impl PaymentReads for FakeBooks {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptKey>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreError> {
         let contents = self.memory.contents();
         let kept = contents.kept(&audience.answer_key(tenant, key), now);
         Ok(kept.map(|kept| KeptKey {
@@ -87,24 +85,24 @@ impl PaymentReads for FakeBooks {
 }
 
 impl FakeBooks {
-    fn check_ledger(&self) -> Result<(), LedgerUnavailable> {
+    fn check_ledger(&self) -> Result<(), StoreError> {
         self.ledger_failure.lock().expect("no test panics with the lock").clone().map_or(Ok(()), Err)
     }
 }
 
 #[async_trait]
 impl LedgerReads for FakeBooks {
-    async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, LedgerUnavailable> {
+    async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, StoreError> {
         self.check_ledger()?;
         Ok(self.memory.contents().balance(tenant, currency))
     }
 
-    async fn balances(&self, tenant: Tenant) -> Result<Vec<Balance>, LedgerUnavailable> {
+    async fn balances(&self, tenant: Tenant) -> Result<Vec<Balance>, StoreError> {
         self.check_ledger()?;
         Ok(self.memory.contents().balances(tenant))
     }
 
-    async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
+    async fn check(&self) -> Result<CheckReport, StoreError> {
         Ok(CheckReport::default())
     }
 }
@@ -112,16 +110,16 @@ impl LedgerReads for FakeBooks {
 /// Nothing is sealed here.
 #[async_trait]
 impl Chains for FakeBooks {
-    async fn extend_chains(&self, _: Timestamp, _: Duration) -> Result<Sealed, LedgerUnavailable> {
+    async fn extend_chains(&self, _: Timestamp, _: Duration) -> Result<Sealed, StoreError> {
         Ok(Sealed::default())
     }
 
-    async fn heads(&self, _: Option<MerchantId>, _: Page) -> Result<(Vec<Head>, u64), LedgerUnavailable> {
+    async fn heads(&self, _: Option<MerchantId>, _: Page) -> Result<(Vec<Head>, u64), StoreError> {
         self.check_ledger()?;
         Ok((Vec::new(), 0))
     }
 
-    async fn sealed(&self, _: Chain, _: u64) -> Result<Option<ChainHash>, LedgerUnavailable> {
+    async fn sealed(&self, _: Chain, _: u64) -> Result<Option<ChainHash>, StoreError> {
         Ok(None)
     }
 }

@@ -1,8 +1,8 @@
 //! A desk for tickets on which there is nothing yet.
 
 use async_trait::async_trait;
-use quipu_kernel::{Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::{Period, StoreUnavailable};
+use quipu_kernel::{Page, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_merchants::Period;
 use quipu_tickets::{
     Arrival, AttachmentId, Comment, CommentId, ContentType, Entry, FileRefused, FileStore, Incoming,
     Outgoing, QueueFilter, QueueItem, StoredAttachment, SupportReads, ThumbnailFailed, Thumbnails, Ticket,
@@ -13,7 +13,7 @@ pub(crate) struct EmptyDesk;
 
 #[async_trait]
 impl TicketReads for EmptyDesk {
-    async fn ticket(&self, _: Tenant, _: &TicketId) -> Result<Option<Ticket>, StoreUnavailable> {
+    async fn ticket(&self, _: Tenant, _: &TicketId) -> Result<Option<Ticket>, StoreError> {
         Ok(None)
     }
 
@@ -23,47 +23,38 @@ impl TicketReads for EmptyDesk {
         _: &TicketFilter,
         _: TicketSort,
         _: Page,
-    ) -> Result<(Vec<TicketSummary>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<TicketSummary>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 
-    async fn comments(
-        &self,
-        _: Tenant,
-        _: &TicketId,
-        _: Page,
-    ) -> Result<(Vec<Comment>, u64), StoreUnavailable> {
+    async fn comments(&self, _: Tenant, _: &TicketId, _: Page) -> Result<(Vec<Comment>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 
-    async fn has_comment(&self, _: Tenant, _: &TicketId, _: CommentId) -> Result<bool, StoreUnavailable> {
+    async fn has_comment(&self, _: Tenant, _: &TicketId, _: CommentId) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    async fn attachment(
-        &self,
-        _: Tenant,
-        _: &AttachmentId,
-    ) -> Result<Option<StoredAttachment>, StoreUnavailable> {
+    async fn attachment(&self, _: Tenant, _: &AttachmentId) -> Result<Option<StoredAttachment>, StoreError> {
         Ok(None)
     }
 
-    async fn has_payment(&self, _: Tenant, _: &PaymentId) -> Result<bool, StoreUnavailable> {
+    async fn has_payment(&self, _: Tenant, _: &PaymentId) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    async fn upload(&self, _: Tenant, _: &AttachmentId) -> Result<Option<Upload>, StoreUnavailable> {
+    async fn upload(&self, _: Tenant, _: &AttachmentId) -> Result<Option<Upload>, StoreError> {
         Ok(None)
     }
 }
 
 #[async_trait]
 impl SupportReads for EmptyDesk {
-    async fn queue(&self, _: &QueueFilter, _: Page) -> Result<(Vec<QueueItem>, u64), StoreUnavailable> {
+    async fn queue(&self, _: &QueueFilter, _: Page) -> Result<(Vec<QueueItem>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 
-    async fn any_ticket(&self, _: &TicketId) -> Result<Option<Ticket>, StoreUnavailable> {
+    async fn any_ticket(&self, _: &TicketId) -> Result<Option<Ticket>, StoreError> {
         Ok(None)
     }
 
@@ -73,7 +64,7 @@ impl SupportReads for EmptyDesk {
         _: &TicketId,
         _: Period,
         _: Page,
-    ) -> Result<(Vec<Entry>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Entry>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 }

@@ -1,7 +1,7 @@
 //! The shapes and codes of errors.
 
-use quipu_ledger::LedgerUnavailable;
-use quipu_merchants::{Scopes, StoreUnavailable};
+use quipu_kernel::StoreError;
+use quipu_merchants::Scopes;
 use serde_json::{Value, json};
 
 use crate::world::{Answer, World, deposit, request};
@@ -165,12 +165,12 @@ async fn a_failing_store_is_answered_without_its_words() {
         world.send(request("GET", "/api/v1/balance").insert_header(("X-API-Key", key.as_str()))).await
     };
     let fail = |failure| world.directory.rows().failure = Some(failure);
-    fail(StoreUnavailable::Failed("SELECT * FROM secrets at /var/lib".to_owned()));
+    fail(StoreError::Failed("SELECT * FROM secrets at /var/lib".to_owned()));
     let answer = send().await;
     assert_eq!(answer.code(), (500, "INTERNAL_ERROR"));
     assert!(!answer.text.contains("SELECT") && !answer.text.contains("/var"));
     is_business(&answer);
-    for failure in [StoreUnavailable::Overloaded, StoreUnavailable::Unavailable("at /var/lib".to_owned())] {
+    for failure in [StoreError::Overloaded, StoreError::Unavailable("at /var/lib".to_owned())] {
         fail(failure);
         let answer = send().await;
         assert_eq!(answer.code(), (503, "OVERLOADED"));
@@ -178,7 +178,7 @@ async fn a_failing_store_is_answered_without_its_words() {
         assert!(!answer.text.contains("/var"));
         is_business(&answer);
     }
-    fail(StoreUnavailable::Unknown("at /var/lib".to_owned()));
+    fail(StoreError::OutcomeUnknown("at /var/lib".to_owned()));
     let answer = send().await;
     assert_eq!(answer.code(), (504, "payment_create_outcome_unknown"));
     assert!(!answer.text.contains("/var"));
@@ -191,9 +191,9 @@ async fn a_ledger_under_load_is_told_apart_from_one_that_failed() {
     let (_, key) = world.merchant_with_key().await;
     let fail = |failure| *world.books.ledger_failure.lock().expect("a lock") = Some(failure);
     let failures = [
-        (LedgerUnavailable::Overloaded, (503, "OVERLOADED")),
-        (LedgerUnavailable::Unavailable("gone".to_owned()), (503, "OVERLOADED")),
-        (LedgerUnavailable::Failed("no such table".to_owned()), (500, "INTERNAL_ERROR")),
+        (StoreError::Overloaded, (503, "OVERLOADED")),
+        (StoreError::Unavailable("gone".to_owned()), (503, "OVERLOADED")),
+        (StoreError::Failed("no such table".to_owned()), (500, "INTERNAL_ERROR")),
     ];
     for (failure, code) in failures {
         fail(failure);

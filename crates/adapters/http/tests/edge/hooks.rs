@@ -3,8 +3,8 @@
 use std::{sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
-use quipu_kernel::{EventId, Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
+use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
+use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{
     Attempted, Courier, DeliveryLog, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints,
     Handover, LogFilter, LoggedEvent, Owed, Response, RetrySelection, Source,
@@ -35,7 +35,7 @@ impl Endpoints for FakeHooks {
         Ok(())
     }
 
-    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreUnavailable> {
+    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreError> {
         Ok(self.with(tenant, id, |endpoint| Ok(endpoint.clone())).ok())
     }
 
@@ -45,7 +45,7 @@ impl Endpoints for FakeHooks {
         source: Source,
         created: Period,
         _: Page,
-    ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Endpoint>, u64), StoreError> {
         let endpoints = self.endpoints.lock().expect("no test panics with the lock");
         let all = endpoints.iter().filter(|endpoint| endpoint.tenant == tenant && endpoint.source == source);
         let all: Vec<_> = all.filter(|endpoint| created.contains(endpoint.created_at)).cloned().collect();
@@ -81,7 +81,7 @@ impl DeliveryLog for FakeHooks {
         _: &EndpointId,
         _: LogFilter,
         _: Page,
-    ) -> Result<(Vec<LoggedEvent>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<LoggedEvent>, u64), StoreError> {
         Ok((Vec::new(), 0))
     }
 
@@ -91,7 +91,7 @@ impl DeliveryLog for FakeHooks {
         _: &EndpointId,
         _: RetrySelection,
         _: Timestamp,
-    ) -> Result<u64, StoreUnavailable> {
+    ) -> Result<u64, StoreError> {
         Ok(0)
     }
 }

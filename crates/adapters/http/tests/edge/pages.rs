@@ -6,8 +6,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, PaymentId, Tenant};
-use quipu_merchants::{AuditRecord, DirectoryError, MerchantPage, PageStore, StoreUnavailable};
+use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant};
+use quipu_merchants::{AuditRecord, DirectoryError, MerchantPage, PageStore};
 
 type Kept = (MerchantPage, Option<Vec<u8>>);
 
@@ -22,11 +22,11 @@ impl FakePages {
 
 #[async_trait]
 impl PageStore for FakePages {
-    async fn payment_of(&self, _hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreUnavailable> {
+    async fn payment_of(&self, _hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreError> {
         Ok(None)
     }
 
-    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable> {
+    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreError> {
         Ok(self.kept().get(&merchant).map(|(page, _)| page.clone()))
     }
 
@@ -43,12 +43,12 @@ impl PageStore for FakePages {
         Ok(())
     }
 
-    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreUnavailable> {
+    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let found = |(page, picture): &Kept| (page.logo.as_deref() == Some(hash)).then(|| picture.clone());
         Ok(self.kept().values().find_map(found).flatten())
     }
 
-    async fn page_key(&self, offered: &str) -> Result<String, StoreUnavailable> {
+    async fn page_key(&self, offered: &str) -> Result<String, StoreError> {
         Ok(offered.to_owned())
     }
 }

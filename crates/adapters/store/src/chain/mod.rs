@@ -15,8 +15,8 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use async_trait::async_trait;
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _, sql_types::Bool};
-use quipu_kernel::{MerchantId, Page, Timestamp};
-use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, LedgerUnavailable, Sealed};
+use quipu_kernel::{MerchantId, Page, StoreError, Timestamp};
+use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, Sealed};
 
 use self::{
     behind::Behind,
@@ -50,7 +50,7 @@ struct Grown {
 
 #[async_trait]
 impl Chains for Store {
-    async fn extend_chains(&self, now: Timestamp, age: Duration) -> Result<Sealed, LedgerUnavailable> {
+    async fn extend_chains(&self, now: Timestamp, age: Duration) -> Result<Sealed, StoreError> {
         let until = now.minus(age);
         let engine = &self.inner.engine;
         let node = self.inner.hub.node().to_owned();
@@ -82,11 +82,7 @@ impl Chains for Store {
         Ok(Sealed { rows, more })
     }
 
-    async fn heads(
-        &self,
-        merchant: Option<MerchantId>,
-        page: Page,
-    ) -> Result<(Vec<Head>, u64), LedgerUnavailable> {
+    async fn heads(&self, merchant: Option<MerchantId>, page: Page) -> Result<(Vec<Head>, u64), StoreError> {
         let found: Result<_, Fault> = self
             .inner
             .engine
@@ -97,7 +93,7 @@ impl Chains for Store {
         Ok(found?)
     }
 
-    async fn sealed(&self, chain: Chain, rows: u64) -> Result<Option<ChainHash>, LedgerUnavailable> {
+    async fn sealed(&self, chain: Chain, rows: u64) -> Result<Option<ChainHash>, StoreError> {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         let found: Result<_, Fault> = self
             .inner

@@ -14,8 +14,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use quipu_kernel::MerchantId;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{MerchantId, StoreError};
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet, time::timeout};
 
 use super::{
@@ -64,7 +63,7 @@ impl Aside {
             return Some(job);
         }
         if queue.jobs.len() >= QUEUE {
-            let _gone = job.reply.send(Err(StoreUnavailable::Overloaded.into()));
+            let _gone = job.reply.send(Err(StoreError::Overloaded.into()));
         } else {
             queue.jobs.push_back(job);
             self.arrived.notify_one();

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use quipu_commit::{CommitError, Committed, News, Refusal, StateKeys, Verdict, Writes, judge};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::StoreError;
 use quipu_webhooks::Owed;
 
 use super::{
@@ -339,8 +339,7 @@ fn leave_open(jobs: Vec<Job>, verdicts: &[Verdict], fault: &Fault) {
     for (job, verdict) in jobs.into_iter().zip(verdicts) {
         let is_absent = verdict.is_err() && job.changes.nonce.is_none();
         let text = fault.to_string();
-        let told =
-            if is_absent { StoreUnavailable::Unavailable(text) } else { StoreUnavailable::Unknown(text) };
+        let told = if is_absent { StoreError::Unavailable(text) } else { StoreError::OutcomeUnknown(text) };
         let _gone = job.reply.send(Err(told.into()));
     }
 }
@@ -350,7 +349,7 @@ fn fail_all(jobs: impl IntoIterator<Item = Job>, fault: &Fault) {
     let mut count = 0_u32;
     for job in jobs {
         count += 1;
-        let _gone = job.reply.send(Err(StoreUnavailable::Unavailable(fault.to_string()).into()));
+        let _gone = job.reply.send(Err(StoreError::Unavailable(fault.to_string()).into()));
     }
     tracing::error!(changes = count, %fault, "changes failed");
 }

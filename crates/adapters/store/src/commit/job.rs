@@ -3,8 +3,8 @@
 use std::{any::Any, sync::Arc};
 
 use quipu_commit::{Changes, CommitError, Committed};
-use quipu_kernel::Timestamp;
-use quipu_merchants::{AuditRecord, StoreUnavailable};
+use quipu_kernel::{StoreError, Timestamp};
+use quipu_merchants::AuditRecord;
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
@@ -85,7 +85,7 @@ impl Job {
             return Some(self);
         }
         metrics::counter!("quipu_commit_too_late_total").increment(1);
-        let _gone = self.reply.send(Err(StoreUnavailable::from(Fault::TooLate).into()));
+        let _gone = self.reply.send(Err(StoreError::from(Fault::TooLate).into()));
         None
     }
 

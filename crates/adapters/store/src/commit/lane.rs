@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use quipu_commit::News;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::StoreError;
 use tokio::{
     runtime::Handle,
     sync::{
@@ -82,10 +82,10 @@ impl Lane {
     }
 
     /// Adds work to the queue, if there is room.
-    pub(crate) fn put(&self, work: Work) -> Result<(), StoreUnavailable> {
+    pub(crate) fn put(&self, work: Work) -> Result<(), StoreError> {
         self.queue.try_send(work).map_err(|error| match error {
-            TrySendError::Full(_) => StoreUnavailable::Overloaded,
-            TrySendError::Closed(_) => StoreUnavailable::Unavailable("the store is closed".to_owned()),
+            TrySendError::Full(_) => StoreError::Overloaded,
+            TrySendError::Closed(_) => StoreError::Unavailable("the store is closed".to_owned()),
         })
     }
 
@@ -250,8 +250,8 @@ mod tests {
         for _ in 0..QUEUE {
             lane.put(nothing()).expect("room");
         }
-        assert!(matches!(lane.put(nothing()), Err(StoreUnavailable::Overloaded)));
+        assert!(matches!(lane.put(nothing()), Err(StoreError::Overloaded)));
         drop(waiting);
-        assert!(matches!(lane.put(nothing()), Err(StoreUnavailable::Unavailable(_))));
+        assert!(matches!(lane.put(nothing()), Err(StoreError::Unavailable(_))));
     }
 }

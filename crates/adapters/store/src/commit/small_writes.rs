@@ -6,7 +6,8 @@ use std::panic::AssertUnwindSafe;
 
 use diesel::connection::SimpleConnection as _;
 use futures_util::{FutureExt as _, future::BoxFuture};
-use quipu_merchants::StoreUnavailable;
+
+use quipu_kernel::StoreError;
 
 use crate::{
     connection::Connection,
@@ -116,7 +117,7 @@ fn execute(conn: &mut Connection, statement: &str) -> Result<(), Fault> {
 enum Shared {
     Committed,
     Unknown(String),
-    Failed(StoreUnavailable),
+    Failed(StoreError),
 }
 
 impl Shared {

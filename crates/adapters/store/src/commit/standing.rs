@@ -5,11 +5,12 @@ use std::{
     time::Duration,
 };
 
-use quipu_merchants::StoreUnavailable;
 use tokio::{
     sync::oneshot,
     time::{Instant, timeout_at},
 };
+
+use quipu_kernel::StoreError;
 
 use crate::{error::Fault, settings::Times};
 
@@ -65,9 +66,9 @@ impl Standing {
         times: Times,
     ) -> Result<T, E>
     where
-        StoreUnavailable: Into<E>,
+        StoreError: Into<E>,
     {
-        let told = |fault: Fault| Err(StoreUnavailable::from(fault).into());
+        let told = |fault: Fault| Err(StoreError::from(fault).into());
         match timeout_at(self.deadline, &mut reply).await {
             Ok(Ok(outcome)) => return outcome,
             Ok(Err(_)) => return told(self.abandoned()),

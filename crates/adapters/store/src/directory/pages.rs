@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, Insertable, QueryDsl as _};
 use futures_util::future::BoxFuture;
-use quipu_kernel::{MerchantId, PaymentId, Tenant};
-use quipu_merchants::{AuditRecord, DirectoryError, MerchantPage, PageStore, StoreUnavailable};
+use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant};
+use quipu_merchants::{AuditRecord, DirectoryError, MerchantPage, PageStore};
 
 use super::{audit, merchants};
 use crate::{
@@ -39,7 +39,7 @@ macro_rules! query {
 
 #[async_trait]
 impl PageStore for Store {
-    async fn payment_of(&self, hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreUnavailable> {
+    async fn payment_of(&self, hash: &str) -> Result<Option<(Tenant, PaymentId)>, StoreError> {
         let hash = hash.to_owned();
         let found = self.ask(query!(|conn| {
             let columns = (payment_pages::merchant_id, payment_pages::environment, payment_pages::payment_id);
@@ -49,7 +49,7 @@ impl PageStore for Store {
         found.await
     }
 
-    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreUnavailable> {
+    async fn merchant_page(&self, merchant: MerchantId) -> Result<Option<MerchantPage>, StoreError> {
         self.ask(query!(|conn| settings(conn, merchant).await)).await
     }
 
@@ -81,7 +81,7 @@ impl PageStore for Store {
         written.await
     }
 
-    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreUnavailable> {
+    async fn logo(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let hash = hash.to_owned();
         let found = self.ask(query!(|conn| {
             let query = merchant_pages::table
@@ -93,7 +93,7 @@ impl PageStore for Store {
         found.await
     }
 
-    async fn page_key(&self, offered: &str) -> Result<String, StoreUnavailable> {
+    async fn page_key(&self, offered: &str) -> Result<String, StoreError> {
         let known = self.inner.engine.read::<Option<String>, Fault>(query!(|conn| {
             Ok(first!(conn, String, page_keys::table.find(1).select(page_keys::sealed))?)
         }));

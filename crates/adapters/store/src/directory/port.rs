@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 use quipu_merchants::{
     ApiKeyRecord, AuditFilter, AuditRecord, Beneficiary, BeneficiaryKind, CallerBook, DirectoryError,
     HmacCredential, KeyEnvelope, Merchant, MerchantChange, MerchantFilter, Merchants, Operator, Period,
-    Route, RouteBook, Routing, Staff, StoreUnavailable,
+    Route, RouteBook, Routing, Staff,
 };
 
 use super::{audit, beneficiaries, credentials, keys, merchants, operators, routes};
@@ -69,21 +69,18 @@ impl Store {
         outcome
     }
 
-    pub(super) async fn ask<T: Send + 'static>(
-        &self,
-        query: impl Query<T, Fault>,
-    ) -> Result<T, StoreUnavailable> {
+    pub(super) async fn ask<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreError> {
         Ok(self.inner.engine.read(query).await?)
     }
 
-    async fn list<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreUnavailable> {
+    async fn list<T: Send + 'static>(&self, query: impl Query<T, Fault>) -> Result<T, StoreError> {
         Ok(self.inner.engine.read_as(Reading::Page, query).await?)
     }
 }
 
 #[async_trait]
 impl RouteBook for Store {
-    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.routes.get(&merchant) {
             return Ok(known);
@@ -100,7 +97,7 @@ impl RouteBook for Store {
         tenant: Tenant,
         kind: BeneficiaryKind,
         id: i32,
-    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
+    ) -> Result<Option<Beneficiary>, StoreError> {
         self.ask(query!(|conn| beneficiaries::find(conn, tenant, kind, id).await)).await
     }
 }
@@ -110,7 +107,7 @@ impl CallerBook for Store {
     async fn api_key_by_hash(
         &self,
         hash: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.keys_by_hash.get(hash) {
             return Ok(known);
@@ -125,7 +122,7 @@ impl CallerBook for Store {
     async fn api_key_by_id(
         &self,
         key_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.keys_by_id.get(key_id) {
             return Ok(known);
@@ -140,7 +137,7 @@ impl CallerBook for Store {
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable> {
+    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.credentials.get(&merchant) {
             return Ok(known);
@@ -155,7 +152,7 @@ impl CallerBook for Store {
     async fn credential_by_id(
         &self,
         credential_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.credentials_by_id.get(credential_id) {
             return Ok(known);
@@ -167,7 +164,7 @@ impl CallerBook for Store {
         Ok(found)
     }
 
-    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable> {
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.operators.get(hash) {
             return Ok(known);
@@ -179,7 +176,7 @@ impl CallerBook for Store {
         Ok(found)
     }
 
-    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreError> {
         let cache = &self.inner.cache;
         if let Some(known) = cache.merchants.get(&id) {
             return Ok(known);
@@ -190,7 +187,7 @@ impl CallerBook for Store {
         Ok(found)
     }
 
-    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable> {
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError> {
         let noted = self.inner.engine.write(query!(|conn| keys::note_used(conn, uses).await));
         noted.await.map_err(|fault: Fault| fault.into())
     }
@@ -223,7 +220,7 @@ impl Merchants for Store {
         self.change(audit, query!(|conn| merchants::update(conn, change).await)).await
     }
 
-    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable> {
+    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError> {
         self.ask(query!(|conn| merchants::find(conn, id).await)).await
     }
 
@@ -231,7 +228,7 @@ impl Merchants for Store {
         &self,
         filter: MerchantFilter,
         page: Page,
-    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Merchant>, u64), StoreError> {
         self.list(query!(|conn| merchants::page(conn, filter, page).await)).await
     }
 
@@ -239,7 +236,7 @@ impl Merchants for Store {
         self.change(audit, query!(|conn| keys::add(conn, key).await)).await
     }
 
-    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable> {
+    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreError> {
         self.ask(query!(|conn| keys::of_merchant(conn, merchant).await)).await
     }
 
@@ -331,7 +328,7 @@ impl Routing for Store {
         merchant: MerchantId,
         created: Period,
         page: Page,
-    ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Beneficiary>, u64), StoreError> {
         self.list(query!(|conn| beneficiaries::page(conn, merchant, created, page).await)).await
     }
 }
@@ -342,7 +339,7 @@ impl Staff for Store {
         self.change(audit, query!(|conn| operators::add(conn, operator).await)).await
     }
 
-    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreError> {
         self.ask(query!(|conn| operators::page(conn, created, page).await)).await
     }
 
@@ -360,7 +357,7 @@ impl Staff for Store {
         &self,
         filter: AuditFilter,
         page: Page,
-    ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<AuditRecord>, u64), StoreError> {
         self.list(query!(|conn| audit::page(conn, filter, page).await)).await
     }
 }

@@ -10,11 +10,12 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use quipu_merchants::StoreUnavailable;
 use tokio::{
     sync::{Semaphore, oneshot},
     time::{timeout, timeout_at},
 };
+
+use quipu_kernel::StoreError;
 
 use crate::{connection::Connection, engine::Engine, error::Fault, lock::locked, step::Step};
 
@@ -29,7 +30,7 @@ const AT_ONCE: usize = 2;
 pub(crate) type LookUp<K, V> =
     for<'c> fn(&'c mut Connection, Vec<K>) -> BoxFuture<'c, Result<HashMap<K, V>, Fault>>;
 
-type Waiting<K, V> = Vec<(K, oneshot::Sender<Result<Option<V>, StoreUnavailable>>)>;
+type Waiting<K, V> = Vec<(K, oneshot::Sender<Result<Option<V>, StoreError>>)>;
 
 /// The waiting reads, and whether a reader is about to take them.
 struct Queue<K, V> {

@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{Page, PaymentId, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Page, PaymentId, StoreError, Tenant};
 use quipu_payments::{
     CrossTenantReads, HeardEvent, Payment, Receipt, ReceiptFilter, Refund, SearchFilter, Timeline,
 };
@@ -19,7 +18,7 @@ use crate::{
 
 #[async_trait]
 impl CrossTenantReads for Store {
-    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         let id = id.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -34,7 +33,7 @@ impl CrossTenantReads for Store {
         &self,
         filter: &SearchFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, u64), StoreError> {
         let filter = filter.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { search::search(conn, &filter, page).await })
@@ -42,7 +41,7 @@ impl CrossTenantReads for Store {
         Ok(found.await?)
     }
 
-    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable> {
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreError> {
         let payment = payment.clone();
         let found = self
             .inner
@@ -51,7 +50,7 @@ impl CrossTenantReads for Store {
         Ok(found.await?)
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable> {
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
         let name = HeardEvent::name_of(rail, event_id);
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -62,7 +61,7 @@ impl CrossTenantReads for Store {
         Ok(found.await?)
     }
 
-    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable> {
+    async fn refunds(&self, tenant: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError> {
         let id = id.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { timeline::refunds(conn, tenant, id.as_str()).await })
@@ -70,7 +69,7 @@ impl CrossTenantReads for Store {
         Ok(found.await?)
     }
 
-    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable> {
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
         let id = id.to_owned();
         let found = self
             .inner
@@ -79,11 +78,7 @@ impl CrossTenantReads for Store {
         Ok(found.await?)
     }
 
-    async fn receipts(
-        &self,
-        filter: &ReceiptFilter,
-        page: Page,
-    ) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
+    async fn receipts(&self, filter: &ReceiptFilter, page: Page) -> Result<(Vec<Receipt>, u64), StoreError> {
         let filter = filter.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { receipts::list(conn, &filter, page).await })

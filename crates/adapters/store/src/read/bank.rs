@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{MerchantId, PaymentId, Tenant, Timestamp};
-use quipu_merchants::{Direction, MANUAL_RAIL, StoreUnavailable};
+use quipu_kernel::{MerchantId, PaymentId, StoreError, Tenant, Timestamp};
+use quipu_merchants::{Direction, MANUAL_RAIL};
 use quipu_payments::{BankExport, BankReads, ExportRoute, ExportStretch, Payment, PaymentFilter, Status};
 
 use super::{classes, narrow::Range, slice::Slice};
@@ -74,7 +74,7 @@ impl BankReads for Store {
         &self,
         route: &ExportRoute,
         after: Option<&PaymentId>,
-    ) -> Result<ExportStretch, StoreUnavailable> {
+    ) -> Result<ExportStretch, StoreError> {
         let (route, after) = (route.clone(), after.cloned());
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { next_stretch(conn, &route, after.as_ref()).await })
@@ -85,7 +85,7 @@ impl BankReads for Store {
     async fn bank_export(
         &self,
         export_id: &str,
-    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreUnavailable> {
+    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreError> {
         let export_id = export_id.to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -111,7 +111,7 @@ impl BankReads for Store {
         Ok(found.await?)
     }
 
-    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreUnavailable> {
+    async fn latest_bank_export(&self, route: &ExportRoute) -> Result<Option<BankExport>, StoreError> {
         let route = route.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {

@@ -9,8 +9,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use quipu_kernel::{Page, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Page, StoreError, Tenant};
 use quipu_payments::{Payment, PaymentFilter};
 use tokio::sync::oneshot;
 
@@ -24,9 +23,9 @@ pub(crate) type Listed = Arc<(Vec<Payment>, u64)>;
 pub(crate) type PaymentLists = Flights<ListKey, Listed>;
 
 /// The result for a caller that shares a read; nothing if the leading caller has gone away.
-pub(crate) type Told<V> = oneshot::Receiver<Result<V, StoreUnavailable>>;
+pub(crate) type Told<V> = oneshot::Receiver<Result<V, StoreError>>;
 
-type Companions<V> = Vec<oneshot::Sender<Result<V, StoreUnavailable>>>;
+type Companions<V> = Vec<oneshot::Sender<Result<V, StoreError>>>;
 type Boarding<K, V> = Mutex<HashMap<K, Companions<V>>>;
 
 /// The reads of one kind that have not begun.
@@ -135,7 +134,7 @@ mod tests {
         assert!(matches!(two.try_recv(), Ok(Ok(7))));
         let mut three = along(&flights, 1);
         second.depart().tell(&Err(Fault::Overloaded));
-        assert!(matches!(three.try_recv(), Ok(Err(StoreUnavailable::Overloaded))));
+        assert!(matches!(three.try_recv(), Ok(Err(StoreError::Overloaded))));
         drop(other_key);
     }
 

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
-use quipu_kernel::{Currency, Tenant};
-use quipu_ledger::{Balance, CheckReport, LedgerReads, LedgerUnavailable};
+use quipu_kernel::{Currency, StoreError, Tenant};
+use quipu_ledger::{Balance, CheckReport, LedgerReads};
 
 use crate::{
     check,
@@ -17,12 +17,12 @@ use crate::{
 
 #[async_trait]
 impl LedgerReads for Store {
-    async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, LedgerUnavailable> {
+    async fn balance(&self, tenant: Tenant, currency: Currency) -> Result<Balance, StoreError> {
         let found = self.inner.balances.get(&self.inner.engine, (tenant, currency)).await?;
         Ok(found.unwrap_or(Balance::zero(currency)))
     }
 
-    async fn balances(&self, tenant: Tenant) -> Result<Vec<Balance>, LedgerUnavailable> {
+    async fn balances(&self, tenant: Tenant) -> Result<Vec<Balance>, StoreError> {
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = balances::table
@@ -38,7 +38,7 @@ impl LedgerReads for Store {
         found.await.map_err(|fault: Fault| fault.into())
     }
 
-    async fn check(&self) -> Result<CheckReport, LedgerUnavailable> {
+    async fn check(&self) -> Result<CheckReport, StoreError> {
         let engine = &self.inner.engine;
         let report = engine.read_as(Reading::Whole, |conn: &mut Connection| Box::pin(check::check(conn)));
         Ok(report.await?)

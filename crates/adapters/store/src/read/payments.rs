@@ -5,8 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Answer, Audience, IdempotencyKey};
-use quipu_kernel::{CustomerId, Page, PaymentId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{CustomerId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::{Customer, KeptKey, Payment, PaymentFilter, PaymentReads};
 use tokio::time::timeout_at;
 
@@ -59,7 +58,7 @@ async fn lead(
 
 #[async_trait]
 impl PaymentReads for Store {
-    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         Ok(self.inner.payments.get(&self.inner.engine, (tenant, id.clone())).await?)
     }
 
@@ -68,13 +67,13 @@ impl PaymentReads for Store {
         tenant: Tenant,
         filter: &PaymentFilter,
         page: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, u64), StoreError> {
         let step = Step::begin(self.inner.engine.times());
         let listed = timeout_at(step.deadline, listed(&self.inner, (tenant, filter.clone(), page)));
         Ok(Arc::unwrap_or_clone(listed.await.map_err(|_| Fault::Silent)??))
     }
 
-    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable> {
+    async fn customer(&self, tenant: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreError> {
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = customers::table
@@ -93,7 +92,7 @@ impl PaymentReads for Store {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptKey>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreError> {
         let (tenant, _, key) = audience.answer_key(tenant, key);
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
-use quipu_kernel::{Page, Tenant};
-use quipu_merchants::{Period, StoreUnavailable};
+use quipu_kernel::{Page, StoreError, Tenant};
+use quipu_merchants::Period;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
@@ -104,11 +104,7 @@ async fn conversation(
 
 #[async_trait]
 impl SupportReads for Store {
-    async fn queue(
-        &self,
-        filter: &QueueFilter,
-        page: Page,
-    ) -> Result<(Vec<QueueItem>, u64), StoreUnavailable> {
+    async fn queue(&self, filter: &QueueFilter, page: Page) -> Result<(Vec<QueueItem>, u64), StoreError> {
         let filter = filter.clone();
         let listed = self
             .inner
@@ -117,7 +113,7 @@ impl SupportReads for Store {
         Ok(listed.await?)
     }
 
-    async fn any_ticket(&self, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable> {
+    async fn any_ticket(&self, id: &TicketId) -> Result<Option<Ticket>, StoreError> {
         let id = id.as_str().to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -139,7 +135,7 @@ impl SupportReads for Store {
         ticket: &TicketId,
         written: Period,
         page: Page,
-    ) -> Result<(Vec<Entry>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Entry>, u64), StoreError> {
         let ticket = ticket.as_str().to_owned();
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { conversation(conn, tenant, &ticket, written, page).await })

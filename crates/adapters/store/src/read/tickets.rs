@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _, dsl::count_star};
-use quipu_kernel::{Page, PaymentId, Tenant};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Page, PaymentId, StoreError, Tenant};
 use quipu_tickets::{
     AttachmentId, Comment, CommentId, StoredAttachment, Ticket, TicketFilter, TicketId, TicketReads,
     TicketSort, TicketSummary, Upload,
@@ -77,7 +76,7 @@ pub(super) async fn comments_of(
 
 #[async_trait]
 impl TicketReads for Store {
-    async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreUnavailable> {
+    async fn ticket(&self, tenant: Tenant, id: &TicketId) -> Result<Option<Ticket>, StoreError> {
         let id = id.as_str().to_owned();
         let found = self
             .inner
@@ -92,7 +91,7 @@ impl TicketReads for Store {
         filter: &TicketFilter,
         sort: TicketSort,
         page: Page,
-    ) -> Result<(Vec<TicketSummary>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<TicketSummary>, u64), StoreError> {
         let (filter, tallies) = (filter.clone(), Arc::clone(&self.inner.tallies));
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { ticket_list::list(conn, tenant, &filter, sort, page, &tallies).await })
@@ -105,7 +104,7 @@ impl TicketReads for Store {
         tenant: Tenant,
         ticket: &TicketId,
         page: Page,
-    ) -> Result<(Vec<Comment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Comment>, u64), StoreError> {
         let ticket = ticket.as_str().to_owned();
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -131,7 +130,7 @@ impl TicketReads for Store {
         tenant: Tenant,
         ticket: &TicketId,
         comment: CommentId,
-    ) -> Result<bool, StoreUnavailable> {
+    ) -> Result<bool, StoreError> {
         let ticket = ticket.as_str().to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -148,7 +147,7 @@ impl TicketReads for Store {
         &self,
         tenant: Tenant,
         id: &AttachmentId,
-    ) -> Result<Option<StoredAttachment>, StoreUnavailable> {
+    ) -> Result<Option<StoredAttachment>, StoreError> {
         let id = id.as_str().to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -165,7 +164,7 @@ impl TicketReads for Store {
         Ok(found.await?)
     }
 
-    async fn has_payment(&self, tenant: Tenant, id: &PaymentId) -> Result<bool, StoreUnavailable> {
+    async fn has_payment(&self, tenant: Tenant, id: &PaymentId) -> Result<bool, StoreError> {
         let id = id.as_str().to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -177,7 +176,7 @@ impl TicketReads for Store {
         Ok(found.await?)
     }
 
-    async fn upload(&self, tenant: Tenant, id: &AttachmentId) -> Result<Option<Upload>, StoreUnavailable> {
+    async fn upload(&self, tenant: Tenant, id: &AttachmentId) -> Result<Option<Upload>, StoreError> {
         let id = id.as_str().to_owned();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use quipu_commit::{Aggregate, CallWaits, News};
-use quipu_kernel::{Page, Tenant, Timestamp};
-use quipu_merchants::{AuditRecord, Period, StoreUnavailable};
+use quipu_kernel::{Page, StoreError, Tenant, Timestamp};
+use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
 use tracing::Instrument as _;
 
@@ -44,8 +44,8 @@ impl From<Fault> for Refused {
     }
 }
 
-impl From<StoreUnavailable> for Refused {
-    fn from(error: StoreUnavailable) -> Self {
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
         Self(EndpointError::Store(error))
     }
 }
@@ -62,7 +62,7 @@ impl Trouble for Refused {
 
 impl LeavesOpen for Refused {
     fn leaves_open(&self) -> bool {
-        matches!(self.0, EndpointError::Store(StoreUnavailable::Unknown(_)))
+        matches!(self.0, EndpointError::Store(StoreError::OutcomeUnknown(_)))
     }
 }
 
@@ -82,7 +82,7 @@ impl Endpoints for Store {
         added.await.map_err(|refused: Refused| refused.0)
     }
 
-    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreUnavailable> {
+    async fn endpoint(&self, tenant: Tenant, id: &EndpointId) -> Result<Option<Endpoint>, StoreError> {
         let id = id.clone();
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -99,7 +99,7 @@ impl Endpoints for Store {
         source: Source,
         created: Period,
         page: Page,
-    ) -> Result<(Vec<Endpoint>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Endpoint>, u64), StoreError> {
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move { listed(conn, tenant, source, created, page).await })
         });

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::StoreError;
 use quipu_webhooks::Endpoint;
 use tokio::time::timeout;
 
@@ -50,7 +50,7 @@ impl Store {
         let failed = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move { fail_pending(conn, &whose, disabled, FAILED_AT_ONCE).await })
         });
-        match failed.await.map_err(StoreUnavailable::from) {
+        match failed.await.map_err(StoreError::from) {
             Ok(failed) => failed >= FAILED_AT_ONCE,
             Err(error) => {
                 tracing::warn!(%error, endpoint = %endpoint.id, "what was owed to a disabled endpoint fails later");

@@ -11,8 +11,7 @@ use diesel::{
     sql_types::{Bool, Text},
 };
 use quipu_commit::CallWaits;
-use quipu_kernel::{EventId, Page, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{EventId, Page, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{
     Attempt, DeliveryLog, DeliveryStatus, EndpointId, LogFilter, LoggedEvent, RetrySelection,
 };
@@ -79,7 +78,7 @@ impl DeliveryLog for Store {
         endpoint: &EndpointId,
         filter: LogFilter,
         page: Page,
-    ) -> Result<(Vec<LoggedEvent>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<LoggedEvent>, u64), StoreError> {
         let endpoint = endpoint.clone();
         let listed = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -98,7 +97,7 @@ impl DeliveryLog for Store {
         endpoint: &EndpointId,
         selection: RetrySelection,
         at: Timestamp,
-    ) -> Result<u64, StoreUnavailable> {
+    ) -> Result<u64, StoreError> {
         let whose = Whose { tenant, endpoint: endpoint.clone() };
         let first = self.retry_stretch(&whose, &selection, String::new(), at).await?;
         let Some(last) = first.last else { return Ok(first.retried) };

@@ -8,8 +8,7 @@ use diesel::{
     BoolExpressionMethods as _, ExpressionMethods as _, IntoSql as _, QueryDsl as _, dsl::exists,
     sql_types::Bool,
 };
-use quipu_kernel::{EventId, MerchantId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{EventId, MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryStatus, EndpointId};
 
 use super::fail_pending::{Whose, count, count_all};
@@ -36,11 +35,7 @@ type Found = (i64, String, String, bool);
 impl Store {
     /// Drops at most `limit` finished deliveries whose events happened before `before`, and the remains of
     /// removed endpoints.
-    pub(super) async fn prune_deliveries(
-        &self,
-        before: Timestamp,
-        limit: i64,
-    ) -> Result<i64, StoreUnavailable> {
+    pub(super) async fn prune_deliveries(&self, before: Timestamp, limit: i64) -> Result<i64, StoreError> {
         let mut dropped = 0;
         for _ in 0..STRETCHES {
             let (after, bound) = (self.inner.pruned.upto(), EventId::lower_bound(before));

@@ -13,8 +13,7 @@ use diesel::{
     sql_types::{BigInt, Nullable, Text},
     sqlite::Sqlite,
 };
-use quipu_kernel::{MerchantId, Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{MerchantId, StoreError, Tenant, Timestamp};
 use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPolicy, Waiting, Wanted};
 
 use super::{
@@ -98,7 +97,7 @@ statement! { FreeOnServer on Pg {
 
 #[async_trait]
 impl DeliveryQueue for Store {
-    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreUnavailable> {
+    async fn waiting(&self, now: Timestamp, after: Option<&EndpointId>) -> Result<Waiting, StoreError> {
         let (now, after) = (now.millis(), after.map_or_else(String::new, |id| id.as_str().to_owned()));
         let waiting = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -118,7 +117,7 @@ impl DeliveryQueue for Store {
         waiting.await.map_err(|fault: Fault| fault.into())
     }
 
-    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreUnavailable> {
+    async fn claim(&self, now: Timestamp, wanted: Vec<Wanted>) -> Result<Vec<Owed>, StoreError> {
         let node = self.inner.hub.node().to_owned();
         let _turn = self.inner.hub.unlearnt().turn.lock().await;
         let taken = Taken::default();
@@ -142,7 +141,7 @@ impl DeliveryQueue for Store {
         Ok(claimed)
     }
 
-    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    async fn endpoints_now(&self, ids: Vec<EndpointId>) -> Result<Vec<Endpoint>, StoreError> {
         let found = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = endpoints::table.filter(endpoints::id.eq_any(ids.iter().map(EndpointId::as_str)));
@@ -153,11 +152,11 @@ impl DeliveryQueue for Store {
         Ok(found.await?)
     }
 
-    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreUnavailable> {
+    async fn record(&self, outcomes: Vec<Outcome>, policy: &RetryPolicy) -> Result<(), StoreError> {
         self.record_all(outcomes, policy).await
     }
 
-    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreUnavailable> {
+    async fn give_back(&self, deliveries: Vec<Owed>) -> Result<(), StoreError> {
         let node = self.inner.hub.node().to_owned();
         let given = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move { give_back(conn, &deliveries, &node).await })
@@ -166,7 +165,7 @@ impl DeliveryQueue for Store {
         Ok(())
     }
 
-    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreUnavailable> {
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let due = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
                 let query = deliveries::table
@@ -180,7 +179,7 @@ impl DeliveryQueue for Store {
         Ok(due.await?)
     }
 
-    async fn free_abandoned(&self) -> Result<u64, StoreUnavailable> {
+    async fn free_abandoned(&self) -> Result<u64, StoreError> {
         let unlearnt = self.free_unlearnt().await?;
         let node = self.inner.hub.node().to_owned();
         let looking = node.clone();
@@ -217,7 +216,7 @@ impl DeliveryQueue for Store {
         now: Timestamp,
         policy: &RetryPolicy,
         limit: u32,
-    ) -> Result<Vec<Endpoint>, StoreUnavailable> {
+    ) -> Result<Vec<Endpoint>, StoreError> {
         let before = now.minus(policy.disable_after).millis();
         let failing = self.inner.engine.read(move |conn: &mut Connection| {
             Box::pin(async move {
@@ -257,12 +256,12 @@ impl DeliveryQueue for Store {
         }
     }
 
-    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreUnavailable> {
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let dropped = self.prune_deliveries(before, limit.into()).await?;
         Ok(u64::try_from(dropped).unwrap_or(0))
     }
 
-    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreUnavailable> {
+    async fn backlog(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         let backlog = self.inner.engine.read(|conn: &mut Connection| {
             Box::pin(async move {
                 let waiting = deliveries::table
@@ -283,7 +282,7 @@ impl DeliveryQueue for Store {
 
 impl Store {
     /// Releases deliveries that this node has claimed in commits whose outcome it did not learn.
-    async fn free_unlearnt(&self) -> Result<u64, StoreUnavailable> {
+    async fn free_unlearnt(&self) -> Result<u64, StoreError> {
         // Otherwise a claim is under way. The next round comes soon.
         let Ok(_turn) = self.inner.hub.unlearnt().turn.try_lock() else { return Ok(0) };
         let now = Instant::now();

@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use diesel::{ExpressionMethods as _, QueryDsl as _};
 use futures_util::future::try_join_all;
 use quipu_commit::{Changes, Commit as _, CommitError};
-use quipu_kernel::{Tenant, Timestamp};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{StoreError, Tenant, Timestamp};
 use quipu_webhooks::{Attempt, Endpoint, EndpointId, Outcome, RetryPolicy};
 
 use super::endpoints::{IfLocked, lock, save};
@@ -26,7 +25,7 @@ impl Store {
         &self,
         outcomes: Vec<Outcome>,
         policy: &RetryPolicy,
-    ) -> Result<(), StoreUnavailable> {
+    ) -> Result<(), StoreError> {
         let mut of_tenant: HashMap<Tenant, Vec<Outcome>> = HashMap::new();
         for outcome in outcomes.clone() {
             of_tenant.entry(outcome.tenant).or_default().push(outcome);
@@ -50,7 +49,7 @@ impl Store {
     }
 
     /// Which of these endpoints are failing, according to the database. A success is news only for them.
-    async fn failing_among(&self, ids: HashSet<String>) -> Result<HashSet<String>, StoreUnavailable> {
+    async fn failing_among(&self, ids: HashSet<String>) -> Result<HashSet<String>, StoreError> {
         if ids.is_empty() {
             return Ok(ids);
         }
@@ -67,14 +66,14 @@ impl Store {
     }
 
     /// Commits outcomes with other changes of their tenant, so that they share a flush to disk.
-    async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreUnavailable> {
+    async fn tell(&self, tenant: Tenant, outcomes: Vec<Outcome>) -> Result<(), StoreError> {
         let at = outcomes.first().map_or(Timestamp::from_millis(0), |outcome| outcome.ended_at);
         let mut changes = Changes::new(tenant, at);
         changes.add(Told { node: self.inner.hub.node().to_owned(), outcomes });
         match self.commit(changes).await {
             Ok(_) => Ok(()),
             Err(CommitError::Store(error)) => Err(error),
-            Err(CommitError::Refused(refusal)) => Err(StoreUnavailable::Failed(refusal.to_string())),
+            Err(CommitError::Refused(refusal)) => Err(StoreError::Failed(refusal.to_string())),
         }
     }
 
@@ -86,7 +85,7 @@ impl Store {
         id: EndpointId,
         outcomes: Vec<Outcome>,
         policy: &RetryPolicy,
-    ) -> Result<(), StoreUnavailable> {
+    ) -> Result<(), StoreError> {
         let policy = policy.clone();
         let decide = move |endpoint: &mut Endpoint, recorded: Vec<Outcome>| {
             recorded.iter().filter(|outcome| endpoint.note(outcome, &policy)).count() > 0
@@ -103,7 +102,7 @@ impl Store {
         outcomes: Vec<Outcome>,
         if_locked: IfLocked,
         decide: impl FnOnce(&mut Endpoint, Vec<Outcome>) -> bool + Send + 'static,
-    ) -> Result<Option<Endpoint>, StoreUnavailable> {
+    ) -> Result<Option<Endpoint>, StoreError> {
         let revising = id.clone();
         let revised = self.inner.engine.write(move |conn: &mut Connection| {
             Box::pin(async move {

@@ -8,9 +8,8 @@ use std::{
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use futures_util::{FutureExt, future::join_all};
 use quipu_commit::{CallWaits, Commit as _, CommitError, WorkQueue as _};
-use quipu_kernel::Page;
+use quipu_kernel::{Page, StoreError};
 use quipu_ledger::LedgerReads as _;
-use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Payment, PaymentFilter, PaymentReads as _};
 use quipu_store::{Store, StoreSettings};
 use tokio::time::timeout;
@@ -104,7 +103,7 @@ async fn a_stopped_server_is_answered_for_in_time_and_used_again(fixture: Fixtur
     let late = Sample::deposit(tenant(1), 10).create();
     let id = payment_of(&late).id().clone();
     let told = timeout(ANSWERED, store.commit(late)).await.expect("answered in time");
-    assert!(matches!(told, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))), "{told:?}");
+    assert!(matches!(told, Err(CommitError::Store(StoreError::Unavailable(_)))), "{told:?}");
     proxy.freeze(false);
     works_again(&store).await;
     assert_eq!(store.payment(tenant(1), &id).await.expect("read"), None);
@@ -146,7 +145,7 @@ async fn who_is_not_begun_in_time_is_told_that_nothing_happened(fixture: Fixture
         async { (id, store.commit(change).await) }
     });
     for (id, told) in join_all(withdrawals).await {
-        assert!(matches!(told, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))), "{id}: {told:?}");
+        assert!(matches!(told, Err(CommitError::Store(StoreError::Unavailable(_)))), "{id}: {told:?}");
     }
     locking.batch_execute("ROLLBACK").await.expect("unlocked");
     store.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("free again");
@@ -199,7 +198,7 @@ async fn a_locked_balance_holds_up_its_merchant_alone(fixture: Fixture) {
     let brief = open(&fixture.url, Duration::from_secs(10), Duration::from_millis(200)).await;
     let mut locking = session(&fixture, lock).await;
     let told = brief.commit(Sample::withdrawal(tenant(1), 10).create()).await;
-    assert!(matches!(told, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))), "{told:?}");
+    assert!(matches!(told, Err(CommitError::Store(StoreError::Unavailable(_)))), "{told:?}");
     locking.batch_execute("ROLLBACK").await.expect("unlocked");
     brief.commit(Sample::withdrawal(tenant(1), 10).create()).await.expect("free again");
     assert_eq!(brief.balance(tenant(1), MXN).await.expect("read").frozen.get(), 40);
@@ -251,7 +250,7 @@ async fn the_session_of_an_unknown_outcome_is_ended_once_the_server_is_back(fixt
     let (side, at, action) = (Side::Client, Point::Commit, Action::Swallow);
     proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::from_secs(8) }));
     let outcome = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
-    let is_unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
+    let is_unknown = matches!(outcome, Err(CommitError::Store(StoreError::OutcomeUnknown(_))));
     assert!(is_unknown, "{outcome:?}");
     let again = async || store.commit(Sample::withdrawal(tenant(1), 10).create()).await.is_ok();
     timeout(ANSWERED, until(again)).await.expect("the balance is free again");
@@ -271,7 +270,7 @@ async fn an_outcome_is_asked_for_on_one_connection(fixture: Fixture) {
         let (side, at, action) = (Side::Server, Point::Commit, Action::Cut);
         proxy.arm(Some(Blow { side, at, arrives: false, action, gone_for: Duration::ZERO }));
         let outcome = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
-        let is_unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
+        let is_unknown = matches!(outcome, Err(CommitError::Store(StoreError::OutcomeUnknown(_))));
         assert!(is_unknown, "{outcome:?}");
         let few = "DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()) <= 10; END $$";

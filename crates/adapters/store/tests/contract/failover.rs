@@ -4,8 +4,8 @@
 //! The servers are real and of the test's own. `QUIPU_EFFORT` says how often each case is gone through.
 
 use quipu_commit::{Commit as _, CommitError};
+use quipu_kernel::StoreError;
 use quipu_ledger::LedgerReads as _;
-use quipu_merchants::StoreUnavailable;
 use quipu_store::{Store, StoreSettings};
 
 use crate::{
@@ -87,7 +87,7 @@ async fn fail_over(standby: Standby) {
     match told {
         Ok(_) => assert_eq!(found, FUNDS + ADDED, "it was acknowledged"),
         // Only a machine that takes seconds to promote ends here, and then the caller asks again.
-        Err(CommitError::Store(StoreUnavailable::Unknown(_))) => {
+        Err(CommitError::Store(StoreError::OutcomeUnknown(_))) => {
             println!("the standby took over too late for the outcome to be learnt");
             assert!([FUNDS, FUNDS + ADDED].contains(&found), "{found}");
         }

@@ -2,9 +2,8 @@
 
 use futures_util::FutureExt as _;
 use quipu_commit::{Commit as _, CommitError};
-use quipu_kernel::Page;
+use quipu_kernel::{Page, StoreError};
 use quipu_ledger::LedgerReads as _;
-use quipu_merchants::StoreUnavailable;
 use quipu_payments::{Payment, PaymentFilter, PaymentReads as _};
 
 use crate::{
@@ -111,7 +110,7 @@ async fn a_row_that_makes_no_sense_fails_who_reads_it_and_nobody_else(fixture: F
     // More often than there are connections to read by.
     for _ in 0..10 {
         let failed = list(1).await.expect_err("no list of nonsense");
-        assert!(matches!(failed, StoreUnavailable::Failed(_)), "{failed:?}");
+        assert!(matches!(failed, StoreError::Failed(_)), "{failed:?}");
         assert_eq!(list(2).await.expect("listed").1, 1);
     }
 }
@@ -124,10 +123,7 @@ async fn nothing_is_committed_if_any_of_its_statements_fails(fixture: Fixture) {
         let store = fixture.open().await;
         fixture.sql(&format!("ALTER TABLE {table} RENAME TO lost")).await.expect("renamed");
         let failed = store.commit(Sample::withdrawal(tenant(1), 10).create()).await;
-        assert!(
-            matches!(failed, Err(CommitError::Store(StoreUnavailable::Unavailable(_)))),
-            "{table}: {failed:?}"
-        );
+        assert!(matches!(failed, Err(CommitError::Store(StoreError::Unavailable(_)))), "{table}: {failed:?}");
         fixture.sql(&format!("ALTER TABLE lost RENAME TO {table}")).await.expect("renamed");
         assert_eq!(store.balance(tenant(1), MXN).await.expect("read").frozen.get(), 0, "{table}");
         let found = store.payments(tenant(1), &PaymentFilter::default(), Page::default()).await;

@@ -18,9 +18,8 @@ use futures_util::{
 use quipu_commit::{
     Answer, Audience, Changes, Commit as _, CommitError, Committed, IdempotencyRecord, KeptAnswer, Refusal,
 };
-use quipu_kernel::{PaymentId, Tenant};
+use quipu_kernel::{PaymentId, StoreError, Tenant};
 use quipu_ledger::LedgerReads as _;
-use quipu_merchants::StoreUnavailable;
 use quipu_payments::PaymentReads as _;
 use quipu_store::{Store, StoreSettings};
 
@@ -236,7 +235,7 @@ async fn is_true(
             assert!(is_there, "{told}: {number} was acknowledged and is absent");
             true
         }
-        Err(CommitError::Store(StoreUnavailable::Unknown(_))) => {
+        Err(CommitError::Store(StoreError::OutcomeUnknown(_))) => {
             UNKNOWN.fetch_add(1, Ordering::Relaxed);
             resolved(store, truth, script, (number, id), told).await
         }
@@ -244,7 +243,7 @@ async fn is_true(
             assert!(!is_there, "{told}: {number} was refused ({refusal}) and is present");
             false
         }
-        Err(CommitError::Store(StoreUnavailable::Failed(text))) => panic!("{told}: {number} failed: {text}"),
+        Err(CommitError::Store(StoreError::Failed(text))) => panic!("{told}: {number} failed: {text}"),
         Err(CommitError::Store(error)) => {
             ABSENT.fetch_add(1, Ordering::Relaxed);
             assert!(!is_there, "{told}: {number} was said not to have happened ({error}) and is present");

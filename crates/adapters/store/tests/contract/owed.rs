@@ -10,7 +10,8 @@ use std::{
 
 use futures_util::FutureExt as _;
 use quipu_commit::{Commit as _, CommitError, WorkQueue as _};
-use quipu_merchants::{Merchants as _, StoreUnavailable};
+use quipu_kernel::StoreError;
+use quipu_merchants::Merchants as _;
 use quipu_store::{Store, StoreSettings};
 use quipu_webhooks::{
     Attempted, DeliveryQueue, Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints as _, EventName,
@@ -116,7 +117,7 @@ fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
 
         proxy.arm(Some(LOST));
         let outcome = store.commit(Sample::deposit(tenant(1), 5).create()).await;
-        let unknown = matches!(outcome, Err(CommitError::Store(StoreUnavailable::Unknown(_))));
+        let unknown = matches!(outcome, Err(CommitError::Store(StoreError::OutcomeUnknown(_))));
         assert!(unknown, "{outcome:?}");
         assert_eq!(handed.0.lock().expect("whole").len(), 1, "what may not be owed is handed over");
 
@@ -124,7 +125,7 @@ fn deliveries_of_an_unknown_commit_or_claim_are_free_again() {
         let wanted = vec![Wanted { tenant: tenant(1), endpoint: endpoint.id, most: 10 }];
         proxy.arm(Some(LOST));
         let outcome = DeliveryQueue::claim(&store, after(1_000), wanted.clone()).await;
-        assert!(matches!(outcome, Err(StoreUnavailable::Unknown(_))), "{outcome:?}");
+        assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(_))), "{outcome:?}");
         until_freed(&store).await;
         let claimed = DeliveryQueue::claim(&store, after(1_000), wanted).await.expect("claimed");
         assert_eq!(claimed.len(), 1);
@@ -141,7 +142,7 @@ fn an_endpoint_that_may_have_changed_is_read_again() {
         let doubted = || std::mem::take(&mut *handed.3.lock().expect("whole"));
         proxy.arm(Some(LOST));
         let disabled = store.change(tenant(1), &endpoint.id, EndpointChange::Disable, after(1)).await;
-        let is_unknown = |error| matches!(error, EndpointError::Store(StoreUnavailable::Unknown(_)));
+        let is_unknown = |error| matches!(error, EndpointError::Store(StoreError::OutcomeUnknown(_)));
         assert!(disabled.is_err_and(is_unknown));
         assert_eq!(doubted(), std::slice::from_ref(&endpoint.id));
         until(async || store.beat().await.is_ok()).await;

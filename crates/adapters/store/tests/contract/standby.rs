@@ -8,8 +8,8 @@ use std::{collections::HashSet, time::Duration};
 use diesel::sql_types::Integer;
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use quipu_commit::{Commit as _, CommitError};
+use quipu_kernel::StoreError;
 use quipu_ledger::LedgerReads as _;
-use quipu_merchants::StoreUnavailable;
 use quipu_store::{Store, StoreSettings};
 
 use crate::{
@@ -93,8 +93,8 @@ impl Tally {
     async fn count(&mut self, store: &Store) -> bool {
         match store.commit(funding(tenant(1), 1)).await {
             Ok(_) => self.acknowledged += 1,
-            Err(CommitError::Store(StoreUnavailable::Unavailable(_))) => return false,
-            Err(CommitError::Store(StoreUnavailable::Unknown(_))) => {
+            Err(CommitError::Store(StoreError::Unavailable(_))) => return false,
+            Err(CommitError::Store(StoreError::OutcomeUnknown(_))) => {
                 self.unknown += 1;
                 return false;
             }

@@ -3,14 +3,14 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, Timestamp};
+use quipu_kernel::{MerchantId, Page, StoreError, Timestamp};
 
 use super::{MemoryDirectory, cut, revoke};
 use crate::{
     api_key::{ApiKeyRecord, KeyEnvelope},
     audit::AuditRecord,
     credential::HmacCredential,
-    error::{DirectoryError, StoreUnavailable},
+    error::DirectoryError,
     listing::MerchantFilter,
     merchant::{ApiVersion, Merchant, MerchantChange},
     operator::Operator,
@@ -23,21 +23,21 @@ impl CallerBook for MemoryDirectory {
     async fn api_key_by_hash(
         &self,
         hash: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         self.rows().key(|key| key.hash == hash)
     }
 
     async fn api_key_by_id(
         &self,
         key_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         self.rows().key(|key| key.key_id == key_id)
     }
 
     async fn credentials(
         &self,
         merchant: MerchantId,
-    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreUnavailable> {
+    ) -> Result<Arc<[KeyEnvelope<HmacCredential>]>, StoreError> {
         let rows = self.rows();
         let own = rows.credentials.iter().filter(|it| it.tenant.merchant() == merchant);
         let mut own: Vec<_> = own.filter_map(|it| rows.envelope(it.clone(), it.tenant)).collect();
@@ -48,21 +48,21 @@ impl CallerBook for MemoryDirectory {
     async fn credential_by_id(
         &self,
         credential_id: &str,
-    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<HmacCredential>>>, StoreError> {
         let rows = self.rows();
         let found = rows.credentials.iter().find(|it| it.credential_id == credential_id);
         Ok(found.and_then(|it| rows.envelope(it.clone(), it.tenant)).map(Arc::new))
     }
 
-    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreUnavailable> {
+    async fn operator_by_hash(&self, hash: &str) -> Result<Option<Arc<Operator>>, StoreError> {
         Ok(self.rows().operators.iter().find(|it| it.token_hash == hash).cloned().map(Arc::new))
     }
 
-    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreUnavailable> {
+    async fn remembered_merchant(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreError> {
         Ok(self.merchant(id).await?.map(Arc::new))
     }
 
-    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreUnavailable> {
+    async fn note_api_keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError> {
         let mut rows = self.rows();
         for (key_id, at) in uses {
             if let Some(key) = rows.keys.iter_mut().find(|key| key.key_id == key_id) {
@@ -99,7 +99,7 @@ impl Merchants for MemoryDirectory {
         self.rows().update(change, audit)
     }
 
-    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreUnavailable> {
+    async fn merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError> {
         Ok(self.rows().merchant(id).ok().cloned())
     }
 
@@ -107,7 +107,7 @@ impl Merchants for MemoryDirectory {
         &self,
         filter: MerchantFilter,
         page: Page,
-    ) -> Result<(Vec<Merchant>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Merchant>, u64), StoreError> {
         let rows = self.rows();
         let wanted = rows.merchants.iter().filter(|merchant| {
             filter.id.is_none_or(|id| id == merchant.id)
@@ -127,7 +127,7 @@ impl Merchants for MemoryDirectory {
         Ok(())
     }
 
-    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreUnavailable> {
+    async fn api_keys(&self, merchant: MerchantId) -> Result<Vec<ApiKeyRecord>, StoreError> {
         let rows = self.rows();
         let own = rows.keys.iter().filter(|key| key.tenant.merchant() == merchant);
         let mut own: Vec<_> = own.cloned().collect();

@@ -9,14 +9,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 
 use crate::{
     api_key::{ApiKeyRecord, KeyEnvelope},
     audit::AuditRecord,
     beneficiary::Beneficiary,
     credential::HmacCredential,
-    error::{DirectoryError, StoreUnavailable},
+    error::DirectoryError,
     merchant::{Merchant, MerchantChange},
     operator::Operator,
     route::Route,
@@ -40,7 +40,7 @@ pub struct DirectoryRows {
     /// Every line of the audit log.
     pub audit: Vec<AuditRecord>,
     /// The error with which every look-up of an API key fails, for tests of an outage.
-    pub failure: Option<StoreUnavailable>,
+    pub failure: Option<StoreError>,
 }
 
 /// The directory of merchants and staff in memory. Clones share their contents.
@@ -74,7 +74,7 @@ impl DirectoryRows {
     fn key(
         &self,
         wanted: impl Fn(&ApiKeyRecord) -> bool,
-    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreUnavailable> {
+    ) -> Result<Option<Arc<KeyEnvelope<ApiKeyRecord>>>, StoreError> {
         if let Some(failure) = self.failure.clone() {
             return Err(failure);
         }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Page, Tenant, Timestamp};
+use quipu_kernel::{MerchantId, Page, StoreError, Tenant, Timestamp};
 
 use super::{MemoryDirectory, cut, revoke};
 use crate::{
     audit::AuditRecord,
     beneficiary::{Beneficiary, BeneficiaryKind},
-    error::{DirectoryError, StoreUnavailable},
+    error::DirectoryError,
     listing::{AuditFilter, Period},
     operator::{Operator, Role},
     ports::{RouteBook, Routing, Staff},
@@ -18,7 +18,7 @@ use crate::{
 
 #[async_trait]
 impl RouteBook for MemoryDirectory {
-    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreUnavailable> {
+    async fn routes(&self, merchant: MerchantId) -> Result<Arc<[Route]>, StoreError> {
         Ok(self.rows().routes_of(merchant).into())
     }
 
@@ -27,7 +27,7 @@ impl RouteBook for MemoryDirectory {
         tenant: Tenant,
         kind: BeneficiaryKind,
         id: i32,
-    ) -> Result<Option<Beneficiary>, StoreUnavailable> {
+    ) -> Result<Option<Beneficiary>, StoreError> {
         let rows = self.rows();
         let mut saved = rows.beneficiaries.iter();
         Ok(saved.find(|it| it.tenant == tenant && it.kind == kind && it.id == id).cloned())
@@ -47,7 +47,7 @@ impl Routing for MemoryDirectory {
         let replaced = rows.routes_of(merchant);
         rows.set_routes(merchant, routes)?;
         let before = serde_json::to_value(replaced);
-        let before = before.map_err(|error| StoreUnavailable::Failed(error.to_string()))?;
+        let before = before.map_err(|error| StoreError::Failed(error.to_string()))?;
         rows.audit.push(AuditRecord { before, ..audit });
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Routing for MemoryDirectory {
         merchant: MerchantId,
         created: Period,
         page: Page,
-    ) -> Result<(Vec<Beneficiary>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Beneficiary>, u64), StoreError> {
         let rows = self.rows();
         let saved = rows.beneficiaries.iter();
         let wanted = saved.filter(|it| it.tenant.merchant() == merchant && created.contains(it.created_at));
@@ -88,7 +88,7 @@ impl Staff for MemoryDirectory {
         Ok(())
     }
 
-    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreUnavailable> {
+    async fn operators(&self, created: Period, page: Page) -> Result<(Vec<Operator>, u64), StoreError> {
         let rows = self.rows();
         let found = rows.operators.iter().filter(|it| created.contains(it.created_at));
         Ok(cut(found, page, |it| it.created_at))
@@ -120,7 +120,7 @@ impl Staff for MemoryDirectory {
         &self,
         filter: AuditFilter,
         page: Page,
-    ) -> Result<(Vec<AuditRecord>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<AuditRecord>, u64), StoreError> {
         let rows = self.rows();
         let lines = rows.audit.iter().filter(|line| {
             filter.merchant.is_none_or(|id| line.merchant_id == Some(id.0)) && filter.at.contains(line.at)

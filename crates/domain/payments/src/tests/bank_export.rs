@@ -6,8 +6,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use quipu_kernel::{Clock, Currency, PaymentId, Tenant};
-use quipu_merchants::{Actor, AuditRecord, Method, StoreUnavailable};
+use quipu_kernel::{Clock, Currency, PaymentId, StoreError, Tenant};
+use quipu_merchants::{Actor, AuditRecord, Method};
 
 use super::world::{TENANT, World, ready, withdrawal};
 use crate::{BankExport, BankReads, ExportPayouts, ExportRoute, ExportStretch, Exported, Payment, Trigger};
@@ -21,7 +21,7 @@ impl BankReads for ReadBefore {
         &self,
         _: &ExportRoute,
         after: Option<&PaymentId>,
-    ) -> Result<ExportStretch, StoreUnavailable> {
+    ) -> Result<ExportStretch, StoreError> {
         let mut left = self.0.lock().expect("nobody panicked");
         let next = left.pop_front();
         assert!(next.iter().all(|next| after.is_none_or(|after| next.id() > after)), "the next stretch");
@@ -29,14 +29,11 @@ impl BankReads for ReadBefore {
         Ok(ExportStretch { payments: next.into_iter().collect(), last })
     }
 
-    async fn bank_export(
-        &self,
-        _: &str,
-    ) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreUnavailable> {
+    async fn bank_export(&self, _: &str) -> Result<Option<(Tenant, BankExport, Vec<Payment>)>, StoreError> {
         unreachable!("nothing is written again")
     }
 
-    async fn latest_bank_export(&self, _: &ExportRoute) -> Result<Option<BankExport>, StoreUnavailable> {
+    async fn latest_bank_export(&self, _: &ExportRoute) -> Result<Option<BankExport>, StoreError> {
         unreachable!("nobody asks for the earlier file")
     }
 }

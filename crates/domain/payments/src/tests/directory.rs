@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use quipu_kernel::{MerchantId, Tenant};
-use quipu_merchants::{Beneficiary, BeneficiaryKind, Route, RouteBook, StoreUnavailable};
+use quipu_kernel::{MerchantId, StoreError, Tenant};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, Route, RouteBook};
 
 use super::store::FakeStore;
 
-type Read<T> = Result<T, StoreUnavailable>;
+type Read<T> = Result<T, StoreError>;
 
 #[async_trait]
 impl RouteBook for FakeStore {

@@ -5,8 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use quipu_kernel::Page;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Page, StoreError};
 
 use super::world::{MockBank, START, World, bank_asked_after, creation, deposit, ready};
 use crate::{
@@ -79,7 +78,7 @@ fn a_deposit_without_room_for_its_call_is_refused_before_any_commit() {
     let world = World::with_rail(rail);
     for _ in 0..2 {
         let refused = ready(world.create.run(creation(&deposit())));
-        assert!(matches!(refused, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{refused:?}");
+        assert!(matches!(refused, Err(CreateError::Store(StoreError::Overloaded))), "{refused:?}");
         assert!(world.store.rows().commits.is_empty());
     }
 }

@@ -8,8 +8,7 @@ use std::{
 };
 
 use quipu_commit::{Answer, Audience, Changes, IdempotencyRecord, KeptAnswer, Nonce};
-use quipu_kernel::Currency;
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Currency, StoreError};
 use serde_json::{Value, json};
 
 use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
@@ -246,9 +245,9 @@ fn who_may_send_the_same_call_again_has_a_nonce_for_it() {
     let world = World::new();
     world.store.tires.store(true, Ordering::Relaxed);
     let unsigned = ask(&world, "k", &withdrawal(), None);
-    assert!(matches!(unsigned, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{unsigned:?}");
+    assert!(matches!(unsigned, Err(CreateError::Store(StoreError::Overloaded))), "{unsigned:?}");
     let signed = ask(&world, "l", &deposit(), Some("nonce-1"));
-    assert!(matches!(signed, Err(CreateError::Store(StoreUnavailable::Overloaded))), "{signed:?}");
+    assert!(matches!(signed, Err(CreateError::Store(StoreError::Overloaded))), "{signed:?}");
     world.store.rests();
     ask(&world, "l", &deposit(), Some("nonce-1")).expect("created");
 }
@@ -259,7 +258,7 @@ fn a_failure_of_the_gateway_burns_the_nonce() {
     world.store.intrude(intruder(&deposit().to_string(), KeptAnswer::Later));
     assert!(matches!(ask(&world, "k", &deposit(), None), Err(CreateError::Store(_))));
     let failed = ask(&world, "k", &deposit(), Some("nonce-1"));
-    assert!(matches!(failed, Err(CreateError::Store(StoreUnavailable::Failed(_)))), "{failed:?}");
+    assert!(matches!(failed, Err(CreateError::Store(StoreError::Failed(_)))), "{failed:?}");
     assert!(world.store.rows().nonces.contains("nonce-1"));
 }
 

@@ -15,9 +15,9 @@ use quipu_commit::{
     Aggregate, Audience, Changes, Commit, CommitError, Committed, Holder, IdempotencyKey, IdempotencyRecord,
     Kept, Memory, Queue, Save, WorkChange, WorkInHand,
 };
-use quipu_kernel::{Currency, CustomerId, Minor, Page, PaymentId, Tenant, Timestamp};
+use quipu_kernel::{Currency, CustomerId, Minor, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_ledger::{Balance, Transaction};
-use quipu_merchants::{AuditRecord, Beneficiary, Route, StoreUnavailable};
+use quipu_merchants::{AuditRecord, Beneficiary, Route};
 use quipu_webhooks::Event;
 
 use super::world::{START, TENANT, failed};
@@ -132,9 +132,9 @@ impl FakeStore {
         *self.intruder.lock().expect("no test panics with the lock") = Some(changes);
     }
 
-    fn check(&self) -> Result<(), StoreUnavailable> {
+    fn check(&self) -> Result<(), StoreError> {
         if self.overloaded.load(Ordering::Relaxed) {
-            return Err(StoreUnavailable::Overloaded);
+            return Err(StoreError::Overloaded);
         }
         if self.fails.load(Ordering::Relaxed) { failed() } else { Ok(()) }
     }
@@ -197,7 +197,7 @@ impl Commit for FakeStore {
 
 #[async_trait]
 impl PaymentReads for FakeStore {
-    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn payment(&self, tenant: Tenant, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         self.check()?;
         let contents = self.memory.contents();
         Ok(contents.saved::<Payment>(Aggregate::PAYMENT, tenant, id.as_str()).cloned())
@@ -208,11 +208,11 @@ impl PaymentReads for FakeStore {
         _: Tenant,
         _: &PaymentFilter,
         _: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    ) -> Result<(Vec<Payment>, u64), StoreError> {
         unreachable!("no use case lists payments")
     }
 
-    async fn customer(&self, _: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreUnavailable> {
+    async fn customer(&self, _: Tenant, id: CustomerId) -> Result<Option<Customer>, StoreError> {
         self.check()?;
         Ok(self.rows().customers.get(&id).cloned())
     }
@@ -223,7 +223,7 @@ impl PaymentReads for FakeStore {
         audience: Audience,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Option<KeptKey>, StoreUnavailable> {
+    ) -> Result<Option<KeptKey>, StoreError> {
         self.check()?;
         assert_eq!(audience, Audience::Merchant);
         let contents = self.memory.contents();
@@ -238,22 +238,18 @@ impl PaymentReads for FakeStore {
 
 #[async_trait]
 impl CrossTenantReads for FakeStore {
-    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreUnavailable> {
+    async fn find_payment(&self, id: &PaymentId) -> Result<Option<Payment>, StoreError> {
         self.check()?;
         let contents = self.memory.contents();
         let mut all = contents.all::<Payment>(Aggregate::PAYMENT);
         Ok(all.find(|(_, payment)| payment.id() == id).map(|(_, payment)| payment.clone()))
     }
 
-    async fn search_payments(
-        &self,
-        _: &SearchFilter,
-        _: Page,
-    ) -> Result<(Vec<Payment>, u64), StoreUnavailable> {
+    async fn search_payments(&self, _: &SearchFilter, _: Page) -> Result<(Vec<Payment>, u64), StoreError> {
         unreachable!("no use case searches")
     }
 
-    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreUnavailable> {
+    async fn timeline(&self, payment: &Payment) -> Result<Timeline, StoreError> {
         self.check()?;
         let contents = self.memory.contents();
         let heard = contents.rows_of::<HeardEvent>();
@@ -268,26 +264,26 @@ impl CrossTenantReads for FakeStore {
         Ok(Timeline { callbacks: callbacks.collect(), ..Timeline::default() })
     }
 
-    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreUnavailable> {
+    async fn has_heard(&self, rail: &str, event_id: &str) -> Result<bool, StoreError> {
         self.check()?;
         let contents = self.memory.contents();
         let mut heard = contents.rows_of::<HeardEvent>();
         Ok(heard.any(|(_, heard)| heard.rail == rail && heard.event.id == event_id))
     }
 
-    async fn refunds(&self, _: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreUnavailable> {
+    async fn refunds(&self, _: Tenant, id: &PaymentId) -> Result<Vec<Refund>, StoreError> {
         let contents = self.memory.contents();
         let of_payment = contents.rows_of::<Refund>().filter(|(_, refund)| &refund.payment_id == id);
         Ok(of_payment.map(|(_, refund)| refund.clone()).collect())
     }
 
-    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreUnavailable> {
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
         let contents = self.memory.contents();
         let mut all = contents.all::<Receipt>(Aggregate::RECEIPT);
         Ok(all.find(|(_, receipt)| receipt.receipt_id == id).map(|(_, receipt)| receipt.clone()))
     }
 
-    async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreUnavailable> {
+    async fn receipts(&self, _: &ReceiptFilter, _: Page) -> Result<(Vec<Receipt>, u64), StoreError> {
         let contents = self.memory.contents();
         let all: Vec<_> =
             contents.all::<Receipt>(Aggregate::RECEIPT).map(|(_, receipt)| receipt.clone()).collect();

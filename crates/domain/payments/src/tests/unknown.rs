@@ -9,8 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use quipu_commit::{Answer, Changes, Commit, CommitError, Committed, KeptAnswer, Nonce};
-use quipu_kernel::{Currency, PaymentId};
-use quipu_merchants::StoreUnavailable;
+use quipu_kernel::{Currency, PaymentId, StoreError};
 use serde_json::json;
 
 use super::{
@@ -42,7 +41,7 @@ struct Fated {
 impl Commit for Fated {
     async fn commit(&self, changes: Changes) -> Result<Committed, CommitError> {
         let fate = self.fates.lock().expect("no test panics with the lock").pop_front();
-        let unknown = || StoreUnavailable::Unknown("told to".to_owned());
+        let unknown = || StoreError::OutcomeUnknown("told to".to_owned());
         match fate {
             None | Some(Fate::Done) => self.store.commit(changes).await,
             Some(Fate::LostAfter) => {
@@ -50,7 +49,7 @@ impl Commit for Fated {
                 Err(unknown().into())
             }
             Some(Fate::LostBefore) => Err(unknown().into()),
-            Some(Fate::Away) => Err(StoreUnavailable::Unavailable("told to".to_owned()).into()),
+            Some(Fate::Away) => Err(StoreError::Unavailable("told to".to_owned()).into()),
         }
     }
 }
@@ -103,7 +102,7 @@ fn a_repeat_that_finds_no_room_is_told_nothing_of_a_first_one_that_has_failed() 
     let id = unknown(asked(&world, creation(&deposit())));
     world.moved(&id, Trigger::Fail);
     let away = asked(&world, creation(&deposit()));
-    assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
+    assert!(matches!(away, Err(CreateError::Store(StoreError::Unavailable(_)))), "{away:?}");
     assert_ne!(*asked(&world, creation(&deposit())).expect("made").id(), id);
 }
 
@@ -164,7 +163,7 @@ fn until_it_is_known_every_repeat_is_told_of_the_same_payment() {
 fn a_store_that_was_away_all_the_time_leaves_nothing_unknown() {
     let world = world(&[Fate::Away]);
     let away = asked(&world, creation(&deposit()));
-    assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
+    assert!(matches!(away, Err(CreateError::Store(StoreError::Unavailable(_)))), "{away:?}");
     asked(&world, creation(&deposit())).expect("made");
 }
 
@@ -215,7 +214,7 @@ fn a_call_that_the_store_could_not_take_may_be_sent_again_as_it_is() {
     };
     let world = world(&[Fate::Away]);
     let away = asked(&world, signed());
-    assert!(matches!(away, Err(CreateError::Store(StoreUnavailable::Unavailable(_)))), "{away:?}");
+    assert!(matches!(away, Err(CreateError::Store(StoreError::Unavailable(_)))), "{away:?}");
     assert!(world.store.rows().nonces.is_empty(), "no commit was tried for the nonce alone");
     asked(&world, signed()).expect("made");
 }

@@ -14,12 +14,10 @@ use std::{
 use mockall::predicate::eq;
 use quipu_commit::Commit as _;
 use quipu_kernel::{
-    Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, PaymentId, Tenant,
-    Timestamp,
+    Amount, Clock, Currency, CustomerId, Entropy, Environment, MerchantId, Minor, PaymentId, StoreError,
+    Tenant, Timestamp,
 };
-use quipu_merchants::{
-    Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route, RouteKey, StoreUnavailable,
-};
+use quipu_merchants::{Beneficiary, BeneficiaryKind, Direction, Method, ReturnUrls, Route, RouteKey};
 use serde_json::{Value, json};
 
 use super::store::FakeStore;
@@ -222,8 +220,8 @@ pub(super) fn amount(units: i64) -> Amount {
     Amount::new(units).expect("in range")
 }
 
-pub(super) fn failed<T>() -> Result<T, StoreUnavailable> {
-    Err(StoreUnavailable::Failed("told to fail".to_owned()))
+pub(super) fn failed<T>() -> Result<T, StoreError> {
+    Err(StoreError::Failed("told to fail".to_owned()))
 }
 
 /// A payment as it could stand in a store.
