@@ -1,7 +1,5 @@
 //! Every `error_code`, with the HTTP status of its answers.
 
-use quipu_kernel::StoreError;
-
 use actix_web::http::StatusCode;
 
 /// One line for each code: its name here, its name in answers, its status.
@@ -101,7 +99,7 @@ impl ErrorCode {
 mod tests {
     use std::{collections::BTreeSet, iter::successors};
 
-    use quipu_kernel::{Amount, Currency, PaymentId, Problems};
+    use quipu_kernel::{Amount, Currency, PaymentId, Problems, StoreError};
     use quipu_payments::CreateError;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::UsedKeys;
-use quipu_kernel::{Clock, StoreError};
+use quipu_kernel::Clock;
 
 use crate::stop_signal::StopSignal;
 
@@ -45,7 +45,7 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use quipu_kernel::Timestamp;
+    use quipu_kernel::{StoreError, Timestamp};
 
     use super::{super::Workers, *};
 

@@ -348,8 +348,8 @@ fn place(state: &mut State, wanted: &StateKeys, sent: &SentKeys<'_>, part: Part)
                 state.answers.insert((*at(&keys, place)?).clone(), known);
             }
         }
-        Part::Balances(set, rows) => {
-            let keys: Vec<_> = keys_of(wanted, set).iter().collect();
+        Part::Balances(balances, rows) => {
+            let keys: Vec<_> = keys_of(wanted, balances).iter().collect();
             for row in rows {
                 let (tenant, currency) = *at(&keys, row.0)?;
                 let balance = balance_from(*currency, (row.1, row.2, row.3, row.4, row.5, row.6))?;

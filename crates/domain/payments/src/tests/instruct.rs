@@ -98,8 +98,8 @@ fn refused_after(meanwhile: Trigger) -> (Status, Vec<(RailEventKind, ParkReason)
     let (store, entropy) = (Arc::clone(&world.store), Arc::clone(&world.entropy));
     let moving = move || {
         let payment = store.rows().payments.values().next().expect("committed").clone();
-        let moved = payment.apply(meanwhile, Happening::new(START, &*entropy)).expect("a move");
-        store.intrude(moved.changes);
+        let changed = payment.apply(meanwhile, Happening::new(START, &*entropy)).expect("a move");
+        store.intrude(changed.changes);
     };
     assert!(moves.set(Box::new(moving)).is_ok(), "set once");
     let answered = ready(world.create.run(creation(&deposit()))).expect("the payment stands");
