@@ -304,8 +304,8 @@ async fn lists_of_another(gateway: &Gateway) -> Lists {
     merchant.wait_for(&payment, "completed").await;
     let refunds = format!("/operator/v1/payments/{payment}/refunds");
     operator.post(&refunds, &json!({ "amount": 40 })).await.ok();
-    let ticket = merchant.api.post("/api/v1/tickets", &json!({ "title": "Where is it?" })).await.data();
-    let ticket = ticket["ticket_id"].as_str().expect("a text").to_owned();
+    let ticket = merchant.api.post("/api/v1/tickets", &json!({ "title": "Where is it?" })).await.json();
+    let ticket = ticket["data"]["ticket_id"].as_str().expect("a text").to_owned();
     let comments = format!("/operator/v1/tickets/{ticket}/comments");
     operator.post(&comments, &json!({ "body": "We look." })).await.data();
     let webhooks = format!("{}?environment=test", merchant.operator_path("/webhooks"));
