@@ -276,8 +276,13 @@ async fn lists_are_narrowed_by_the_common_parameters(database: Database) {
         let all = total(list).await;
         assert_ne!(all, 0, "{list}");
         let now = quipu_tests::instant_in(std::time::Duration::from_hours(1));
-        assert_eq!(total(&with(&format!("created_at_to={now}"))).await, all, "{list}");
-        assert_eq!(total(&with(&format!("created_at_from={now}"))).await, 0, "{list}");
+        for (bound, found) in [
+            (format!("created_at_from=2020-01-01&created_at_to={now}"), all),
+            (format!("created_at_from={now}"), 0),
+            ("created_at_to=2020-01-01".to_owned(), 0),
+        ] {
+            assert_eq!(total(&with(&bound)).await, found, "{list} {bound}");
+        }
         for (query, field) in
             [("limit=0", "limit"), ("offset=x", "offset"), ("created_at_from=soon", "created_at_from")]
         {
@@ -289,14 +294,14 @@ async fn lists_are_narrowed_by_the_common_parameters(database: Database) {
     table.finish();
 }
 
-/// The paths of lists that have a row each.
+/// The paths of lists that are not empty.
 struct Lists {
     webhooks: String,
     refunds: String,
     comments: String,
 }
 
-/// Another merchant with a webhook, a refund, and a ticket with a comment.
+/// Another merchant with a webhook, a refund, and a ticket with a comment and a note.
 async fn lists_of_another(gateway: &Gateway) -> Lists {
     let (merchant, operator) = (gateway.merchant().await, gateway.operator());
     merchant.api.post("/api/v1/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await.ok();
@@ -307,7 +312,9 @@ async fn lists_of_another(gateway: &Gateway) -> Lists {
     let ticket = merchant.api.post("/api/v1/tickets", &json!({ "title": "Where is it?" })).await.json();
     let ticket = ticket["data"]["ticket_id"].as_str().expect("a text").to_owned();
     let comments = format!("/operator/v1/tickets/{ticket}/comments");
-    operator.post(&comments, &json!({ "body": "We look." })).await.data();
+    for internal in [false, true] {
+        operator.post(&comments, &json!({ "body": "We look.", "internal": internal })).await.data();
+    }
     let webhooks = format!("{}?environment=test", merchant.operator_path("/webhooks"));
     Lists { webhooks, refunds, comments }
 }

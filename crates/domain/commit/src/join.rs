@@ -5,7 +5,7 @@ use crate::{
     record::Record,
 };
 
-/// A thing that is found by a name or else made: a customer by an e-mail address, an endpoint by its URL.
+/// A thing that is found by a name or else made: a customer by an e-mail address.
 ///
 /// Every record of the same change is told the identifier of the thing ([`Record::resolve_join`]).
 #[derive(Debug)]

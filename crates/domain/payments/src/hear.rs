@@ -51,10 +51,10 @@ impl Source {
         matches!(self, Self::Callback | Self::Statement)
     }
 
-    /// Whether the gateway can ask for the event again. If the ledger cannot post it, it is refused then; any
-    /// other event is parked for a person, since it may never come again.
-    const fn can_be_asked_again(self) -> bool {
-        !self.is_from_outside()
+    /// Whether an event that the ledger cannot post is parked for a person, since it may never come again. Others
+    /// are refused: the gateway asks again, or the payer chooses again.
+    const fn is_parked_if_unbookable(self) -> bool {
+        self.is_from_outside()
     }
 }
 
@@ -199,7 +199,7 @@ impl HearRail {
         };
         let heard = match self.apply(incoming, found).await {
             Err(NotProcessed::Refused(CommitError::Refused(Refusal::Posting(_))))
-                if !incoming.source.can_be_asked_again() =>
+                if incoming.source.is_parked_if_unbookable() =>
             {
                 self.apply(Incoming { is_unbookable: true, ..incoming }, None).await
             }

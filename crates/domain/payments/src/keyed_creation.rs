@@ -62,13 +62,13 @@ impl CreatePayment {
     ) -> Result<Answered, CreateError> {
         let (tenant, is_signed) = (creation.tenant, creation.nonce.is_some());
         let running = self.running.enter(tenant, &asked.key, creation.nonce.as_ref());
-        let settled = match &running {
+        let repeated = match &running {
             Ok(_) => self.kept_answer(tenant, &asked).await.transpose(),
             Err(CreateError::NonceUsed) => return Err(CreateError::NonceUsed),
             Err(CreateError::IdempotencyKeyInUse) => Some(self.answer_if_finished(tenant, &asked).await),
             Err(error) => Some(Err(error.clone())),
         };
-        match settled {
+        match repeated {
             Some(Ok(answer)) => {
                 self.burn_left(tenant, creation.nonce).await?;
                 return Ok(answer);

@@ -209,7 +209,7 @@ mod tests {
         reserved.collect()
     }
 
-    async fn until_left_alone(rail: &HttpRail) {
+    async fn until_circuit_opens(rail: &HttpRail) {
         let payment = deposit();
         for status in join_all((0..5).map(|_| rail.ask(&payment))).await {
             assert_eq!(status, RailStatus::Silent);
@@ -233,7 +233,7 @@ mod tests {
     #[tokio::test]
     async fn a_question_to_a_provider_that_is_left_alone_was_not_asked() {
         let rail = to_nowhere(&Arc::default());
-        until_left_alone(&rail).await;
+        until_circuit_opens(&rail).await;
         assert_eq!(rail.ask(&deposit()).await, RailStatus::CircuitOpen);
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let clock = Arc::new(HandClock::default());
         let rail = to_nowhere(&clock);
         assert_eq!(reserved_of(12, &rail).await.len(), 12);
-        until_left_alone(&rail).await;
+        until_circuit_opens(&rail).await;
         assert!(matches!(rail.reserve(Direction::Deposit).await, Capacity::CircuitOpen));
         clock.0.fetch_add(15_000, Ordering::Relaxed);
         let reserved = reserved_of(12, &rail).await;
@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_payout_that_was_promised_its_call_is_sent_though_the_circuit_opens_meanwhile() {
+    async fn a_payout_whose_call_was_reserved_is_sent_though_the_circuit_opens_meanwhile() {
         let clock = Arc::new(HandClock::default());
         let rail = to_nowhere(&clock);
         let reserved = rail.reserve(Direction::Withdrawal).await;
         let Capacity::Reserved(Reservation::Kept(call)) = reserved else { panic!("it is closed") };
-        until_left_alone(&rail).await;
+        until_circuit_opens(&rail).await;
         assert!(matches!(rail.reserve(Direction::Withdrawal).await, Capacity::CircuitOpen));
-        assert_eq!(rail.submit(&withdrawal()).await, Submission::NotSent, "promised nothing");
+        assert_eq!(rail.submit(&withdrawal()).await, Submission::NotSent, "nothing was reserved");
         assert_eq!(call.submit(&withdrawal()).await, Submission::Unknown, "it was sent");
         clock.0.fetch_add(15_000, Ordering::Relaxed);
         let probe = rail.reserve(Direction::Withdrawal).await;

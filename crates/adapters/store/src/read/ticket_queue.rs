@@ -67,8 +67,8 @@ async fn queue(
     Ok((rows.into_iter().map(item).collect::<Result<_, _>>()?, whole(total.unwrap_or(0))?))
 }
 
-/// A page of the comments and notes of a period together. Their numbers, which are read first, tell which of them are on the
-/// page.
+/// A page of the comments and notes of a period together. Their numbers, which are read first, tell which of them
+/// are on the page.
 async fn conversation(
     conn: &mut Connection,
     tenant: Tenant,

@@ -184,7 +184,7 @@ pub(super) async fn give_back(
     }
 }
 
-/// Drops some waiting deliveries of a removed endpoint; the next claims and the pruner drop the rest.
+/// Drops some waiting deliveries of a removed endpoint; the next claims and the deletion of old deliveries drop the rest.
 async fn drop_pending(conn: &mut Connection, whose: &Whose) -> Result<(), Fault> {
     let (endpoint, limit) = (whose.endpoint.as_str(), &ENDED_AT_ONCE);
     match conn {

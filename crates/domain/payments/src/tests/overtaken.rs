@@ -44,7 +44,7 @@ fn what_staff_ended_by_hand_is_not_asked_about_any_more() {
 
 /// A withdrawal whose first submission had no certain outcome, and whose rail says that it never heard of it,
 /// after staff decided so about it.
-fn never_heard_of(submissions: usize, meanwhile: Option<Trigger>) -> (World, PaymentId) {
+fn not_found(submissions: usize, meanwhile: Option<Trigger>) -> (World, PaymentId) {
     let decides = Arc::new(OnceLock::<Box<dyn Fn() + Send + Sync>>::new());
     let mut rail = issuing(DueAction::Submit);
     rail.expect_submit().times(submissions).returning(|_| Submission::Unknown);
@@ -68,8 +68,8 @@ fn never_heard_of(submissions: usize, meanwhile: Option<Trigger>) -> (World, Pay
 }
 
 #[test]
-fn a_withdrawal_that_its_rail_never_heard_of_is_submitted_again() {
-    let (world, id) = never_heard_of(2, None);
+fn a_withdrawal_that_its_rail_does_not_find_is_submitted_again() {
+    let (world, id) = not_found(2, None);
     assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Submit));
     assert_eq!(attend(&world, &id).state().version, 2, "no second step, only a second call");
     assert_eq!(world.store.due(&id).map(|due| due.action), Some(DueAction::Ask));
@@ -78,7 +78,7 @@ fn a_withdrawal_that_its_rail_never_heard_of_is_submitted_again() {
 #[test]
 fn what_staff_ended_while_the_rail_was_asked_is_not_submitted_again() {
     for (trigger, ended) in [(Trigger::Fail, Status::Failed), (Trigger::Confirm, Status::Completed)] {
-        let (world, id) = never_heard_of(1, Some(trigger));
+        let (world, id) = not_found(1, Some(trigger));
         assert_eq!((attend(&world, &id).status(), world.store.due(&id)), (ended, None));
     }
 }

@@ -105,7 +105,7 @@ fn a_withdrawal_is_processing_before_its_rail_hears_of_it() {
 }
 
 #[test]
-fn a_withdrawal_waits_longer_for_a_rail_that_is_left_alone_than_for_room() {
+fn a_withdrawal_waits_longer_for_an_open_circuit_than_for_room() {
     let waits = |capacity: fn() -> Capacity, times| {
         let mut rail = bank_with(capacity);
         let due = Some(Due { at: START, action: DueAction::Submit });
