@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_commit::{Changes, Commit, CommitError, Queue, Record, Work, WorkChange, WorkInHand};
 use quipu_kernel::{Clock, PaymentId, StoreError, Timestamp};
 
-use crate::{ports::PaymentReads, status::Status};
+use crate::{payment::status::Status, ports::PaymentReads};
 
 /// A call for a person to look at a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 
 use crate::{
     act::{Decided, act},
-    apply::Happening,
     error::CancelError,
+    payment::apply::Happening,
+    payment::status::Trigger,
     payment::{Failure, Payment},
     ports::PaymentReads,
-    status::Trigger,
 };
 
 /// Cancels payments for merchants.

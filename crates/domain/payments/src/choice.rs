@@ -2,7 +2,7 @@
 
 use quipu_kernel::{PaymentId, StoreError};
 
-use crate::{payment::Payment, ports::CrossTenantReads, rail_event::RailEventKind};
+use crate::{payment::Payment, ports::CrossTenantReads, rail::event::RailEventKind};
 
 /// Whether the payer of this payment made a choice on that page. For such a payment the simulator made up
 /// what it reports.

@@ -7,10 +7,10 @@
 use quipu_merchants::Direction;
 
 use crate::{
+    history::receipt::ParkReason,
     payment::Payment,
-    rail_event::{RailEvent, RailEventKind},
-    receipt::ParkReason,
-    status::{Status, Trigger},
+    payment::status::{Status, Trigger},
+    rail::event::{RailEvent, RailEventKind},
 };
 
 /// The effect of an event.

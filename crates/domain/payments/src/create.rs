@@ -1,5 +1,13 @@
 //! Creating a payment.
 
+pub(crate) mod decide;
+pub(crate) mod instruct;
+pub(crate) mod keyed;
+pub mod methods;
+pub(crate) mod recipient;
+pub(crate) mod running_keys;
+pub(crate) mod unknown;
+
 use std::{sync::Arc, time::Duration};
 
 use quipu_commit::{
@@ -10,17 +18,17 @@ use quipu_ledger::PostingError;
 use quipu_merchants::RouteBook;
 
 use crate::{
-    creation::Creation,
-    creation_key::CreationKey,
-    decide::{Bounds, DecidedCreation, Decider},
+    create::decide::{Bounds, DecidedCreation, Decider},
+    create::running_keys::RunningKeys,
+    create::unknown::{Subject, UnknownOutcomes},
     error::CreateError,
     hear::HearRail,
-    page_links::PageLinks,
     payment::Payment,
+    payment::page_links::PageLinks,
     ports::PaymentReads,
-    rails::Rails,
-    running_keys::RunningKeys,
-    unknown::{Subject, UnknownOutcomes},
+    rail::rails::Rails,
+    request::creation::Creation,
+    request::creation_key::CreationKey,
 };
 
 /// Creates payments. All callers share one, since it knows the idempotency keys of the creations in progress.

@@ -4,7 +4,7 @@ use quipu_commit::{CommitError, Refusal};
 use quipu_kernel::{Amount, Currency, PaymentId, Problems, StoreError};
 use quipu_ledger::PostingError;
 
-use crate::status::Status;
+use crate::payment::status::Status;
 
 /// Why no payment was created.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -207,7 +207,7 @@ pub enum DecideError {
     NotAllowed(String),
     /// The refunds would sum to more than was paid.
     #[error("{0}")]
-    ExceedsPayment(crate::refund::NotRefundable),
+    ExceedsPayment(crate::payment::refund::NotRefundable),
     /// The available balance does not cover it.
     #[error("the available balance does not cover it")]
     InsufficientBalance,

@@ -16,18 +16,18 @@ use quipu_merchants::SIMULATOR_RAIL;
 
 use crate::{
     act::{Decided, act},
-    apply::Happening,
-    changes::{as_it_stands, put_claimed},
     choice,
     consequence::Consequence,
     error::HearError,
-    heard::{Heard, HeardEvent, UNKNOWN_TENANT},
-    moves::chain,
+    history::heard::{Heard, HeardEvent, UNKNOWN_TENANT},
+    history::receipt::{ParkReason, Receipt},
+    payment::apply::Happening,
+    payment::changes::{as_it_stands, put_claimed},
+    payment::moves::chain,
+    payment::status::Status,
     payment::{Due, Payment},
     ports::CrossTenantReads,
-    rail_event::RailEvent,
-    receipt::{ParkReason, Receipt},
-    status::Status,
+    rail::event::RailEvent,
 };
 
 /// How an event came to the gateway.

@@ -5,17 +5,30 @@
 //! recipient ends the expiry. The commit that makes a payment fills in the number of its customer. No other
 //! term ever changes.
 
+pub(crate) mod apply;
+pub(crate) mod changes;
+pub(crate) mod counters;
+pub(crate) mod decision;
+pub(crate) mod moves;
+pub(crate) mod page_links;
+pub(crate) mod payload;
+pub(crate) mod refund;
+pub(crate) mod status;
+pub(crate) mod step_events;
+pub(crate) mod told;
+pub(crate) mod view;
+
 use quipu_kernel::{Amount, Currency, CustomerId, Minor, PaymentId, Tenant, Timestamp, wire_names};
 use quipu_merchants::{Method, ReturnUrls};
 use quipu_webhooks::EventName;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    customer::Customer,
-    instructions::Instructions,
-    kind::{PaymentType, RedirectScheme, TrafficType},
-    payout::Payout,
-    status::{Situation, Status},
+    details::customer::Customer,
+    details::instructions::Instructions,
+    details::kind::{PaymentType, RedirectScheme, TrafficType},
+    details::payout::Payout,
+    payment::status::{Situation, Status},
 };
 
 /// A webhook target that a request named for its own payment.

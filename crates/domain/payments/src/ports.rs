@@ -8,14 +8,14 @@ use quipu_kernel::{
 use quipu_merchants::Method;
 
 use crate::{
-    bank_file::{BankExport, ExportRoute, ExportStretch},
-    customer::Customer,
-    kind::PaymentType,
+    bank::file::{BankExport, ExportRoute, ExportStretch},
+    details::customer::Customer,
+    details::kind::PaymentType,
+    history::receipt::Receipt,
+    history::timeline::Timeline,
     payment::Payment,
-    receipt::Receipt,
-    refund::Refund,
-    status::Status,
-    timeline::Timeline,
+    payment::refund::Refund,
+    payment::status::Status,
 };
 
 /// A filter of the list of payments; every given member must match.

@@ -1,5 +1,10 @@
 //! The port to the rails, which move the money.
 
+pub(crate) mod answer;
+pub(crate) mod callback;
+pub(crate) mod event;
+pub(crate) mod rails;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -7,10 +12,10 @@ use quipu_kernel::Timestamp;
 use quipu_merchants::{Direction, Route};
 
 use crate::{
-    callback::{CallbackHeaders, NotVerified},
-    instructions::Instructions,
+    details::instructions::Instructions,
     payment::{Due, Payment},
-    rail_answer::{Capacity, Instructed, RailStatus, Reservation, Submission},
+    rail::answer::{Capacity, Instructed, RailStatus, Reservation, Submission},
+    rail::callback::{CallbackHeaders, NotVerified},
 };
 
 /// The instructions that a rail makes for a new payment without asking a provider.

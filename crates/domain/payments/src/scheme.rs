@@ -7,14 +7,14 @@ use quipu_kernel::{Clock, Environment, PaymentId, StoreError, Tenant};
 
 use crate::{
     act::{Decided, act},
-    changes,
     choice::choice_id,
     error::HearError,
     hear::HearRail,
+    payment::changes,
+    payment::status::Status,
     payment::{Due, DueAction, Failure, Payment},
     ports::PaymentReads,
-    rail_event::{RailEvent, RailEventKind},
-    status::Status,
+    rail::event::{RailEvent, RailEventKind},
 };
 
 /// The payer's decision.

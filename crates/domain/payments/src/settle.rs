@@ -19,18 +19,18 @@ use self::{
 };
 use crate::{
     act::{Decided, act},
-    apply::Happening,
-    changes::{self, Changed},
     error::{HearError, SettleError},
     hear::HearRail,
-    heard::Heard,
+    history::heard::Heard,
+    payment::apply::Happening,
+    payment::changes::{self, Changed},
+    payment::status::{Status, Trigger},
     payment::{Due, DueAction, Payment},
     ports::PaymentReads,
     rail::Rail,
-    rail_answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Submission},
-    rail_event::{RailEvent, RailEventKind},
-    rails::Rails,
-    status::{Status, Trigger},
+    rail::answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Submission},
+    rail::event::{RailEvent, RailEventKind},
+    rail::rails::Rails,
 };
 
 /// Moves payments towards their final status.

@@ -6,8 +6,8 @@ use quipu_commit::{Changes, WorkChange, WorkInHand};
 
 use super::{SettlePayment, at_expiry};
 use crate::{
-    changes,
     error::SettleError,
+    payment::changes,
     payment::{Due, DueAction, Payment},
     rail::Rail,
 };

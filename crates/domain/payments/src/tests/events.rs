@@ -6,7 +6,7 @@ use quipu_merchants::{BeneficiaryKind, Direction, Method};
 use serde_json::{Value, json};
 
 use super::world::{START, World, beneficiary, deposit, minor, ready, route, with, withdrawal};
-use crate::{Failure, Happening, PaymentRecord, Trigger, moves::chain};
+use crate::{Failure, Happening, PaymentRecord, Trigger, payment::moves::chain};
 
 /// The payloads of everything that happened so far.
 fn told(world: &World) -> Vec<Value> {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::world::{START, TENANT, World, creation, deposit, ready, with, withdrawal};
 use crate::{
     CreateError, Creation,
-    keyed_creation::{Answered, KeyedRequest, RefusalForm},
+    create::keyed::{Answered, KeyedRequest, RefusalForm},
 };
 
 /// Refusals are told by their codes.

@@ -5,7 +5,7 @@ use quipu_merchants::{AccountCheck, BeneficiaryKind, Direction, Method, Route};
 use serde_json::{Value, json};
 
 use super::world::{TENANT, World, amount, beneficiary, minor, ready, route};
-use crate::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
+use crate::create::methods::{MethodFinding, MethodQuestion, available_methods, judge_method};
 
 #[test]
 fn each_enabled_route_gives_a_row_for_each_type() {

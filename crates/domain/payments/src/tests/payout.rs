@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{with, withdrawal};
-use crate::{Draft, WalletScheme, destination::Destination};
+use crate::{Draft, WalletScheme, details::destination::Destination};
 
 /// What is said of a withdrawal by this method in this currency with this payout.
 fn problems_of(method: &str, currency: &str, payout: &Value) -> Vec<String> {

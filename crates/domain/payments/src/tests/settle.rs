@@ -21,7 +21,7 @@ use super::world::{
 use crate::{
     Arrival, Capacity, CrossTenantReads as _, Due, DueAction, Failure, HearRail, IssuedInstructions, Payment,
     PaymentType, RailStatus, Rails, ReceiptFilter, SettleError, SettlePayment, Status, Submission,
-    changes::postponed,
+    payment::changes::postponed,
 };
 
 /// The rail's word that so much has arrived.

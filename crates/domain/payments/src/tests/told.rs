@@ -5,7 +5,7 @@ use quipu_merchants::Method;
 use quipu_webhooks::Event;
 
 use super::world::{Counting, START, amount, minor, standing};
-use crate::{Happening, Payment, PaymentType, Status, ToldEvent, Trigger, contradictions, payload};
+use crate::{Happening, Payment, PaymentType, Status, ToldEvent, Trigger, contradictions, payment::payload};
 
 fn kept(event: &Event) -> ToldEvent {
     ToldEvent {

@@ -10,7 +10,7 @@ use quipu_webhooks::{Event, EventName};
 use super::world::{Counting, START, amount, minor, standing};
 use crate::{
     Due, DueAction, Failure, Happening, NotMoved, Payment, PaymentType, Situation, Status, Trigger,
-    changes::{Changed, postponed},
+    payment::changes::{Changed, postponed},
 };
 
 /// The complete table, a line a row: whose move, from, trigger, to.

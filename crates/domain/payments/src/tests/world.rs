@@ -24,7 +24,7 @@ use super::store::FakeStore;
 use crate::{
     Capacity, Customer, Draft, Happening, HearRail, Instructed, IssuedInstructions, Payment, PaymentType,
     Payout, Rail, RailStatus, Rails, Reservation, State, Status, Submission, Terms, Trigger,
-    create::CreatePayment, creation::Creation,
+    create::CreatePayment, request::creation::Creation,
 };
 
 pub(super) const TENANT: Tenant = Tenant::new(MerchantId(7), Environment::Test);

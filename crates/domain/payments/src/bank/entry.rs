@@ -1,0 +1,247 @@
+//! Movements on a bank's statement, read as events of payments on the `manual` rail.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use quipu_kernel::{Amount, Currency, PaymentId};
+use quipu_merchants::Direction;
+
+use crate::{
+    details::kind::PaymentType,
+    rail::event::{RailEvent, RailEventKind},
+};
+
+/// A booked movement on an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BankEntry {
+    /// The number of the statement in the file.
+    pub statement: usize,
+    /// The number of the account.
+    pub account: String,
+    /// The bank's own reference, the same in every file that contains this movement. Other movements may have
+    /// it too.
+    pub reference: String,
+    /// Whether money came in.
+    pub is_credit: bool,
+    /// Whether it undoes an earlier movement.
+    pub is_return: bool,
+    /// Amount in minor units, never negative.
+    pub amount: Amount,
+    /// Currency of the amount.
+    pub currency: Currency,
+    /// All texts that may name a payment.
+    pub texts: Vec<String>,
+    /// Why the money came back, in the bank's words or code.
+    pub return_reason: Option<String>,
+}
+
+/// Gives the movements of a file their names, which are the same in every file that contains them.
+///
+/// The bank's reference alone is no name: banks give the same one to all transfers of a batch, to a transfer
+/// and its fee, and to a transfer and its return. So direction, amount and named payment are part of a
+/// movement's name, and movements of one statement that agree in all of these are numbered in their order.
+#[derive(Debug, Default)]
+pub struct MovementNames {
+    statement: usize,
+    /// How often each name was given in this statement, by the hash of the name, since statements may be
+    /// long.
+    given: HashMap<u64, u32>,
+}
+
+impl MovementNames {
+    /// The name of the next movement of the file, at most 255 characters.
+    pub fn name(&mut self, entry: &BankEntry) -> String {
+        if entry.statement != self.statement {
+            self.statement = entry.statement;
+            self.given.clear();
+        }
+        let BankEntry { account, reference, amount, currency, .. } = entry;
+        let sign = if entry.is_credit { '+' } else { '-' };
+        let payment = entry.names();
+        let payment = payment.as_ref().map_or("", PaymentId::as_str);
+        let name = format!("{account}/{reference}/{sign}{amount}{currency}/{payment}");
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        let given = self.given.entry(hasher.finish()).or_default();
+        let name = format!("{name}/{given}");
+        *given += 1;
+        name
+    }
+}
+
+/// The most characters kept of a text that names an unknown payment.
+const MOST_IN_REFERENCE: usize = 255;
+
+impl BankEntry {
+    /// The payment that the texts name, if they name exactly one by its `purpose`, which is its identifier.
+    /// Banks change case and drop punctuation, so neither counts. If no text contains a whole identifier, one
+    /// that is broken in two is accepted.
+    pub fn names(&self) -> Option<PaymentId> {
+        let mut found: BTreeSet<PaymentId> = self.texts.iter().flat_map(|text| named_in(text)).collect();
+        if found.is_empty() {
+            found.extend(named_in(&self.texts.concat()));
+        }
+        match found.len() {
+            1 => found.into_iter().next(),
+            _ => None,
+        }
+    }
+
+    /// This movement as an event of the named payment. `name` is what [`MovementNames`] gave it; without a
+    /// payment, `named` is `None`.
+    pub fn event(&self, name: String, named: Option<(&PaymentId, PaymentType)>) -> RailEvent {
+        let kind = named.and_then(|(_, kind)| match (kind.direction(), self.is_credit, self.is_return) {
+            (Direction::Deposit, true, false) | (Direction::Withdrawal, false, false) => {
+                Some(RailEventKind::Completed)
+            }
+            // Money that comes in under the name of a payout came back, whether the bank says so or not. A
+            // deposit that is taken back fits no move; the payment's own rules park it.
+            (Direction::Withdrawal, true, _) | (Direction::Deposit, ..) => Some(RailEventKind::Returned),
+            (Direction::Withdrawal, false, true) => None,
+        });
+        let reference = if let (Some((id, _)), Some(_)) = (named, kind) {
+            id.as_str().to_owned()
+        } else {
+            let direction = if self.is_credit { "credit" } else { "debit" };
+            let text = self.texts.first().map_or("", String::as_str);
+            format!("{direction}: {text}").chars().take(MOST_IN_REFERENCE).collect()
+        };
+        RailEvent {
+            id: name,
+            kind: kind.unwrap_or(RailEventKind::Completed),
+            rail_reference: reference,
+            amount: Some(self.amount),
+            currency: Some(self.currency),
+            occurred_at: None,
+            code: None,
+            message: self.return_reason.clone(),
+        }
+    }
+}
+
+/// The identifiers of payments in a text: `pay`, 13 digits and 12 letters or digits, whatever stands between
+/// these characters.
+fn named_in(text: &str) -> Vec<PaymentId> {
+    let plain: Vec<u8> =
+        text.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();
+    let mut found = Vec::new();
+    for window in plain.windows(28) {
+        let (prefix, rest) = window.split_at(3);
+        let (digits, suffix) = rest.split_at(13);
+        if prefix == b"pay" && digits.iter().all(u8::is_ascii_digit) {
+            let text = format!("pay_{}_{}", String::from_utf8_lossy(digits), String::from_utf8_lossy(suffix));
+            found.extend(text.parse::<PaymentId>().ok());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "pay_1763683200000_abcdefghjkmn";
+
+    fn entry(is_credit: bool, is_return: bool, texts: &[&str]) -> BankEntry {
+        BankEntry {
+            statement: 1,
+            account: "account".to_owned(),
+            reference: "R1".to_owned(),
+            is_credit,
+            is_return,
+            amount: Amount::new(5).expect("in range"),
+            currency: Currency::MXN,
+            texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+            return_reason: None,
+        }
+    }
+
+    #[test]
+    fn a_payment_is_found_however_its_name_was_mangled() {
+        let named = |texts: &[&str]| entry(true, false, texts).names().map(|id| id.as_str().to_owned());
+        for text in [
+            ID,
+            "PAY 1763683200000 ABCDEFGHJKMN",
+            "thanks! pay-1763683200000-abcdefghjkmn, Ana",
+            "pay1763683200000abcdefghjkmn",
+        ] {
+            assert_eq!(named(&[text]).as_deref(), Some(ID), "{text}");
+        }
+        assert_eq!(named(&["NOTPROVIDED", ID]).as_deref(), Some(ID));
+        assert_eq!(named(&[ID, ID]).as_deref(), Some(ID));
+        assert_eq!(named(&["NOTPROVIDED", &ID[..20], &ID[20..]]).as_deref(), Some(ID));
+        assert_eq!(
+            named(&[&ID[..29], "abc", ID]).as_deref(),
+            Some(ID),
+            "a whole one counts before a broken one"
+        );
+        let two = format!("{ID} pay_1763683200001_abcdefghjkmn");
+        for texts in [&["rent"][..], &[two.as_str()], &["pay_176368320000_abcdefghjkmn"], &[]] {
+            assert_eq!(named(texts), None, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_movement_means_follows_from_its_direction() {
+        use RailEventKind::{Completed, Returned};
+        let id: PaymentId = ID.parse().expect("an identifier");
+        for (kind, is_credit, is_return, expected) in [
+            (PaymentType::Deposit, true, false, Some(Completed)),
+            (PaymentType::Deposit, false, false, Some(Returned)),
+            (PaymentType::Deposit, true, true, Some(Returned)),
+            (PaymentType::Withdrawal, false, false, Some(Completed)),
+            (PaymentType::Withdrawal, true, true, Some(Returned)),
+            (PaymentType::Withdrawal, true, false, Some(Returned)),
+            (PaymentType::Withdrawal, false, true, None),
+        ] {
+            let event = entry(is_credit, is_return, &[ID]).event("R1".to_owned(), Some((&id, kind)));
+            let about_it = event.rail_reference == ID;
+            assert_eq!(about_it.then_some(event.kind), expected, "{kind:?} {is_credit} {is_return}");
+        }
+    }
+
+    #[test]
+    fn movements_that_differ_have_names_that_differ_whatever_reference_the_bank_gave_them() {
+        let other = ID.replace('a', "b");
+        let one = entry(true, false, &[ID]);
+        let all = [
+            one.clone(),
+            entry(true, false, &[&other]),
+            entry(true, false, &["rent"]),
+            entry(false, false, &[ID]),
+            BankEntry { amount: Amount::new(6).expect("in range"), ..one.clone() },
+            BankEntry { currency: Currency::AUD, ..one.clone() },
+            BankEntry { reference: "R2".to_owned(), ..one.clone() },
+            BankEntry { account: "another".to_owned(), ..one.clone() },
+            one.clone(),
+            entry(true, false, &["salary"]),
+        ];
+        let mut names = MovementNames::default();
+        let given: Vec<_> = all.iter().map(|entry| names.name(entry)).collect();
+        assert_eq!(given.iter().collect::<BTreeSet<_>>().len(), all.len(), "{given:?}");
+        assert_eq!(given[0], format!("account/R1/+5MXN/{ID}/0"));
+
+        let mut names = MovementNames::default();
+        let again: Vec<_> = all.iter().rev().map(|entry| names.name(entry)).collect();
+        let sorted = |mut names: Vec<String>| {
+            names.sort();
+            names
+        };
+        assert_eq!(sorted(again), sorted(given.clone()), "another file tells of them in another order");
+        let next = BankEntry { statement: 2, ..one };
+        assert_eq!(names.name(&next), given[0], "the next statement of the file tells of the first again");
+    }
+
+    #[test]
+    fn a_name_fits_whatever_the_bank_writes() {
+        let long = BankEntry {
+            account: "a".repeat(64),
+            reference: "r".repeat(127),
+            amount: Amount::new(quipu_kernel::MAX_MINOR).expect("in range"),
+            ..entry(true, false, &[ID])
+        };
+        assert!(MovementNames::default().name(&long).chars().count() <= 255);
+    }
+}

@@ -1,0 +1,4 @@
+//! Statements and files of banks.
+
+pub(crate) mod entry;
+pub(crate) mod file;

@@ -1,0 +1,189 @@
+//! Instructions that are requested from the rail after the payment was committed.
+//!
+//! The payment exists before its rail learns of it, so that the rail never acts on a payment that does not
+//! exist. A second commit adds the rail's answer. If there was no answer that could be understood, the caller
+//! is told that the outcome is unknown, and a worker asks again.
+
+use quipu_commit::{Changes, CommitError, KeptAnswer, Refusal};
+use quipu_kernel::Timestamp;
+use quipu_merchants::Direction;
+
+use crate::{
+    create::{Attempt, CreatePayment, broken},
+    details::instructions::Instructions,
+    error::CreateError,
+    payment::apply::Happening,
+    payment::changes::{self, Changed},
+    payment::status::{Status, Trigger},
+    payment::view,
+    payment::{Due, DueAction, Failure, Payment},
+    rail::Rail,
+    rail::answer::{Instructed, Reservation},
+    rail::event::RailEvent,
+    request::creation_key::CreationKey,
+};
+
+/// How often the second commit is decided again because a callback came first.
+const TRIES: u8 = 4;
+
+impl Payment {
+    /// Whether this is a deposit that has no instructions yet.
+    pub fn awaits_instructions(&self) -> bool {
+        self.terms().kind.direction() == Direction::Deposit
+            && self.status() == Status::Processing
+            && self.state().instructions == Instructions::default()
+    }
+
+    /// The payment with its instructions. Its status does not change, and there is no event.
+    pub(crate) fn with_instructions(
+        self,
+        instructions: Instructions,
+        at: Timestamp,
+        due: Option<Due>,
+    ) -> Changed {
+        let (terms, mut state) = self.into_parts();
+        let from = state.revision;
+        state.instructions = instructions;
+        state.revision += 1;
+        state.updated_at = at;
+        let mut changes = Changes::new(terms.tenant, at);
+        changes.work.push(changes::next_work(&terms.id, due));
+        changes.payment_id = Some(terms.id.clone());
+        let payment = Self::restore(terms, state);
+        changes::save(&mut changes, Some(from), payment.clone());
+        Changed { payment, changes }
+    }
+}
+
+/// The next thing to do with a payment that its provider knows: ask for its status, or let it expire.
+fn due_after(payment: &Payment, rail: &dyn Rail, now: Timestamp) -> Option<Due> {
+    let asked = rail.questions().first().map(|gap| Due { at: now.plus(*gap), action: DueAction::Ask });
+    let expires = payment.terms().expires_at.map(|at| Due { at, action: DueAction::Expire });
+    Due::earlier(asked, expires)
+}
+
+impl CreatePayment {
+    /// Asks the rail for the instructions of a payment that has just been committed, and commits them with
+    /// the answer that is kept under `key`.
+    pub(crate) async fn instruct(
+        &self,
+        payment: Box<Payment>,
+        reserved: Reservation,
+        key: Option<CreationKey>,
+    ) -> Attempt {
+        let Some(rail) = self.rails().get(&payment.terms().rail) else {
+            return Attempt::Refused(broken("a rail is gone"), None);
+        };
+        let answer = match reserved.instruct(&**rail, &payment).await {
+            Instructed::Given(instructions) => Ok(*instructions),
+            Instructed::Rejected(failure) => Err(failure),
+            Instructed::Unknown => {
+                let now = self.clock.now();
+                let due = due_after(&payment, &**rail, now);
+                // If this fails, the question is due all the same, a little later.
+                let _ = self.commit.commit(changes::postponed(&payment, now, due)).await;
+                return outcome_unknown(&payment);
+            }
+        };
+        self.commit_answer(payment, &**rail, &answer, key).await
+    }
+
+    /// Commits what the rail answered: the instructions, or why it refuses the payment. If the payment has
+    /// changed meanwhile, that is decided anew.
+    async fn commit_answer(
+        &self,
+        mut payment: Box<Payment>,
+        rail: &dyn Rail,
+        answer: &Result<Instructions, Failure>,
+        key: Option<CreationKey>,
+    ) -> Attempt {
+        for _ in 0..TRIES {
+            if !payment.awaits_instructions() {
+                if let Err(failure) = answer {
+                    self.report(rail, &payment, failure).await;
+                }
+                return self.answer_as_it_stands(payment, key).await;
+            }
+            let Changed { payment: after, mut changes } = match self.answered(&payment, rail, answer) {
+                Ok(changed) => changed,
+                Err(error) => return Attempt::Refused(error, None),
+            };
+            let kept = view::creation_answer(&after);
+            let bring =
+                |key: CreationKey| key.record(Some(after.id().clone()), KeptAnswer::Brought(kept.clone()));
+            changes.idempotency = key.clone().map(bring);
+            match self.commit.commit(changes).await {
+                Ok(_) => return Attempt::Created(Box::new(after), Some(kept)),
+                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
+                Err(CommitError::Refused(Refusal::Stale)) => {
+                    match self.reads.payment(payment.terms().tenant, payment.id()).await {
+                        Ok(Some(found)) => *payment = found,
+                        _ => return outcome_unknown(&payment),
+                    }
+                }
+                // What the rail did is done; whoever asks again finds out.
+                Err(_) => return outcome_unknown(&payment),
+            }
+        }
+        outcome_unknown(&payment)
+    }
+
+    /// The payment with the rail's instructions, or failed because the rail refuses it.
+    fn answered(
+        &self,
+        payment: &Payment,
+        rail: &dyn Rail,
+        answer: &Result<Instructions, Failure>,
+    ) -> Result<Changed, CreateError> {
+        let (payment, now) = (payment.clone(), self.clock.now());
+        match answer {
+            Ok(instructions) => {
+                let due = due_after(&payment, rail, now);
+                Ok(payment.with_instructions(instructions.clone(), now, due))
+            }
+            Err(failure) => {
+                let mut happening = Happening::new(now, &**self.entropy());
+                happening.failure = Some(failure.clone());
+                payment.apply(Trigger::Fail, happening).map_err(|error| broken(&error.to_string()))
+            }
+        }
+    }
+
+    /// Parks a refusal for a person if the payment was reported as paid meanwhile. The creation is answered
+    /// in any case, since the payment exists.
+    async fn report(&self, rail: &dyn Rail, payment: &Payment, failure: &Failure) {
+        let Some(hear) = self.hear.as_ref().filter(|_| payment.state().completed_at.is_some()) else {
+            return;
+        };
+        let refusal = RailEvent::refusal(payment, failure.clone());
+        let _ = Box::pin(hear.run_answer(rail.name(), &refusal, payment)).await;
+    }
+
+    /// The payment, which no longer waits for instructions, with the answer that follows from it. The answer
+    /// is kept under `key`.
+    pub(crate) async fn answer_as_it_stands(
+        &self,
+        payment: Box<Payment>,
+        key: Option<CreationKey>,
+    ) -> Attempt {
+        let answer = view::creation_answer(&payment);
+        if let Some(key) = key {
+            let mut changes = Changes::new(payment.terms().tenant, self.clock.now());
+            let kept = KeptAnswer::Brought(answer.clone());
+            changes.idempotency = Some(key.record(Some(payment.id().clone()), kept));
+            match self.commit.commit(changes).await {
+                // Another repeat was first; what it brought is everybody's answer.
+                Err(CommitError::Refused(Refusal::IdempotencyKeyUsed)) => return Attempt::KeyUsed,
+                // The payment stands whatever became of its answer, so nobody is told that nothing happened.
+                Err(CommitError::Store(_)) => return outcome_unknown(&payment),
+                Ok(_) | Err(CommitError::Refused(_)) => {}
+            }
+        }
+        Attempt::Created(payment, Some(answer))
+    }
+}
+
+/// The refusal of a creation whose payment exists, while nobody knows what its rail made of it.
+fn outcome_unknown(payment: &Payment) -> Attempt {
+    Attempt::Refused(CreateError::OutcomeUnknown { id: payment.id().clone() }, None)
+}

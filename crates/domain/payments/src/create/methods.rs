@@ -1,0 +1,275 @@
+//! The methods that a merchant may use, and the check whether a payment by one could be created.
+
+use quipu_kernel::{Amount, Currency, Environment, Fields, Problems, StoreError, Tenant};
+use quipu_merchants::{Direction, Method, Route, RouteBook, RouteKey};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    create::decide::{Bounds, bear_fee, choose_route},
+    details::kind::PaymentType,
+    details::pairing::{RequestedPairing, names_partner},
+    details::payout::{Payout, always_needed},
+    error::CreateError,
+};
+
+/// A row of the list of methods.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MethodRow {
+    /// The method.
+    pub method: Method,
+    /// The currency of its payments.
+    pub currency: Currency,
+    /// The type of payment.
+    #[serde(rename = "type")]
+    pub kind: PaymentType,
+    /// Whether it takes a partner destination.
+    pub partner: bool,
+    /// Least amount, in minor units.
+    pub min_amount: Amount,
+    /// Greatest amount, in minor units.
+    pub max_amount: Option<Amount>,
+    /// The members of `payout` that it always needs; none for a deposit.
+    pub required_payout_fields: Vec<String>,
+}
+
+/// The methods of an environment: one row for each enabled route and type, so that a deposit route gives `deposit` and
+/// `deposit_pp`.
+pub fn available_methods(environment: Environment, routes: &[Route]) -> Vec<MethodRow> {
+    let mut rows = Vec::new();
+    for route in routes.iter().filter(|route| route.enabled && route.environment == environment) {
+        let kinds = PaymentType::ALL.into_iter().filter(|kind| kind.direction() == route.direction);
+        rows.extend(kinds.map(|kind| MethodRow::of(route, kind)));
+    }
+    rows
+}
+
+impl MethodRow {
+    fn of(route: &Route, kind: PaymentType) -> Self {
+        Self {
+            method: route.method,
+            currency: route.currency,
+            kind,
+            partner: route.partner,
+            min_amount: route.min_amount,
+            max_amount: route.max_amount,
+            required_payout_fields: required_payout_fields(route),
+        }
+    }
+}
+
+/// The members of `payout` that the method always needs, followed by those that the route asks for.
+pub(crate) fn required_payout_fields(route: &Route) -> Vec<String> {
+    let own: &[&str] = match (route.direction, route.partner) {
+        (Direction::Deposit, _) => return Vec::new(),
+        (Direction::Withdrawal, true) => &["partnerDestination"],
+        (Direction::Withdrawal, false) => always_needed(route.method, route.currency),
+    };
+    let mut fields: Vec<String> = own.iter().map(|&name| name.to_owned()).collect();
+    for name in &route.required_payout_fields {
+        if !fields.contains(name) {
+            fields.push(name.clone());
+        }
+    }
+    fields
+}
+
+/// A question whether a payment of some form could be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodQuestion {
+    method: String,
+    currency: String,
+    kind: String,
+    amount: Option<i64>,
+    /// The whole body, which has the `payout`.
+    body: Value,
+}
+
+impl MethodQuestion {
+    /// Reads `method`, `currency`, `type`, and optionally `amount` and `payout`. Only the form is checked
+    /// here; a method or currency that does not exist is a finding and no problem.
+    pub fn parse(body: &Value) -> Result<Self, Problems> {
+        let fields = Fields::of_body(body)?;
+        let mut problems = Problems::new();
+        let mut text = |name| fields.required_text(name, 255, &mut problems).map(str::to_owned);
+        let (method, currency, kind) = (text("method"), text("currency"), text("type"));
+        let amount = fields.integer("amount", &mut problems);
+        fields.object("payout", &mut problems);
+        let whole =
+            || Some(Self { method: method?, currency: currency?, kind: kind?, amount, body: body.clone() });
+        if problems.is_empty() { whole().ok_or(problems) } else { Err(problems) }
+    }
+}
+
+/// A reason why a payment could not be created.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MethodFinding {
+    /// The `error_code` with which a creation would be refused.
+    pub code: &'static str,
+    /// The reason in words, for a person.
+    pub message: String,
+}
+
+impl MethodFinding {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+const INVALID: &str = "VALIDATION_FAILED";
+
+/// All reasons why the payment in question could not be created, apart from the balance; empty if it could be
+/// created.
+pub async fn judge_method(
+    question: &MethodQuestion,
+    tenant: Tenant,
+    route_book: &dyn RouteBook,
+) -> Result<Vec<MethodFinding>, StoreError> {
+    let mut findings = Vec::new();
+    let method = question.method.parse::<Method>();
+    let currency = question.currency.parse::<Currency>();
+    let kind = question.kind.parse::<PaymentType>();
+    if let Err(error) = &method {
+        findings.push(MethodFinding::new(INVALID, format!("method {error}")));
+    }
+    if let Err(error) = &currency {
+        findings.push(MethodFinding::new(INVALID, format!("currency {error}")));
+    }
+    if let Err(error) = &kind {
+        findings.push(MethodFinding::new(INVALID, format!("type {error}")));
+    }
+    if question.amount.is_some_and(|amount| Amount::new(amount).is_err()) {
+        findings.push(MethodFinding::new(INVALID, "amount must be from 1 to 2^53 - 1"));
+    }
+    if let (Ok(method), Ok(currency), Ok(kind)) = (method, currency, kind) {
+        let asked = Asked { method, currency, kind };
+        question.judge(asked, tenant, route_book, &mut findings).await?;
+    }
+    // A creation speaks of the merchant's state only where nothing is wrong with the request itself.
+    if findings.iter().any(|finding| finding.code == INVALID) {
+        findings.retain(|finding| finding.code == INVALID);
+    }
+    Ok(findings)
+}
+
+/// The method, currency and type that are asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    method: Method,
+    currency: Currency,
+    kind: PaymentType,
+}
+
+impl Asked {
+    /// Whether it is a payout to a partner: a bank transfer in a currency that has no other bank transfers is
+    /// one, even if the question names no destination.
+    fn means_partner(self) -> bool {
+        let pairing = RequestedPairing {
+            kind: None,
+            method: Some(self.method),
+            currency: Some(self.currency),
+            partner: false,
+        };
+        let mut without = Problems::new();
+        pairing.judge(&mut without);
+        self.method == Method::BankTransfer
+            && self.kind.direction() == Direction::Withdrawal
+            && !without.is_empty()
+    }
+}
+
+/// The recipient, as far as the question names one.
+enum Recipient {
+    /// The question names it; `payout` is empty if what it says is wrong.
+    Given { partner: bool, payout: Option<Box<Payout>> },
+    /// The question does not name it.
+    Open { means_partner: bool },
+}
+
+impl Recipient {
+    /// The route for the payment. While the recipient is open, a partner route will do as well.
+    fn choose_route<'r>(
+        &self,
+        routes: &'r [Route],
+        asked: Asked,
+        environment: Environment,
+    ) -> Result<&'r Route, CreateError> {
+        let Asked { method, currency, kind } = asked;
+        let direction = kind.direction();
+        let route =
+            |partner| choose_route(routes, RouteKey { environment, currency, method, direction, partner });
+        match self {
+            Self::Given { partner, .. } => route(*partner),
+            Self::Open { means_partner } => {
+                route(*means_partner).or_else(|error| route(true).map_err(|_| error))
+            }
+        }
+    }
+}
+
+impl MethodQuestion {
+    async fn judge(
+        &self,
+        asked: Asked,
+        tenant: Tenant,
+        route_book: &dyn RouteBook,
+        findings: &mut Vec<MethodFinding>,
+    ) -> Result<(), StoreError> {
+        let mut problems = Problems::new();
+        let recipient = self.read_recipient(asked, &mut problems);
+        let mut payout = match &recipient {
+            Recipient::Given { payout, .. } => payout.as_deref().cloned(),
+            Recipient::Open { .. } => None,
+        };
+        let routes = route_book.routes(tenant.merchant()).await?;
+        let invalid = !problems.is_empty();
+        match recipient.choose_route(&routes, asked, tenant.environment()) {
+            Ok(route) => {
+                if let Some(payout) = &mut payout {
+                    payout.look_up(route_book, tenant, &mut problems).await?;
+                }
+                self.judge_terms(route, payout.as_ref(), &mut problems, findings);
+            }
+            // What is wrong whatever the routes are needs no second reason.
+            Err(_) if invalid => {}
+            Err(error) => findings.push(MethodFinding::new(error.code(), error.to_string())),
+        }
+        let messages = problems.into_messages().into_iter();
+        findings.extend(messages.map(|message| MethodFinding::new(INVALID, message)));
+        Ok(())
+    }
+
+    fn read_recipient(&self, asked: Asked, problems: &mut Problems) -> Recipient {
+        let body = Fields::of_body(&self.body).ok().filter(|body| body.has("payout"));
+        let partner = body.as_ref().map_or_else(|| asked.means_partner(), names_partner);
+        let Asked { method, currency, kind } = asked;
+        let pairing =
+            RequestedPairing { kind: Some(kind), method: Some(method), currency: Some(currency), partner };
+        pairing.judge(problems);
+        match body {
+            Some(body) => Recipient::Given {
+                partner,
+                payout: Payout::of_request(&body, pairing, problems).map(Box::new),
+            },
+            None => Recipient::Open { means_partner: partner },
+        }
+    }
+
+    fn judge_terms(
+        &self,
+        route: &Route,
+        payout: Option<&Payout>,
+        problems: &mut Problems,
+        findings: &mut Vec<MethodFinding>,
+    ) {
+        if let Some(payout) = payout {
+            payout.judge_by(route, problems);
+        }
+        if let Some(Ok(amount)) = self.amount.map(Amount::new)
+            && bear_fee(amount, route).is_none()
+        {
+            let error = Bounds::of(route).exceeded();
+            findings.push(MethodFinding::new(error.code(), error.to_string()));
+        }
+    }
+}

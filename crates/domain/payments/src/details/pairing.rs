@@ -1,0 +1,43 @@
+//! Which method goes with which currency and type, independently of a merchant's routes.
+
+use quipu_kernel::{Currency, Fields, Problems};
+use quipu_merchants::{Method, Unpaired, unpaired};
+
+use crate::details::kind::PaymentType;
+
+/// The members of a request whose combinations have rules, as far as they could be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RequestedPairing {
+    pub(crate) kind: Option<PaymentType>,
+    pub(crate) method: Option<Method>,
+    pub(crate) currency: Option<Currency>,
+    /// Whether the request has a partner destination.
+    pub(crate) partner: bool,
+}
+
+impl RequestedPairing {
+    /// Notes combinations of method, currency and type that are not allowed for any merchant.
+    pub(crate) fn judge(self, problems: &mut Problems) {
+        let Some(method) = self.method else { return };
+        let direction = self.kind.map(PaymentType::direction);
+        for found in unpaired(method, self.currency, direction, self.partner) {
+            match found {
+                Unpaired::PartnerMethod => {
+                    problems.add("method", "must be bank_transfer for a partner destination");
+                }
+                // That a deposit has no destination is said of `payout`.
+                Unpaired::PartnerDirection => {}
+                Unpaired::DepositOnly => {
+                    problems.add("type", "must be deposit or deposit_pp for method redirectpay");
+                }
+                Unpaired::Currency(rule) => problems.add("currency", rule),
+            }
+        }
+    }
+}
+
+/// Whether the request has a partner destination, valid or not.
+pub(crate) fn names_partner(body: &Fields<'_>) -> bool {
+    let destination = body.value("payout").and_then(|payout| payout.get("partnerDestination"));
+    destination.is_some_and(|destination| !destination.is_null())
+}

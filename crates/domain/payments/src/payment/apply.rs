@@ -1,0 +1,173 @@
+//! The changes that a move of the transition table makes.
+
+use quipu_commit::Changes;
+use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
+use quipu_ledger::Transaction;
+use quipu_merchants::Direction;
+
+use crate::{
+    payment::changes::{self, BeforeChange, Changed},
+    payment::payload,
+    payment::status::{Status, Trigger},
+    payment::{Due, Failure, Payment, State, Terms},
+};
+
+/// The circumstances of a move, or of several that happen together.
+#[derive(Clone)]
+pub struct Happening<'a> {
+    /// When it happened (UTC).
+    pub at: Timestamp,
+    /// The source of its events' identifiers.
+    pub entropy: &'a dyn Entropy,
+    /// The reason of a move that ends badly. `EXPIRED` is set without it, and so is `PAYOUT_RETURNED`, but the
+    /// message of that is taken from here.
+    pub failure: Option<Failure>,
+    /// The next thing to do with the payment afterwards.
+    pub due: Option<Due>,
+    /// The refunded amount, in minor units.
+    pub refund: Option<Amount>,
+    /// The amount that arrived instead of the agreed one, and the fee on it, if a person accepts that.
+    pub received: Option<(Amount, Minor)>,
+}
+
+impl<'a> Happening<'a> {
+    /// A move at `at`, without further circumstances.
+    pub const fn new(at: Timestamp, entropy: &'a dyn Entropy) -> Self {
+        Self { at, entropy, failure: None, due: None, refund: None, received: None }
+    }
+}
+
+/// Why a trigger changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotMoved {
+    /// The table has no such move.
+    #[error("a payment that is {} cannot be {}", .status.as_str(), .trigger.participle())]
+    NoSuchMove {
+        /// The status of the payment.
+        status: Status,
+        /// The trigger that was refused.
+        trigger: Trigger,
+    },
+    /// A withdrawal without a recipient cannot move on.
+    #[error("the withdrawal cannot be submitted before its recipient has said on its page where it goes")]
+    NoRecipient,
+    /// The refunded amount does not fit the trigger: it must be a part of what is left, or all of it.
+    #[error("the refund does not fit what is left of the payment")]
+    RefundMismatch,
+    /// A sum would leave the range of amounts.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+}
+
+impl Payment {
+    /// The move that `trigger` makes: the payment with its next version, its postings and its events.
+    pub fn apply(self, trigger: Trigger, happening: Happening<'_>) -> Result<Changed, NotMoved> {
+        let from = self.status();
+        let before = BeforeChange::of(&self);
+        let next = from.after(self.situation(), trigger);
+        let next = next.ok_or_else(|| match trigger {
+            Trigger::Submit if self.waits_for_recipient() => NotMoved::NoRecipient,
+            _ => NotMoved::NoSuchMove { status: from, trigger },
+        })?;
+        let Happening { at, entropy, failure, due, refund, received } = happening;
+        let (terms, mut state) = self.into_parts();
+
+        if let Some((amount, fee)) = received {
+            state.received_amount = Some(amount);
+            state.fee = fee;
+        }
+        state.refund_by(&terms, trigger, refund)?;
+        let postings = postings(&terms, &state, trigger, refund)?;
+        state.status = next;
+        state.version += 1;
+        state.revision += 1;
+        state.updated_at = at;
+        state.failure = failure_after(terms.kind.direction(), trigger, failure);
+        if next == Status::Completed {
+            state.completed_at = Some(at);
+            state.late = trigger == Trigger::ArriveLate;
+        }
+
+        let payment = Self::restore(terms, state);
+        let mut changes = Changes::new(payment.terms().tenant, at);
+        changes.transactions.extend(postings);
+        for event in payload::events(&payment, Some(from), entropy) {
+            changes.add(event);
+        }
+        changes.work.push(changes::next_work(payment.id(), due));
+        changes::put_moved(&mut changes, before, payment.clone());
+        Ok(Changed { payment, changes })
+    }
+}
+
+impl State {
+    /// Adds a refund to the refunded amount.
+    fn refund_by(&mut self, terms: &Terms, trigger: Trigger, refund: Option<Amount>) -> Result<(), NotMoved> {
+        let whole = self.received_amount.unwrap_or(terms.amount).minor();
+        match trigger {
+            Trigger::RefundPart | Trigger::RefundRest => {
+                let refund = refund.ok_or(NotMoved::RefundMismatch)?;
+                let sum = self.refunded_amount.checked_add(refund.minor())?;
+                let fits = if trigger == Trigger::RefundRest { sum == whole } else { sum < whole };
+                if !fits {
+                    return Err(NotMoved::RefundMismatch);
+                }
+                self.refunded_amount = sum;
+            }
+            Trigger::Return => self.refunded_amount = terms.amount.minor(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The transactions of a move.
+fn postings(
+    terms: &Terms,
+    state: &State,
+    trigger: Trigger,
+    refund: Option<Amount>,
+) -> Result<Option<Transaction>, OutOfRange> {
+    let (currency, amount, fee): (_, _, Minor) = (terms.currency, terms.amount, state.fee);
+    let transaction = match (terms.kind.direction(), trigger) {
+        (Direction::Deposit, Trigger::Confirm | Trigger::ArriveLate) => {
+            Transaction::deposit_completed(currency, state.received_amount.unwrap_or(amount), fee)?
+        }
+        (Direction::Deposit, Trigger::RefundPart | Trigger::RefundRest) => match refund {
+            Some(refund) => Transaction::refund(currency, refund),
+            None => return Ok(None),
+        },
+        (Direction::Withdrawal, Trigger::Confirm) => {
+            Transaction::withdrawal_completed(currency, amount, fee)?
+        }
+        (Direction::Withdrawal, Trigger::Fail | Trigger::Cancel | Trigger::Expire) => {
+            Transaction::withdrawal_released(currency, amount, fee)?
+        }
+        (Direction::Withdrawal, Trigger::Return) => Transaction::withdrawal_returned(currency, amount),
+        _ => return Ok(None),
+    };
+    Ok(Some(transaction))
+}
+
+/// The reason why the payment has failed, if it has. Money that arrives late takes an earlier failure back.
+fn failure_after(direction: Direction, trigger: Trigger, given: Option<Failure>) -> Option<Failure> {
+    let named = |code: &str, message: &str| Failure { code: code.to_owned(), message: message.to_owned() };
+    match trigger {
+        Trigger::Expire if direction == Direction::Withdrawal => {
+            Some(named(Failure::EXPIRED, "nobody said in time where the payout goes"))
+        }
+        Trigger::Expire => Some(named(Failure::EXPIRED, "the payment was not paid in time")),
+        Trigger::Return => {
+            let message = given.map(|failure| failure.message);
+            let message = message.as_deref().unwrap_or("the bank sent the payout back");
+            Some(named(Failure::PAYOUT_RETURNED, message))
+        }
+        Trigger::Fail => Some(given.unwrap_or_else(|| named(Failure::FAILED, "the payment failed"))),
+        Trigger::Cancel | Trigger::GiveUp => given,
+        Trigger::Submit
+        | Trigger::Confirm
+        | Trigger::ArriveLate
+        | Trigger::RefundPart
+        | Trigger::RefundRest => None,
+    }
+}

@@ -1,0 +1,89 @@
+//! The use case that pays a deposit back.
+
+use std::sync::Arc;
+
+use quipu_commit::Commit;
+use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
+
+use crate::{
+    act::{Decided, act},
+    error::DecideError,
+    payment::Payment,
+    payment::apply::Happening,
+    payment::changes::Changed,
+    payment::refund::{NotRefundable, Refund},
+    ports::CrossTenantReads,
+    staff::recorded::Recorded,
+};
+
+/// A person's order to refund a payment.
+#[derive(Debug, Clone)]
+pub struct RefundOrder {
+    /// Amount in minor units.
+    pub amount: Amount,
+    /// Reason in words, at most 500 characters.
+    pub reason: Option<String>,
+    /// The ticket in which it was asked for.
+    pub ticket_id: Option<String>,
+}
+
+/// The use case for the operator's refunds.
+pub struct RefundPayment {
+    commit: Arc<dyn Commit>,
+    reads: Arc<dyn CrossTenantReads>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl RefundPayment {
+    /// The use case over these ports.
+    pub fn new(
+        commit: Arc<dyn Commit>,
+        reads: Arc<dyn CrossTenantReads>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self { commit, reads, clock, entropy }
+    }
+
+    /// Refunds `order.amount` of a payment. `record` is given the payment before, the payment after and the
+    /// refund, and answers the line of the audit log and the kept answer; both are in the refund's own
+    /// commit.
+    ///
+    /// However many refunds run at the same time, their sum never exceeds what was paid: each is decided on
+    /// the payment as the one before left it.
+    pub async fn run(
+        &self,
+        id: &PaymentId,
+        order: &RefundOrder,
+        record: &(dyn Fn(&Payment, &Payment, &Refund) -> Recorded + Sync),
+    ) -> Result<(Payment, Refund), DecideError> {
+        let read = || async { self.reads.find_payment(id).await?.ok_or(DecideError::PaymentNotFound) };
+        let decide = |payment: Payment| {
+            let trigger = payment.refund_trigger(order.amount).map_err(|refusal| match refusal {
+                NotRefundable::Exceeds { .. } => DecideError::ExceedsPayment(refusal),
+                other => DecideError::NotAllowed(other.to_string()),
+            })?;
+            let at = self.clock.now();
+            let refund = Refund {
+                refund_id: format!("rfd_{:013}_{}", at.millis(), base32(&*self.entropy, 16)),
+                payment_id: payment.id().clone(),
+                amount: order.amount,
+                reason: order.reason.clone(),
+                ticket_id: order.ticket_id.clone(),
+                created_at: at,
+            };
+            let before = payment.clone();
+            let happening = Happening { refund: Some(order.amount), ..Happening::new(at, &*self.entropy) };
+            let moved = payment.apply(trigger, happening);
+            let moved = moved.map_err(|error| DecideError::NotAllowed(error.to_string()))?;
+            let Changed { payment: after, mut changes } = moved;
+            let (audit, answer) = record(&before, &after, &refund);
+            changes.add(refund.clone());
+            changes.add(audit);
+            changes.idempotency = answer;
+            Ok(Decided::change(changes, (after, refund)))
+        };
+        act(&*self.commit, None, read, decide).await
+    }
+}

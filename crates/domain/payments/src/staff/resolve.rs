@@ -1,0 +1,125 @@
+//! Resolving parked receipts.
+
+use std::sync::Arc;
+
+use quipu_commit::{Changes, Commit};
+use quipu_kernel::{Amount, Clock, Entropy, Minor, Timestamp};
+use quipu_merchants::{Route, RouteBook, RouteKey};
+
+use crate::{
+    act::{Decided, act},
+    error::DecideError,
+    history::heard::UNKNOWN_TENANT,
+    history::receipt::{Receipt, Resolution},
+    payment::Payment,
+    payment::apply::Happening,
+    payment::status::{Status, Trigger},
+    ports::CrossTenantReads,
+    staff::recorded::Recorded,
+};
+
+/// The use case for the operator's decisions about receipts.
+pub struct ResolveReceipt {
+    commit: Arc<dyn Commit>,
+    reads: Arc<dyn CrossTenantReads>,
+    route_book: Arc<dyn RouteBook>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl ResolveReceipt {
+    /// The use case over these ports.
+    pub fn new(
+        commit: Arc<dyn Commit>,
+        reads: Arc<dyn CrossTenantReads>,
+        route_book: Arc<dyn RouteBook>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        Self { commit, reads, route_book, clock, entropy }
+    }
+
+    /// Resolves a receipt and answers it as it is afterwards. `record` is given the receipt before and after,
+    /// and answers the line of the audit log and the kept answer.
+    pub async fn run(
+        &self,
+        id: &str,
+        resolution: Resolution,
+        record: &(dyn Fn(&Receipt, &Receipt) -> Recorded + Sync),
+    ) -> Result<Receipt, DecideError> {
+        let decide = |(receipt, payment): (Receipt, Option<Payable>)| {
+            let at = self.clock.now();
+            let mut changes = match resolution {
+                Resolution::CompleteWithReceivedAmount => self.complete(&receipt, payment, at)?,
+                Resolution::Ignore if receipt.resolution.is_some() => {
+                    return Err(DecideError::NotAllowed("the receipt has been resolved".to_owned()));
+                }
+                Resolution::Ignore => Changes::new(receipt.tenant.unwrap_or(UNKNOWN_TENANT), at),
+            };
+            let mut after = receipt.clone();
+            (after.resolution, after.resolved_at) = (Some(resolution), Some(at));
+            let (audit, answer) = record(&receipt, &after);
+            changes.saves.push(receipt.resolved(resolution, at));
+            changes.add(audit);
+            changes.idempotency = answer;
+            Ok(Decided::change(changes, after))
+        };
+        act(&*self.commit, None, || self.read(id), decide).await
+    }
+
+    /// The receipt, and the payment that it names with its current route.
+    async fn read(&self, id: &str) -> Result<(Receipt, Option<Payable>), DecideError> {
+        let receipt = self.reads.receipt(id).await?.ok_or(DecideError::ReceiptNotFound)?;
+        let payment = match &receipt.payment_id {
+            Some(id) => self.reads.find_payment(id).await?,
+            None => None,
+        };
+        let Some(payment) = payment else { return Ok((receipt, None)) };
+        let terms = payment.terms();
+        let key = RouteKey {
+            environment: terms.tenant.environment(),
+            currency: terms.currency,
+            method: terms.method,
+            direction: terms.kind.direction(),
+            partner: false,
+        };
+        let routes = self.route_book.routes(terms.tenant.merchant()).await?;
+        let route = routes.iter().find(|route| route.key() == key).cloned();
+        Ok((receipt, Some(Payable { payment, route })))
+    }
+
+    /// Completes the payment of a receipt with the amount that arrived.
+    fn complete(
+        &self,
+        receipt: &Receipt,
+        payable: Option<Payable>,
+        at: Timestamp,
+    ) -> Result<Changes, DecideError> {
+        let not_allowed = |error: &dyn std::fmt::Display| DecideError::NotAllowed(error.to_string());
+        let payable = payable.ok_or_else(|| not_allowed(&"the receipt names no payment"))?;
+        let received = receipt.completing(&payable.payment).map_err(|error| not_allowed(&error))?;
+        let fee = payable.fee(received);
+        let trigger = match payable.payment.status() {
+            Status::Expired | Status::Cancelled => Trigger::ArriveLate,
+            _ => Trigger::Confirm,
+        };
+        let happening = Happening { received: Some((received, fee)), ..Happening::new(at, &*self.entropy) };
+        let moved = payable.payment.apply(trigger, happening);
+        Ok(moved.map_err(|error| not_allowed(&error))?.changes)
+    }
+}
+
+/// A payment that a receipt names.
+struct Payable {
+    payment: Payment,
+    route: Option<Route>,
+}
+
+impl Payable {
+    /// The fee on the amount that arrived, by the payment's route, but never more than that amount. If the
+    /// route is gone, it is the fee that was agreed.
+    fn fee(&self, received: Amount) -> Minor {
+        let of_route = self.route.as_ref().and_then(|route| route.fee(received).ok());
+        of_route.unwrap_or(self.payment.state().fee).min(received.minor())
+    }
+}

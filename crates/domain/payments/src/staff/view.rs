@@ -1,0 +1,92 @@
+//! Payments, refunds and receipts as the operator's staff see them, and the lines of the audit log about
+//! them. The operator's interface and the shell show the same.
+
+use quipu_kernel::{Entropy, MerchantId, Timestamp};
+use quipu_merchants::{Actor, AuditRecord};
+use serde_json::{Value, json};
+
+use crate::{
+    history::heard::UNKNOWN_TENANT, history::receipt::Receipt, payment::Payment,
+    payment::decision::ManualDecision, payment::refund::Refund, payment::view::PaymentRecord,
+};
+
+/// A payment: the merchant's record, its tenant and its rail.
+pub fn operator_record(payment: &Payment) -> Value {
+    let mut record = serde_json::to_value(PaymentRecord::of(payment)).unwrap_or_default();
+    record["merchant_id"] = json!(payment.terms().tenant.merchant());
+    record["rail"] = json!(payment.terms().rail);
+    record
+}
+
+/// A receipt and its tenant.
+pub fn operator_receipt(receipt: &Receipt) -> Value {
+    let mut shown = serde_json::to_value(receipt).unwrap_or_default();
+    shown["merchant_id"] = json!(receipt.tenant.map(quipu_kernel::Tenant::merchant));
+    shown["environment"] = json!(receipt.tenant.map(quipu_kernel::Tenant::environment));
+    shown["status"] = json!(if receipt.resolution.is_some() { "resolved" } else { "parked" });
+    shown
+}
+
+/// The circumstances of an action of staff, for the audit log.
+#[derive(Clone)]
+pub struct Doing<'a> {
+    /// The source of the line's identifier.
+    pub entropy: &'a dyn Entropy,
+    /// When it was done (UTC).
+    pub at: Timestamp,
+    /// The person or shell that did it.
+    pub actor: Actor,
+}
+
+impl Doing<'_> {
+    fn line(&self, action: &str, merchant: MerchantId) -> AuditRecord {
+        AuditRecord::new(self.entropy, self.at, self.actor.clone(), action, merchant)
+    }
+
+    /// The line about a person's decision on a payment.
+    pub fn decided(
+        &self,
+        decision: ManualDecision,
+        before: &Payment,
+        after: &Payment,
+        reason: Option<&str>,
+        rail_reference: Option<&str>,
+    ) -> AuditRecord {
+        let mut now = standing(after);
+        now["reason"] = json!(reason);
+        now["rail_reference"] = json!(rail_reference);
+        self.line(&format!("payment.{}", decision.as_str()), before.terms().tenant.merchant())
+            .about(format!("payment/{}", before.id()))
+            .changing(standing(before), now)
+    }
+
+    /// The line about a refund.
+    pub fn refunded(&self, before: &Payment, after: &Payment, refund: &Refund) -> AuditRecord {
+        let mut now = standing(after);
+        now["refund"] = serde_json::to_value(refund).unwrap_or_default();
+        self.line("payment.refund", before.terms().tenant.merchant())
+            .about(format!("payment/{}", before.id()))
+            .changing(standing(before), now)
+    }
+
+    /// The line about a resolved receipt; its subject is the payment if the receipt names one.
+    pub fn resolved(&self, before: &Receipt, after: &Receipt) -> AuditRecord {
+        let merchant = before.tenant.unwrap_or(UNKNOWN_TENANT).merchant();
+        let subject = match &before.payment_id {
+            Some(id) => format!("payment/{id}"),
+            None => format!("receipt/{}", before.receipt_id),
+        };
+        let line = self.line("receipt.resolve", merchant).about(subject);
+        line.changing(operator_receipt(before), operator_receipt(after))
+    }
+}
+
+fn standing(payment: &Payment) -> Value {
+    let state = payment.state();
+    json!({
+        "status": state.status,
+        "status_version": state.version,
+        "refunded_amount": state.refunded_amount,
+        "received_amount": state.received_amount,
+    })
+}
