@@ -8,9 +8,7 @@ use quipu_kernel::{Clock, Entropy, PaymentId, Tenant};
 use crate::{
     act::{Decided, act},
     error::CancelError,
-    payment::apply::Happening,
-    payment::status::Trigger,
-    payment::{Failure, Payment},
+    payment::{Failure, Payment, apply::Happening, status::Trigger},
     ports::PaymentReads,
 };
 

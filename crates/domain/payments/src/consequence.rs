@@ -8,8 +8,10 @@ use quipu_merchants::Direction;
 
 use crate::{
     history::receipt::ParkReason,
-    payment::Payment,
-    payment::status::{Status, Trigger},
+    payment::{
+        Payment,
+        status::{Status, Trigger},
+    },
     rail::event::{RailEvent, RailEventKind},
 };
 

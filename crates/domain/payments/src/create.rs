@@ -18,17 +18,17 @@ use quipu_ledger::PostingError;
 use quipu_merchants::RouteBook;
 
 use crate::{
-    create::decide::{Bounds, DecidedCreation, Decider},
-    create::running_keys::RunningKeys,
-    create::unknown::{Subject, UnknownOutcomes},
+    create::{
+        decide::{Bounds, DecidedCreation, Decider},
+        running_keys::RunningKeys,
+        unknown::{Subject, UnknownOutcomes},
+    },
     error::CreateError,
     hear::HearRail,
-    payment::Payment,
-    payment::page_links::PageLinks,
+    payment::{Payment, page_links::PageLinks},
     ports::PaymentReads,
     rail::rails::Rails,
-    request::creation::Creation,
-    request::creation_key::CreationKey,
+    request::{creation::Creation, creation_key::CreationKey},
 };
 
 /// Creates payments. All callers share one, since it knows the idempotency keys of the creations in progress.

@@ -24,10 +24,12 @@ use quipu_webhooks::EventName;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    details::customer::Customer,
-    details::instructions::Instructions,
-    details::kind::{PaymentType, RedirectScheme, TrafficType},
-    details::payout::Payout,
+    details::{
+        customer::Customer,
+        instructions::Instructions,
+        kind::{PaymentType, RedirectScheme, TrafficType},
+        payout::Payout,
+    },
     payment::status::{Situation, Status},
 };
 

@@ -9,13 +9,9 @@ use quipu_merchants::Method;
 
 use crate::{
     bank::file::{BankExport, ExportRoute, ExportStretch},
-    details::customer::Customer,
-    details::kind::PaymentType,
-    history::receipt::Receipt,
-    history::timeline::Timeline,
-    payment::Payment,
-    payment::refund::Refund,
-    payment::status::Status,
+    details::{customer::Customer, kind::PaymentType},
+    history::{receipt::Receipt, timeline::Timeline},
+    payment::{Payment, refund::Refund, status::Status},
 };
 
 /// A filter of the list of payments; every given member must match.

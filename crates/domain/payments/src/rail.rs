@@ -14,8 +14,10 @@ use quipu_merchants::{Direction, Route};
 use crate::{
     details::instructions::Instructions,
     payment::{Due, Payment},
-    rail::answer::{Capacity, Instructed, RailStatus, Reservation, Submission},
-    rail::callback::{CallbackHeaders, NotVerified},
+    rail::{
+        answer::{Capacity, Instructed, RailStatus, Reservation, Submission},
+        callback::{CallbackHeaders, NotVerified},
+    },
 };
 
 /// The instructions that a rail makes for a new payment without asking a provider.

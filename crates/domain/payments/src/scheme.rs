@@ -10,9 +10,7 @@ use crate::{
     choice::choice_id,
     error::HearError,
     hear::HearRail,
-    payment::changes,
-    payment::status::Status,
-    payment::{Due, DueAction, Failure, Payment},
+    payment::{Due, DueAction, Failure, Payment, changes, status::Status},
     ports::PaymentReads,
     rail::event::{RailEvent, RailEventKind},
 };

@@ -22,15 +22,19 @@ use crate::{
     error::{HearError, SettleError},
     hear::HearRail,
     history::heard::Heard,
-    payment::apply::Happening,
-    payment::changes::{self, Changed},
-    payment::status::{Status, Trigger},
-    payment::{Due, DueAction, Payment},
+    payment::{
+        Due, DueAction, Payment,
+        apply::Happening,
+        changes::{self, Changed},
+        status::{Status, Trigger},
+    },
     ports::PaymentReads,
-    rail::Rail,
-    rail::answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Submission},
-    rail::event::{RailEvent, RailEventKind},
-    rail::rails::Rails,
+    rail::{
+        Rail,
+        answer::{Arrival, Capacity, Instructed, RailStatus, Reservation, Submission},
+        event::{RailEvent, RailEventKind},
+        rails::Rails,
+    },
 };
 
 /// Moves payments towards their final status.

@@ -12,19 +12,27 @@ use quipu_merchants::{Direction, Method, ReturnUrls, Route, RouteBook, RouteKey}
 
 use crate::{
     alert,
-    details::customer::{Customer, NamedCustomer},
-    details::kind::PaymentType,
+    details::{
+        customer::{Customer, NamedCustomer},
+        kind::PaymentType,
+    },
     error::CreateError,
-    payment::changes::{self, CustomerClaim},
-    payment::page_links::PageLinks,
-    payment::payload,
-    payment::{Due, DueAction, Payment, State, Terms},
+    payment::{
+        Due, DueAction, Payment, State, Terms,
+        changes::{self, CustomerClaim},
+        page_links::PageLinks,
+        payload,
+    },
     ports::PaymentReads,
-    rail::answer::{Capacity, Reservation},
-    rail::rails::Rails,
-    rail::{IssuedInstructions, Rail},
-    request::draft::Draft,
-    request::invalid::{judge_webhook, refuse_unknown_customer},
+    rail::{
+        IssuedInstructions, Rail,
+        answer::{Capacity, Reservation},
+        rails::Rails,
+    },
+    request::{
+        draft::Draft,
+        invalid::{judge_webhook, refuse_unknown_customer},
+    },
 };
 
 /// The amounts that a route admits.

@@ -12,14 +12,18 @@ use crate::{
     create::{Attempt, CreatePayment, broken},
     details::instructions::Instructions,
     error::CreateError,
-    payment::apply::Happening,
-    payment::changes::{self, Changed},
-    payment::status::{Status, Trigger},
-    payment::view,
-    payment::{Due, DueAction, Failure, Payment},
-    rail::Rail,
-    rail::answer::{Instructed, Reservation},
-    rail::event::RailEvent,
+    payment::{
+        Due, DueAction, Failure, Payment,
+        apply::Happening,
+        changes::{self, Changed},
+        status::{Status, Trigger},
+        view,
+    },
+    rail::{
+        Rail,
+        answer::{Instructed, Reservation},
+        event::RailEvent,
+    },
     request::creation_key::CreationKey,
 };
 

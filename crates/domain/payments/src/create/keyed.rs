@@ -10,12 +10,10 @@ use quipu_commit::{Answer, Audience, Changes, CommitError, IdempotencyKey, KeptA
 use quipu_kernel::{PaymentId, Tenant};
 
 use crate::{
-    create::unknown::Subject,
-    create::{Attempt, CreatePayment, broken},
+    create::{Attempt, CreatePayment, broken, unknown::Subject},
     error::CreateError,
     payment::view,
-    request::creation::Creation,
-    request::creation_key::CreationKey,
+    request::{creation::Creation, creation_key::CreationKey},
 };
 
 /// Writes the refusal of a creation: the HTTP adapter's part in an idempotent creation.

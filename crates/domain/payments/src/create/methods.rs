@@ -7,9 +7,11 @@ use serde_json::Value;
 
 use crate::{
     create::decide::{Bounds, bear_fee, choose_route},
-    details::kind::PaymentType,
-    details::pairing::{RequestedPairing, names_partner},
-    details::payout::{Payout, always_needed},
+    details::{
+        kind::PaymentType,
+        pairing::{RequestedPairing, names_partner},
+        payout::{Payout, always_needed},
+    },
     error::CreateError,
 };
 

@@ -9,14 +9,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     act::{Decided, act},
-    create::decide::choose_route,
-    create::methods::required_payout_fields,
-    details::kind::PaymentType,
-    details::pairing::RequestedPairing,
-    details::payout::Payout,
-    payment::Payment,
-    payment::changes::{self, BeforeChange},
-    payment::status::Status,
+    create::{decide::choose_route, methods::required_payout_fields},
+    details::{kind::PaymentType, pairing::RequestedPairing, payout::Payout},
+    payment::{
+        Payment,
+        changes::{self, BeforeChange},
+        status::Status,
+    },
     ports::PaymentReads,
     rail::rails::Rails,
 };

@@ -6,9 +6,8 @@ use quipu_merchants::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    details::account_number, details::address::is_email, details::destination::Destination,
-    details::kind::PaymentType, details::pairing::RequestedPairing,
+use crate::details::{
+    account_number, address::is_email, destination::Destination, kind::PaymentType, pairing::RequestedPairing,
 };
 
 wire_names! {

@@ -4,7 +4,10 @@ use quipu_commit::{Aggregate, Record, Save};
 use quipu_kernel::{Amount, Currency, PaymentId, Tenant, Timestamp, wire_names};
 use serde::Serialize;
 
-use crate::{payment::Payment, payment::status::Status, rail::event::RailEventKind};
+use crate::{
+    payment::{Payment, status::Status},
+    rail::event::RailEventKind,
+};
 
 /// The name of the outcome of an event that waits for a person.
 pub(crate) const PARKED: &str = "parked";

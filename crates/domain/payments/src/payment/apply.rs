@@ -5,11 +5,11 @@ use quipu_kernel::{Amount, Entropy, Minor, OutOfRange, Timestamp};
 use quipu_ledger::Transaction;
 use quipu_merchants::Direction;
 
-use crate::{
-    payment::changes::{self, BeforeChange, Changed},
-    payment::payload,
-    payment::status::{Status, Trigger},
-    payment::{Due, Failure, Payment, State, Terms},
+use crate::payment::{
+    Due, Failure, Payment, State, Terms,
+    changes::{self, BeforeChange, Changed},
+    payload,
+    status::{Status, Trigger},
 };
 
 /// The circumstances of a move, or of several that happen together.

@@ -9,10 +9,7 @@ use quipu_kernel::{CustomerId, PaymentId, Timestamp};
 
 use crate::{
     details::customer::Customer,
-    payment::counters::tallies,
-    payment::status::Status,
-    payment::view,
-    payment::{Due, Payment},
+    payment::{Due, Payment, counters::tallies, status::Status, view},
 };
 
 /// How the commit finds the customer of a new payment.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use quipu_commit::Tally;
 use quipu_kernel::Day;
 
-use crate::{payment::Payment, payment::status::Status};
+use crate::payment::{Payment, status::Status};
 
 /// The name of the counters of all payments.
 pub const COUNTER: &str = "payments";

@@ -3,9 +3,9 @@
 use quipu_kernel::wire_names;
 use quipu_merchants::Direction;
 
-use crate::{
-    payment::Payment,
-    payment::status::{Status, Trigger},
+use crate::payment::{
+    Payment,
+    status::{Status, Trigger},
 };
 
 wire_names! {

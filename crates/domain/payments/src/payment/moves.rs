@@ -2,11 +2,11 @@
 
 use quipu_commit::Changes;
 
-use crate::{
-    payment::Payment,
-    payment::apply::{Happening, NotMoved},
-    payment::changes::Changed,
-    payment::status::Trigger,
+use crate::payment::{
+    Payment,
+    apply::{Happening, NotMoved},
+    changes::Changed,
+    status::Trigger,
 };
 
 /// The moves that `triggers` make, one after the other: a version, postings and events for each, and the

@@ -6,11 +6,8 @@ use quipu_webhooks::{Event, EventName, EventStatus, NamedTarget, TargetUrl};
 use serde::Serialize;
 
 use crate::{
-    details::kind::PaymentType,
-    details::payout::Payout,
-    payment::status::Status,
-    payment::step_events,
-    payment::{Failure, Payment},
+    details::{kind::PaymentType, payout::Payout},
+    payment::{Failure, Payment, status::Status, step_events},
 };
 
 /// The envelope of every event.

@@ -5,9 +5,9 @@ use quipu_kernel::{Amount, PaymentId, Timestamp};
 use quipu_merchants::Direction;
 use serde::Serialize;
 
-use crate::{
-    payment::Payment,
-    payment::status::{Status, Trigger},
+use crate::payment::{
+    Payment,
+    status::{Status, Trigger},
 };
 
 /// A refund of a deposit.

@@ -3,7 +3,7 @@
 use quipu_merchants::Direction;
 use quipu_webhooks::EventName;
 
-use crate::{payment::Payment, payment::status::Status};
+use crate::payment::{Payment, status::Status};
 
 /// The events of the step that a payment has just taken, including its creation.
 pub(crate) fn of(payment: &Payment) -> &'static [EventName] {

@@ -6,8 +6,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::{
-    details::kind::PaymentType, payment::Payment, payment::payload::data_of, payment::status::Status,
-    payment::step_events,
+    details::kind::PaymentType,
+    payment::{Payment, payload::data_of, status::Status, step_events},
 };
 
 /// An event of a payment, as it was stored.

@@ -8,13 +8,14 @@ use quipu_merchants::{Direction, Method, ReturnUrls};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    details::customer::Customer,
-    details::destination::Destination,
-    details::instructions::{BankDetails, CryptoDetails, PayIdDetails, VoucherDetails},
-    details::kind::{PaymentType, TrafficType},
-    details::payout::Payout,
-    payment::status::Status,
-    payment::{Failure, Payment},
+    details::{
+        customer::Customer,
+        destination::Destination,
+        instructions::{BankDetails, CryptoDetails, PayIdDetails, VoucherDetails},
+        kind::{PaymentType, TrafficType},
+        payout::Payout,
+    },
+    payment::{Failure, Payment, status::Status},
 };
 
 /// A payment in the shape in which create, get and list answer it: one flat object with the members of a

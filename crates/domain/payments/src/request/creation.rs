@@ -4,7 +4,7 @@ use quipu_commit::Nonce;
 use quipu_kernel::Tenant;
 use quipu_merchants::ReturnUrls;
 
-use crate::{request::draft::Draft, request::invalid::InvalidDraft};
+use crate::request::{draft::Draft, invalid::InvalidDraft};
 
 /// A request to create a payment, with its sender's tenant and nonce.
 #[derive(Debug, Clone)]

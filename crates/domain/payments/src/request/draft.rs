@@ -9,10 +9,12 @@ use quipu_webhooks::EventName;
 use serde_json::Value;
 
 use crate::{
-    details::customer::{NamedCustomer, read_id},
-    details::kind::{PaymentType, RedirectScheme, TrafficType},
-    details::pairing::{RequestedPairing, names_partner},
-    details::payout::Payout,
+    details::{
+        customer::{NamedCustomer, read_id},
+        kind::{PaymentType, RedirectScheme, TrafficType},
+        pairing::{RequestedPairing, names_partner},
+        payout::Payout,
+    },
     payment::InRequestWebhook,
     request::invalid::InvalidDraft,
 };

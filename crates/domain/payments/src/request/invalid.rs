@@ -2,7 +2,10 @@
 
 use quipu_kernel::{CustomerId, Environment, Problems, is_https};
 
-use crate::{details::pairing::RequestedPairing, details::payout::Payout, payment::InRequestWebhook};
+use crate::{
+    details::{pairing::RequestedPairing, payout::Payout},
+    payment::InRequestWebhook,
+};
 
 /// The problems of a request, and the parts of it that could be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

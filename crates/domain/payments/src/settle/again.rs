@@ -7,8 +7,7 @@ use quipu_commit::{Changes, WorkChange, WorkInHand};
 use super::{SettlePayment, at_expiry};
 use crate::{
     error::SettleError,
-    payment::changes,
-    payment::{Due, DueAction, Payment},
+    payment::{Due, DueAction, Payment, changes},
     rail::Rail,
 };
 

@@ -9,8 +9,7 @@ use quipu_merchants::AuditRecord;
 use crate::{
     act::{Decided, act_again_if_overtaken},
     bank::file::{BankExport, ExportRoute, ExportStretch, ExportedPayment},
-    payment::Payment,
-    payment::changes::as_it_stands,
+    payment::{Payment, changes::as_it_stands},
     ports::BankReads,
 };
 

@@ -8,11 +8,7 @@ use quipu_kernel::{Clock, Entropy, PaymentId};
 use crate::{
     act::{Decided, act},
     error::DecideError,
-    payment::apply::Happening,
-    payment::changes::Changed,
-    payment::decision::ManualDecision,
-    payment::moves::chain,
-    payment::{Failure, Payment},
+    payment::{Failure, Payment, apply::Happening, changes::Changed, decision::ManualDecision, moves::chain},
     ports::CrossTenantReads,
     staff::recorded::Recorded,
 };

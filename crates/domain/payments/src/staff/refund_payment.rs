@@ -8,10 +8,12 @@ use quipu_kernel::{Amount, Clock, Entropy, PaymentId, base32};
 use crate::{
     act::{Decided, act},
     error::DecideError,
-    payment::Payment,
-    payment::apply::Happening,
-    payment::changes::Changed,
-    payment::refund::{NotRefundable, Refund},
+    payment::{
+        Payment,
+        apply::Happening,
+        changes::Changed,
+        refund::{NotRefundable, Refund},
+    },
     ports::CrossTenantReads,
     staff::recorded::Recorded,
 };

@@ -9,11 +9,15 @@ use quipu_merchants::{Route, RouteBook, RouteKey};
 use crate::{
     act::{Decided, act},
     error::DecideError,
-    history::heard::UNKNOWN_TENANT,
-    history::receipt::{Receipt, Resolution},
-    payment::Payment,
-    payment::apply::Happening,
-    payment::status::{Status, Trigger},
+    history::{
+        heard::UNKNOWN_TENANT,
+        receipt::{Receipt, Resolution},
+    },
+    payment::{
+        Payment,
+        apply::Happening,
+        status::{Status, Trigger},
+    },
     ports::CrossTenantReads,
     staff::recorded::Recorded,
 };

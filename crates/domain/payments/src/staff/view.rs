@@ -6,8 +6,8 @@ use quipu_merchants::{Actor, AuditRecord};
 use serde_json::{Value, json};
 
 use crate::{
-    history::heard::UNKNOWN_TENANT, history::receipt::Receipt, payment::Payment,
-    payment::decision::ManualDecision, payment::refund::Refund, payment::view::PaymentRecord,
+    history::{heard::UNKNOWN_TENANT, receipt::Receipt},
+    payment::{Payment, decision::ManualDecision, refund::Refund, view::PaymentRecord},
 };
 
 /// A payment: the merchant's record, its tenant and its rail.
