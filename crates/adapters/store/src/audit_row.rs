@@ -5,7 +5,7 @@ use quipu_kernel::Timestamp;
 use quipu_ledger::ChainedRow;
 use quipu_merchants::{Actor, AuditRecord};
 
-use crate::{chain::place::Place, error::Fault, schema::audit_log, stored::from_json};
+use crate::{chain_place::Place, error::Fault, schema::audit_log, stored::from_json};
 
 /// One line, column by column.
 #[derive(Debug, Queryable, Insertable)]

@@ -137,7 +137,7 @@ impl Custody {
     }
 
     /// Gives up a connection whose `COMMIT` was not answered. On a server its transaction may still run, so
-    /// it is not ended here: [`crate::commit::mark`] asks first.
+    /// it is not ended here: [`crate::mark`] asks first.
     pub(crate) fn give_up(&mut self) -> GivenUp {
         self.in_use = false;
         match self.conn.take() {

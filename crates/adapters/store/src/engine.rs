@@ -18,7 +18,6 @@ use crate::{
         aside::Asides,
         lane::{self, Lane, LoneWrite, Work},
         small_writes::{SmallWrite, Tried},
-        standing::Standing,
     },
     connection::{Connection, execute},
     custody::Origin,
@@ -30,6 +29,7 @@ use crate::{
     query::{Query, Reading},
     server::Server,
     settings::{StoreSettings, Times},
+    standing::Standing,
     step::Step,
     transaction::in_transaction,
 };

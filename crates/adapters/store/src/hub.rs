@@ -25,7 +25,7 @@ use crate::{
     error::Fault,
     hints::{AT_ONCE, Hints, announce, news_of},
     session::{Address, Session},
-    webhooks::unlearnt::{Taken, Unlearnt},
+    unlearnt::{Taken, Unlearnt},
 };
 
 /// The most batches that a listener may lag behind before it is told that it missed some.

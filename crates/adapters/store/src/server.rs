@@ -10,7 +10,6 @@ use tokio::{
 };
 
 use crate::{
-    commit::standing::Standing,
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, OpenError, Trouble},
@@ -19,6 +18,7 @@ use crate::{
     query::{Query, Reading},
     session::{self, Address},
     settings::StoreSettings,
+    standing::Standing,
     transaction::{in_custody, in_transaction},
 };
 

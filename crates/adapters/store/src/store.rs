@@ -18,19 +18,21 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     cache::Cache,
-    commit::{job::Job, lane::Work, standing::Standing},
+    commit::{job::Job, lane::Work},
     connection::Connection,
     engine::Engine,
     error::{Fault, OpenError},
+    flights::PaymentLists,
+    found::ticket_tally::Tallies,
     hub::Hub,
     migrate, neighbours,
     points::{balances, gather::Points, payments},
     pruned::Pruned,
-    read::{flights::PaymentLists, ticket_tally::Tallies},
     session,
     settings::StoreSettings,
+    standing::Standing,
     step::Step,
-    webhooks::turns::Turns,
+    turns::Turns,
 };
 
 /// A database with its workers. Cheap to clone; all clones share the same workers.

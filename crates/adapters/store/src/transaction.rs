@@ -6,14 +6,12 @@ use diesel_async::RunQueryDsl as _;
 use tokio::time::timeout;
 
 use crate::{
-    commit::{
-        mark::{self, Mark},
-        standing::Standing,
-    },
     connection::Connection,
     custody::{Custody, Origin},
     error::{Fault, Trouble},
+    mark::{self, Mark},
     query::Query,
+    standing::Standing,
 };
 
 /// Runs a query that reads.

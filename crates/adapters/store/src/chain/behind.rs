@@ -7,8 +7,8 @@ use diesel::{
 use quipu_kernel::{MerchantId, Timestamp};
 use quipu_ledger::{Book, Chain, ChainHash};
 
-use super::place::{Place, first_id_of};
 use crate::{
+    chain_place::{Place, first_id_of},
     connection::{Connection, load},
     error::Fault,
     stored::parsed,

@@ -1,13 +1,12 @@
 //! The chains of hashes over entries and audit log: rows are read and hashed on a connection of their own, after their
 //! commits.
 //!
-//! A [`Place`](place::Place) in a chain is old enough to be sealed when nothing can be committed before it
-//! any more. [`behind`] finds chains with such rows, [`rows`] reads them, and one small commit writes their
-//! seals. The node that holds the lease does this. Should two nodes do it at once, the second finds the chain
-//! longer than it was and writes nothing.
+//! A [`Place`] in a chain is old enough to be sealed when nothing can be committed before it any more. [`behind`]
+//! finds chains with such rows, [`rows`] reads them, and one small commit writes their seals. The node that
+//! holds the lease does this. Should two nodes do it at once, the second finds the chain longer than it was
+//! and writes nothing.
 
 pub(crate) mod behind;
-pub(crate) mod place;
 pub(crate) mod rows;
 pub(crate) mod sealed_until;
 
@@ -20,11 +19,11 @@ use quipu_ledger::{Book, Chain, ChainHash, Chains, Head, Sealed};
 
 use self::{
     behind::Behind,
-    place::Place,
     rows::{environment_key, merchant_key},
     sealed_until::sealed_until,
 };
 use crate::{
+    chain_place::Place,
     connection::{Connection, execute, first, load},
     error::Fault,
     query::Reading,

@@ -7,9 +7,9 @@
 use diesel::{BoolExpressionMethods as _, ExpressionMethods as _, QueryDsl as _};
 use quipu_ledger::{Book, Chain, ChainedRow};
 
-use super::place::Place;
 use crate::{
     audit_row::AuditRow,
+    chain_place::Place,
     connection::{Connection, load},
     error::Fault,
     schema::{audit_log, entries},

@@ -12,9 +12,9 @@ use super::LISTED;
 use crate::{
     chain::{
         behind,
-        place::Place,
         rows::{self, environment_key, merchant_key},
     },
+    chain_place::Place,
     connection::{Connection, first, load},
     error::Fault,
     schema::{chains, sealing, seals},

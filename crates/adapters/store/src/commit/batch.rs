@@ -11,7 +11,6 @@ use super::{
     fan_out::{FanOut, Hearers},
     job::{Job, Outcome},
     load::{self, Revisions},
-    mark::Mark,
     witness, write,
 };
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
     custody::{Custody, Origin},
     error::Fault,
     hub::Hub,
+    mark::Mark,
     transaction,
 };
 

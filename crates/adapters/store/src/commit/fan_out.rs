@@ -22,6 +22,7 @@ use super::{
     sending::{Writing, executed},
 };
 use crate::{
+    endpoint_row::EndpointRow,
     error::Fault,
     schema::webhook_endpoints as endpoints,
     tables::{
@@ -29,7 +30,6 @@ use crate::{
         endpoints as new_endpoints,
     },
     transaction::Unfinished,
-    webhooks::row::EndpointRow,
 };
 
 /// The tenants and URLs whose endpoints a batch must read.

@@ -8,9 +8,9 @@ use quipu_merchants::AuditRecord;
 use tokio::sync::oneshot;
 use uuid::{NoContext, Uuid};
 
-use super::standing::Standing;
 use crate::{
     error::Fault,
+    standing::Standing,
     tables::{TABLES, table_of},
 };
 

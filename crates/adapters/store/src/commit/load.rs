@@ -16,13 +16,11 @@ use futures_util::future::BoxFuture;
 use quipu_commit::{Aggregate, AggregateKey, AnswerKey, KnownAnswer, KnownBalance, Name, State, StateKeys};
 use quipu_kernel::{Currency, Tenant, Timestamp};
 
-use super::{
-    fan_out::{Audience, Hearers},
-    mark::TransactionNumber,
-};
+use super::fan_out::{Audience, Hearers};
 use crate::{
     connection::{BeginWriting, Connection, in_order},
     error::Fault,
+    mark::TransactionNumber,
     schema::{balances, kept_answers, nonces},
     statement::statement,
     stored::{Totals, balance_from, parsed, totals},

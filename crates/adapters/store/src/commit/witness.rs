@@ -4,7 +4,9 @@ use quipu_commit::{Aggregate, KeptAnswer, Writes};
 use quipu_merchants::AuditRecord;
 use quipu_webhooks::Event;
 
-use super::{job::Job, mark::Witness};
+use super::job::Job;
+
+use crate::mark::Witness;
 
 /// A row that exists if and only if the batch was committed, preferably one that is never deleted.
 pub(crate) fn among(jobs: &[Job], writes: &Writes) -> Option<Witness> {

@@ -9,14 +9,11 @@ use quipu_kernel::{CustomerId, Page, PaymentId, StoreError, Tenant, Timestamp};
 use quipu_payments::{Customer, KeptKey, Payment, PaymentFilter, PaymentReads};
 use tokio::time::timeout_at;
 
-use super::{
-    flights::{Flight, ListKey, Listed, Seat},
-    narrow::names_few,
-    payment_list,
-};
+use super::{narrow::names_few, payment_list};
 use crate::{
     connection::{Connection, first},
     error::Fault,
+    flights::{Flight, ListKey, Listed, Seat},
     query::Reading,
     schema::{customers, kept_answers},
     step::Step,

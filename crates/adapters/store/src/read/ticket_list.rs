@@ -10,15 +10,15 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SortKey, SortOrder, TicketFilter, TicketSort, TicketSummary};
 
-use super::{
-    ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters, whole},
-    ticket_rows::{SummaryRow, selection},
-    ticket_search::{FEW, Found, few},
-    ticket_tally::Tallies,
-};
+use super::ticket_rows::{SummaryRow, selection};
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    found::{
+        ticket_filter::{narrowed_to_found, of_tenant, sum_of_counters, whole},
+        ticket_search::{FEW, Found, few},
+        ticket_tally::Tallies,
+    },
     keys::Keys,
     schema::tickets,
 };

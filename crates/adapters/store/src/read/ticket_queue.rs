@@ -7,13 +7,13 @@ use quipu_merchants::Period;
 use quipu_tickets::{Entry, QueueFilter, QueueItem, SupportReads, Ticket, TicketId};
 
 use super::{
-    ticket_filter::{narrowed, whole},
     ticket_rows::{NoteRow, SummaryRow, selection, tenant},
     tickets::{comments_of, of_ticket, ticket},
 };
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    found::ticket_filter::{narrowed, whole},
     period::in_period,
     schema::{ticket_comments, ticket_notes, tickets},
     store::Store,

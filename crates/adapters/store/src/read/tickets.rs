@@ -11,13 +11,13 @@ use quipu_tickets::{
 };
 
 use super::{
-    ticket_filter::whole,
     ticket_list,
     ticket_rows::{AttachmentRow, CommentRow, TicketRow, UploadRow, selection},
 };
 use crate::{
     connection::{Connection, first, load},
     error::Fault,
+    found::ticket_filter::whole,
     schema::{payments, ticket_attachments, ticket_comments, ticket_thumbnails, ticket_uploads, tickets},
     store::Store,
 };

@@ -11,12 +11,10 @@ use diesel::{
 use quipu_kernel::{EventId, Timestamp};
 use quipu_webhooks::{Attempt, Owed, Wanted};
 
-use super::{
-    fail_pending::{Whose, fail_pending},
-    row::EndpointRow,
-};
+use super::fail_pending::{Whose, fail_pending};
 use crate::{
     connection::{Connection, first, load},
+    endpoint_row::EndpointRow,
     error::Fault,
     keys::Keys,
     schema::{deliveries, events, webhook_endpoints as endpoints},

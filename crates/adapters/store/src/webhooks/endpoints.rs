@@ -10,10 +10,10 @@ use quipu_merchants::{AuditRecord, Period};
 use quipu_webhooks::{Endpoint, EndpointChange, EndpointError, EndpointId, Endpoints, Source};
 use tracing::Instrument as _;
 
-use super::row::{EndpointRow, disabled_reason, events_text};
 use crate::{
     connection::{Connection, execute, first, load},
     directory,
+    endpoint_row::{EndpointRow, disabled_reason, events_text},
     error::{Fault, LeavesOpen, Trouble},
     period::in_period,
     schema::{counters, webhook_endpoints as endpoints},

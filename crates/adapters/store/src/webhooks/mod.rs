@@ -8,6 +8,3 @@ mod log;
 mod prune;
 mod queue;
 mod record;
-pub(crate) mod row;
-pub(crate) mod turns;
-pub(crate) mod unlearnt;

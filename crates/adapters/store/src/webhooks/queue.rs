@@ -19,16 +19,16 @@ use quipu_webhooks::{DeliveryQueue, Endpoint, EndpointId, Outcome, Owed, RetryPo
 use super::{
     claim::{give_back, take},
     endpoints::IfLocked,
-    row::EndpointRow,
-    unlearnt::Taken,
 };
 use crate::{
     connection::{Connection, first, load},
+    endpoint_row::EndpointRow,
     error::{Fault, LeavesOpen as _},
     schema::{deliveries, webhook_endpoints as endpoints},
     statement::statement,
     store::Store,
     stored::parsed,
+    unlearnt::Taken,
 };
 
 /// The most endpoints that one call of `waiting` steps over. There may be as many endpoints as payments.

@@ -49,7 +49,7 @@ macro_rules! narrowed {
 /// Narrows a boxed query over `tickets` to a filter and to the result of a search.
 macro_rules! narrowed_to_found {
     ($query:expr, $filter:expr, $found:expr) => {{
-        let query = $crate::read::ticket_filter::narrowed!($query, $filter);
+        let query = $crate::found::ticket_filter::narrowed!($query, $filter);
         match &$found {
             Some(found) => query
                 .filter(diesel::dsl::sql::<Bool>(found.before).bind::<Text, _>(&found.text).sql(found.after)),
@@ -58,10 +58,10 @@ macro_rules! narrowed_to_found {
     }};
 }
 
-pub(super) use {narrowed, narrowed_to_found, of_tenant};
+pub(crate) use {narrowed, narrowed_to_found, of_tenant};
 
 /// The number of tickets with these statuses and categories; an empty list means all.
-pub(super) async fn sum_of_counters(
+pub(crate) async fn sum_of_counters(
     conn: &mut Connection,
     tenant: Tenant,
     statuses: &[Status],
@@ -88,6 +88,6 @@ pub(super) async fn sum_of_counters(
 }
 
 /// A count that the database returned.
-pub(super) fn whole(count: i64) -> Result<u64, Fault> {
+pub(crate) fn whole(count: i64) -> Result<u64, Fault> {
     u64::try_from(count).map_err(|_| Fault::Corrupt("a negative count".to_owned()))
 }

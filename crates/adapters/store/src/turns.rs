@@ -21,7 +21,7 @@ struct Queue {
 
 impl Turns {
     /// Adds an endpoint, unless too many wait. Answers whether the caller is to serve them from now on.
-    pub(super) fn add(&self, endpoint: Endpoint) -> bool {
+    pub(crate) fn add(&self, endpoint: Endpoint) -> bool {
         let mut queue = locked(&self.0);
         if queue.waiting.len() < MOST {
             queue.waiting.push_back(endpoint);
@@ -30,7 +30,7 @@ impl Turns {
     }
 
     /// The endpoint whose turn it is; `None` ends the serving.
-    pub(super) fn next(&self) -> Option<Endpoint> {
+    pub(crate) fn next(&self) -> Option<Endpoint> {
         let mut queue = locked(&self.0);
         let next = queue.waiting.pop_front();
         queue.is_served = next.is_some();

@@ -71,7 +71,7 @@ impl Tallies {
     }
 
     /// The keys of a page of `total` tickets, if it is remembered.
-    pub(super) fn page(
+    pub(crate) fn page(
         &self,
         tenant: Tenant,
         filter: &TicketFilter,
@@ -84,7 +84,7 @@ impl Tallies {
     }
 
     /// Remembers the keys of a page of `total` tickets.
-    pub(super) fn keep_page(
+    pub(crate) fn keep_page(
         &self,
         tenant: Tenant,
         filter: &TicketFilter,
@@ -98,7 +98,7 @@ impl Tallies {
     }
 
     /// The exact number of tickets that match, if it follows from what is remembered. Within a snapshot.
-    pub(super) async fn recall(
+    pub(crate) async fn recall(
         &self,
         conn: &mut Connection,
         tenant: Tenant,
@@ -119,7 +119,7 @@ impl Tallies {
     }
 
     /// Remembers the number of tickets that match. Within the snapshot in which they were counted.
-    pub(super) async fn keep(
+    pub(crate) async fn keep(
         &self,
         conn: &mut Connection,
         tenant: Tenant,

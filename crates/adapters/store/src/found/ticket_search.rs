@@ -14,24 +14,24 @@ use diesel::{
 use quipu_kernel::{Page, Tenant};
 use quipu_tickets::{SearchText, SortKey, SortOrder, TicketFilter, TicketSort};
 
-use super::ticket_filter::narrowed_to_found;
+use crate::found::ticket_filter::narrowed_to_found;
 use crate::{connection::Connection, error::Fault, schema::tickets};
 
 /// The fewest letters that the full-text indexes can look for.
 const INDEXED_LETTERS: usize = 3;
 /// The most tickets that count as few.
-pub(super) const FEW: usize = 1_000;
+pub(crate) const FEW: usize = 1_000;
 
 /// The condition of a search for one database.
-pub(super) struct Found {
-    pub(super) before: &'static str,
-    pub(super) text: String,
-    pub(super) after: &'static str,
+pub(crate) struct Found {
+    pub(crate) before: &'static str,
+    pub(crate) text: String,
+    pub(crate) after: &'static str,
 }
 
 impl Found {
     /// The condition for reading a page in the order of an index.
-    pub(super) fn in_order(conn: &Connection, search: &SearchText) -> Self {
+    pub(crate) fn in_order(conn: &Connection, search: &SearchText) -> Self {
         match conn {
             Connection::Sqlite(_) => {
                 let text = search.folded().to_owned();
@@ -45,7 +45,7 @@ impl Found {
     }
 
     /// The condition for reading one ticket after the other without a full-text index.
-    pub(super) fn one_by_one(conn: &Connection, search: &SearchText) -> Self {
+    pub(crate) fn one_by_one(conn: &Connection, search: &SearchText) -> Self {
         let in_order = Self::in_order(conn, search);
         match conn {
             Connection::Sqlite(_) => in_order,
@@ -55,7 +55,7 @@ impl Found {
     }
 
     /// The condition for counting all tickets that match.
-    pub(super) fn counted(conn: &Connection, search: &SearchText) -> Self {
+    pub(crate) fn counted(conn: &Connection, search: &SearchText) -> Self {
         match conn {
             Connection::Sqlite(_) if has_index(search) => Self {
                 before: "tickets.place IN (SELECT rowid FROM ticket_search WHERE ticket_search MATCH ",
@@ -84,7 +84,7 @@ struct Place {
 
 /// The keys of a page and the number of all that match, if a search finds few tickets; `None` if it finds
 /// many, or if SQLite's table cannot do this search.
-pub(super) fn few(
+pub(crate) fn few(
     conn: &mut Connection,
     tenant: Tenant,
     filter: &TicketFilter,
