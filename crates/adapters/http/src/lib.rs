@@ -26,6 +26,7 @@ mod lookups;
 mod measure;
 mod minter;
 mod openapi;
+mod operation;
 mod operator;
 mod pages;
 mod proxies;
@@ -47,13 +48,13 @@ mod stop;
 mod strangers;
 mod tokens;
 mod v1;
+mod viewing;
 
 pub use code::ErrorCode;
 pub use door::Credentials;
 pub use key_uses::KeyUses;
 pub use minter::KeyringMinter;
 pub use openapi::{Readers, openapi};
-pub use pages::{PageServices, ViewerLimits, Viewers};
 pub use proxies::{Network, NoNetwork};
 pub use query::judge_query;
 pub use quipu_pages::FrontLink;
@@ -66,3 +67,7 @@ pub use settings::{HttpSettings, Limits};
 pub use shape::Family;
 pub use state::{Services, Webhooks};
 pub use stop::Stop;
+pub use viewing::{
+    services::PageServices,
+    viewers::{ViewerLimits, Viewers},
+};

@@ -6,7 +6,7 @@ use crate::{
     body::Intake,
     deprecation::Deprecation,
     door::{Credentials, Door},
-    openapi::operation::Operation,
+    operation::Operation,
     shape::Family,
 };
 

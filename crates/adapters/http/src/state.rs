@@ -18,12 +18,12 @@ use crate::{
     key_uses::KeyUses,
     lookups::Lookups,
     minter::KeyringMinter,
-    pages::PageServices,
     readiness::{LastLook, Readiness},
     settings::HttpSettings,
     stop::Stop,
     strangers::Strangers,
     tokens::Tokens,
+    viewing::services::PageServices,
 };
 
 /// The use cases and ports that handlers of webhooks call.

@@ -2,12 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    components,
+use super::{components, responses};
+use crate::{
+    body::Intake,
+    door::Credentials,
+    files::FILE_TYPES,
     operation::{Operation, Tells, op},
-    responses,
+    routes::route_table,
+    row::RouteRow,
 };
-use crate::{body::Intake, door::Credentials, files::FILE_TYPES, routes::route_table, row::RouteRow};
 
 /// The readers of a document, which has the routes that are for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,6 @@
 
 mod components;
 mod document;
-pub(crate) mod operation;
 mod responses;
 
 pub use document::Readers;

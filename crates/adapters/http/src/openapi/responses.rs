@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::operation::{Operation, Shows};
 use crate::{
     body::Intake,
     code::ErrorCode,
     door::{Credentials, Door},
+    operation::{Operation, Shows},
     row::RouteRow,
     shape::Family,
 };

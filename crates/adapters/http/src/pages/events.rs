@@ -8,14 +8,12 @@ use quipu_kernel::Clock;
 use quipu_pages::{PageDetails, Words, is_live};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::{
-    viewers::Seat,
-    visit::{Visit, payment_of},
-};
+use super::visit::{Visit, payment_of};
 use crate::{
     call::{Call, Outcome},
     error::ApiError,
     reply,
+    viewing::viewers::Seat,
 };
 
 /// How often something is sent, so that no proxy before the browser takes the stream for dead.
@@ -131,7 +129,7 @@ mod tests {
     use quipu_payments::{Customer, Payment, PaymentType, State, Terms};
 
     use super::*;
-    use crate::pages::{about::About, viewers::Viewers};
+    use crate::viewing::{about::About, viewers::Viewers};
 
     /// A deposit that nobody has paid yet.
     fn unpaid() -> Payment {

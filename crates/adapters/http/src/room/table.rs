@@ -22,7 +22,7 @@ use crate::{
     door::{Door, Judge, Needs},
     envelope,
     error::ApiError,
-    openapi::operation::op,
+    operation::op,
     reply,
     routes::{row, run, scope},
     row::RouteRow,

@@ -6,7 +6,7 @@ use super::{ANY_SCOPE, row, scope};
 use crate::{
     code::ErrorCode,
     door::Door,
-    openapi::operation::{
+    operation::{
         Shows::{Data, Plain},
         op,
     },

@@ -6,7 +6,7 @@ use super::{row, scope};
 use crate::{
     code::ErrorCode,
     door::Door,
-    openapi::operation::{Operation, Shows::Members, op},
+    operation::{Operation, Shows::Members, op},
     row::RouteRow,
     v1::balance,
 };

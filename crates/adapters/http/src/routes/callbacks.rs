@@ -6,7 +6,7 @@ use crate::{
     callbacks,
     code::ErrorCode,
     door::Door,
-    openapi::operation::{Shows::Data, op},
+    operation::{Shows::Data, op},
     row::RouteRow,
 };
 

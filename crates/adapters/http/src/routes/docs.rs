@@ -5,7 +5,7 @@ use crate::{
     code::ErrorCode,
     docs,
     door::Door,
-    openapi::operation::{Shows::Media, op},
+    operation::{Shows::Media, op},
     row::RouteRow,
 };
 

@@ -4,7 +4,7 @@ use super::row;
 use crate::{
     door::Door,
     health,
-    openapi::operation::{Shows::Plain, op},
+    operation::{Shows::Plain, op},
     row::RouteRow,
 };
 

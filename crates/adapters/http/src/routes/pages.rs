@@ -5,7 +5,7 @@ use crate::{
     body::Intake,
     code::ErrorCode,
     door::Door,
-    openapi::operation::{
+    operation::{
         Shows::{Media, Members, Nothing},
         op,
     },

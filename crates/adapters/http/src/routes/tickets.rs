@@ -9,7 +9,7 @@ use crate::{
     code::ErrorCode,
     door::{Door, Needs},
     files::{self, FILE_TYPES},
-    openapi::operation::{
+    operation::{
         Shows::{Data, List, Media},
         op,
     },

@@ -6,7 +6,7 @@ use super::{row, scope};
 use crate::{
     code::ErrorCode,
     door::Door,
-    openapi::operation::{
+    operation::{
         Operation,
         Shows::{Data, List},
         op,

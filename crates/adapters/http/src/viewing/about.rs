@@ -5,22 +5,22 @@ use quipu_pages::{Brand, View, Words};
 use quipu_payments::Payment;
 
 /// The merchant of a page, and the details it asks for.
-pub(super) struct About {
-    pub(super) brand: Brand,
+pub(crate) struct About {
+    pub(crate) brand: Brand,
     /// The path of the public address.
-    pub(super) root: String,
+    pub(crate) root: String,
     /// The members that the recipient has to fill in, while they are awaited.
-    pub(super) members: Vec<String>,
+    pub(crate) members: Vec<String>,
 }
 
 impl About {
     #[cfg(test)]
-    pub(super) fn plain() -> Self {
+    pub(crate) fn plain() -> Self {
         Self { brand: Brand::plain("Merchant"), root: String::new(), members: Vec::new() }
     }
 
     /// The view of a payment at `now`.
-    pub(super) fn view<'a>(&'a self, payment: &'a Payment, words: Words, now: Timestamp) -> View<'a> {
+    pub(crate) fn view<'a>(&'a self, payment: &'a Payment, words: Words, now: Timestamp) -> View<'a> {
         let (brand, root, members) = (&self.brand, self.root.as_str(), self.members.as_slice());
         View { payment, brand, words, now, root, token: "", members, filled: None }
     }

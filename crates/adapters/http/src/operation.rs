@@ -22,28 +22,28 @@ pub(crate) enum Shows {
 /// One operation of the interface, as its document describes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation {
-    pub(super) id: &'static str,
-    pub(super) summary: &'static str,
-    pub(super) text: &'static str,
-    pub(super) status: u16,
-    pub(super) parameters: &'static [&'static str],
-    pub(super) body: Option<&'static str>,
-    pub(super) body_is_required: bool,
-    pub(super) shows: Shows,
-    pub(super) refuses: &'static [ErrorCode],
-    pub(super) tells: Option<Tells>,
-    pub(super) also: &'static [(u16, Shows)],
-    pub(super) refuses_in_pages: bool,
-    pub(super) changes_nothing: bool,
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) text: &'static str,
+    pub(crate) status: u16,
+    pub(crate) parameters: &'static [&'static str],
+    pub(crate) body: Option<&'static str>,
+    pub(crate) body_is_required: bool,
+    pub(crate) shows: Shows,
+    pub(crate) refuses: &'static [ErrorCode],
+    pub(crate) tells: Option<Tells>,
+    pub(crate) also: &'static [(u16, Shows)],
+    pub(crate) refuses_in_pages: bool,
+    pub(crate) changes_nothing: bool,
 }
 
 /// The messages to an address that a request named.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tells {
     /// The member of the body that names the address.
-    pub(super) member: &'static str,
+    pub(crate) member: &'static str,
     /// The schemas of the messages; each message has one of them.
-    pub(super) schemas: &'static [&'static str],
+    pub(crate) schemas: &'static [&'static str],
 }
 
 /// An operation with a name for programs and a short summary. The other methods add its answers and

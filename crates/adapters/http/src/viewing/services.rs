@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_merchants::PageStore;
 use quipu_payments::{FillRecipient, PageLinks, PlayScheme};
 
-use super::viewers::Viewers;
+use crate::viewing::viewers::Viewers;
 
 /// The use cases and ports of hosted pages.
 #[derive(Clone)]

@@ -18,7 +18,7 @@ use quipu_pages::Language;
 use quipu_payments::{Payment, PaymentReads};
 use tokio::sync::{Notify, watch};
 
-use super::about::About;
+use crate::viewing::about::About;
 
 /// How many viewers there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,8 @@ const READS_AT_ONCE: usize = 16;
 type Key = (Tenant, PaymentId);
 
 /// A state of a payment, and its text in each language, written once for all viewers.
-pub(super) struct Snapshot {
-    pub(super) payment: Payment,
+pub(crate) struct Snapshot {
+    pub(crate) payment: Payment,
     written: [OnceLock<Bytes>; Language::ALL.len()],
 }
 
@@ -54,7 +54,7 @@ impl Snapshot {
     }
 
     /// Its text in a language; `write` is called for the first viewer who needs it.
-    pub(super) fn written(&self, language: Language, write: impl FnOnce() -> Bytes) -> Bytes {
+    pub(crate) fn written(&self, language: Language, write: impl FnOnce() -> Bytes) -> Bytes {
         let place = Language::ALL.iter().position(|known| *known == language).unwrap_or_default();
         self.written[place].get_or_init(write).clone()
     }
@@ -84,12 +84,12 @@ struct Rooms {
 }
 
 /// A viewer's place in a room; dropping it gives it back.
-pub(super) struct Seat {
+pub(crate) struct Seat {
     viewers: Arc<Viewers>,
     key: Key,
     /// The part of the page that all viewers in the room share.
-    pub(super) about: Arc<About>,
-    pub(super) latest: watch::Receiver<Latest>,
+    pub(crate) about: Arc<About>,
+    pub(crate) latest: watch::Receiver<Latest>,
 }
 
 impl Viewers {
@@ -99,7 +99,7 @@ impl Viewers {
     }
 
     /// Takes a place for a viewer of this payment's page; `None` if there is no place left.
-    pub(super) fn enter(
+    pub(crate) fn enter(
         self: &Arc<Self>,
         tenant: Tenant,
         id: &PaymentId,
